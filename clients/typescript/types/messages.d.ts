@@ -234,8 +234,18 @@ export interface SessionConfig {
   writableRoots?: string[];
   /** Protected paths that a confined agent may write all the same: absolute, or relative to the working directory. */
   writablePaths?: string[];
-  /** Whether what the agent runs may use the network. */
+  /**
+   * Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their login,
+   * the MCP servers of the session and `allowedDomains`.
+   */
   networkAccess?: boolean;
+  /**
+   * Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for the
+   * package registries.
+   */
+  allowedDomains?: string[];
+  /** TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address. */
+  publishedPorts?: number[];
 }
 /** An MCP server to offer to the agent: a program, or an address. */
 export interface McpServerConfig {

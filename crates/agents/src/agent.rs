@@ -1,4 +1,4 @@
-//! An agent that can be run: what it is called, how it is found and installed, what it can do.
+//! Runnable agents: their names, how they are found and installed, and their abilities.
 
 use std::path::{Path, PathBuf};
 
@@ -6,45 +6,47 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard_event::SessionConfig;
 
-use crate::{Host, Launch, Order, Unsupported};
+use crate::{AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, UnsupportedOperation};
 
-/// An agent, as the table has it.
+/// An agent as listed in the agent table.
 pub struct Agent {
-    /// Its name, as users type it.
+    /// The name that users type.
     pub name: &'static str,
-    /// Its name for people.
+    /// The display name.
     pub title: &'static str,
-    /// Who makes it, in a word: the prefix of what only this agent says.
+    /// The vendor in one word. It prefixes notices that only this agent produces.
     pub provider: &'static str,
-    /// Its program, to be found on the `PATH`. Nothing for one that is built in or named by its command.
+    /// The program to find on the `PATH`; `None` for a built-in agent or one that is given by its command.
     pub program: Option<&'static str>,
-    /// The command that installs it.
+    /// The command that installs the agent.
     pub install: Option<&'static str>,
-    /// The versions that are known to work.
+    /// The versions known to work.
     pub versions: Option<Versions>,
-    /// What it can do.
     pub abilities: Abilities,
-    /// How to start it.
-    pub launch: fn(&Order<'_>) -> Result<Launch, Unsupported>,
-    /// Whether it is logged in, as far as that can be told without asking it.
-    pub login: fn(&dyn Host) -> Login,
-    /// Its own configuration files, read as settings of ours.
-    pub config: fn(&dyn Host, &Path) -> Vec<Found>,
-    /// Files that decide what it runs, or is allowed to run, when it is started the next time: settings, hooks, MCP
-    /// servers, plugins. A pattern starts with `~/` (in the home directory), with `/` (absolute), or applies in any
-    /// directory. `*` stands for any part of a name, `**` for any number of directories.
+    /// Builds the launch of the agent.
+    pub launch: fn(&LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation>,
+    /// Returns the login state, as far as it can be determined without asking the agent.
+    pub login: fn(&dyn HostAccess) -> Login,
+    /// Reads the agent's own configuration files as Switchboard settings.
+    pub config: fn(&dyn HostAccess, &Path) -> Vec<AgentConfigFile>,
+    /// Returns the servers of its model and its login, from the environment and the user's configuration. Workspace
+    /// files are ignored, since they could redirect the agent.
+    pub endpoints: fn(&dyn HostAccess) -> Vec<AgentEndpoint>,
+    /// Files that decide what the agent runs, or is allowed to run, on its next start: settings, hooks, MCP servers,
+    /// plugins. A pattern starts with `~/` (in the home directory) or `/` (absolute), or applies in any directory. `*`
+    /// matches any part of a name, `**` any number of directories.
     pub protected_paths: &'static [&'static str],
 }
 
-/// An agent that needs no login.
+/// The login of an agent that needs none.
 #[must_use]
-pub fn no_login(_: &dyn Host) -> Login {
+pub fn no_login(_: &dyn HostAccess) -> Login {
     Login::NotNeeded
 }
 
-/// An agent without configuration files.
+/// The configuration of an agent without configuration files.
 #[must_use]
-pub fn no_config(_: &dyn Host, _: &Path) -> Vec<Found> {
+pub fn no_config(_: &dyn HostAccess, _: &Path) -> Vec<AgentConfigFile> {
     Vec::new()
 }
 
@@ -102,7 +104,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Nothing at all, to start from.
+    /// No abilities, as a base for struct update syntax.
     pub const NONE: Self = Self {
         streaming: false,
         reasoning: false,
@@ -152,14 +154,13 @@ pub enum Login {
     NotNeeded,
 }
 
-/// Settings found in one of an agent's own configuration files.
+/// Settings from one of an agent's own configuration files.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
-    /// The file.
+pub struct AgentConfigFile {
     pub file: PathBuf,
-    /// What it says, in our words.
+    /// The settings in Switchboard's terms.
     pub config: SessionConfig,
-    /// What it says that has no word here, or could not be read.
+    /// Settings without an equivalent here, and parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }

@@ -1,287 +1,287 @@
-//! The contract for speaking to a living agent: a [`Driver`] turns what is wanted into what must be done. It does
-//! nothing itself and tells no events: what it sends is read back by the agent's reader, like all that the agent says.
+//! The contract for controlling a running agent: a [`AgentDriver`] turns commands into effects. It performs nothing itself
+//! and emits no events: the agent's reader reads back what the driver sends, like everything that the agent writes.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Body, Event, Fault, Id};
+use switchboard_event::{Event, EventBody, Fault, Id};
 use thiserror::Error;
 
 use crate::Record;
 
-/// Speaks to one living agent.
-pub trait Driver: Send {
-    /// The agent's process runs, or the built-in agent is there: begin.
-    fn open(&mut self, effects: &mut Effects);
+/// Controls one running agent.
+pub trait AgentDriver: Send {
+    /// Starts the conversation. The agent's process runs, or the built-in agent is available.
+    fn open(&mut self, effects: &mut DriverEffects);
 
-    /// A record came or went, and these events were told of it.
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects);
+    /// Observes a record in either direction together with the events it caused.
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects);
 
-    /// Somebody wants something. Prompts come only after [`Effect::Ready`]; while a turn runs, only where the
-    /// agent's abilities say that it takes them.
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported>;
+    /// Handles a command of a client. Prompts come only after [`DriverEffect::Ready`]; while a turn runs, only if the agent's
+    /// abilities allow it.
+    fn handle_command(
+        &mut self,
+        command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation>;
 
-    /// The agent has such a slash command, as far as it is known now: asked before one has to wait for its turn.
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+    /// Checks whether the agent has a slash command, as far as is known. Called before the command is queued for its
+    /// turn.
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
         let _unused = name;
         Ok(())
     }
 
-    /// A timer ran out, or something happened to the wire.
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
+    /// Handles an expired timer or a change of the event stream.
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
         let _unused = (signal, effects);
     }
 }
 
-/// What somebody wants of an agent.
+/// A command of a client to an agent.
 #[derive(Clone, Debug)]
-pub enum Command {
-    /// Work on this.
-    Prompt(Prompt),
-    /// The answer to a request of the agent.
-    Answer(Answer),
-    /// Stop the turn; the session goes on.
+pub enum AgentCommand {
+    /// Starts work on a prompt, or adds it to the running turn.
+    Prompt(AgentPrompt),
+    /// Answers a request of the agent.
+    Answer(RequestAnswer),
+    /// Stops the turn; the session continues.
     Interrupt,
-    /// Use another model from now on.
+    /// Switches to another model.
     SetModel(String),
-    /// Use another of the agent's own modes from now on.
+    /// Switches to another of the agent's own modes.
     SetMode(String),
-    /// Set one of the agent's own selectors.
+    /// Sets one of the agent's own selectors.
     SetOption {
-        /// Which.
+        /// The id of the selector.
         id: String,
-        /// To what.
+        /// The id of the new value.
         value: String,
     },
-    /// Do one of your own slash commands. Like a prompt it comes only after [`Effect::Ready`], but never while a turn
-    /// runs, and [`Effect::Settled`] follows, also where no turn was needed.
+    /// Runs one of the agent's own slash commands. Like a prompt it comes only after [`DriverEffect::Ready`], but never while
+    /// a turn runs, and [`DriverEffect::Settled`] follows even if no turn was needed.
     Slash {
-        /// Which, without its slash.
+        /// The name without its slash.
         name: String,
-        /// What stands behind it.
+        /// The text after the name.
         arguments: String,
     },
-    /// No more prompts will come: end by yourself.
+    /// Ends the session: no more prompts will come.
     Close,
 }
 
-/// A prompt: what to do, and what to look at.
+/// A prompt with its attachments.
 #[derive(Clone, Debug, Default)]
-pub struct Prompt {
-    /// What to do.
+pub struct AgentPrompt {
     pub text: String,
-    /// What to look at.
-    pub images: Vec<Image>,
-    /// The JSON Schema that the answer must have.
+    pub images: Vec<PromptImage>,
+    /// The JSON Schema of the answer.
     pub output_schema: Option<Box<RawValue>>,
 }
 
-/// An image, as its bytes.
+/// An image with its data.
 #[derive(Clone, Debug, Default)]
-pub struct Image {
-    /// What kind, such as `image/png`.
+pub struct PromptImage {
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// The bytes in base64.
+    /// The data in base64.
     pub data: String,
-    /// Where it lies, if it came from a file.
+    /// The path, if the image came from a file.
     pub path: Option<PathBuf>,
 }
 
 /// The answer to a request of the agent.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
-    /// The request.
+pub struct RequestAnswer {
+    /// The id of the request.
     pub request: Id,
-    /// Yes or no.
-    pub decision: Decision,
-    /// One of the options that the agent offered, where it matters which.
+    pub decision: RequestDecision,
+    /// One of the options that the agent offered, where the choice matters.
     pub option: Option<String>,
-    /// The input that is allowed instead of what was asked for.
+    /// The input that is allowed in place of the requested one.
     pub input: Option<Box<RawValue>>,
-    /// Answers to questions, by question.
+    /// The answers to questions, by question.
     pub answers: BTreeMap<String, Vec<String>>,
-    /// What the agent is told.
+    /// A message to the agent.
     pub message: Option<String>,
 }
 
-/// Yes or no.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decision {
-    /// Yes, this once.
+pub enum RequestDecision {
+    /// Allows this once.
     Allow,
-    /// Yes, and the like until the session ends.
+    /// Allows this and similar requests until the session ends.
     AllowSession,
-    /// No, and go on.
+    /// Declines, and the turn continues.
     #[default]
     Decline,
-    /// No, and stop the turn.
+    /// Declines and stops the turn.
     Cancel,
 }
 
-/// What the engine does for a driver.
+/// An effect that the engine performs for a driver.
 #[derive(Debug)]
-pub enum Effect {
-    /// Write a record to the agent. It is read back and kept before it is written.
+pub enum DriverEffect {
+    /// Writes a record to the agent. The record is read back and stored before it is written.
     Send(Box<RawValue>),
-    /// The same for a record that has secrets in it: what is read back and kept has a mask in their place.
+    /// Writes a record with secrets. The record that is read back and stored has a mask in their place.
     SendMasked {
-        /// What is written.
+        /// The record that is written.
         record: Box<RawValue>,
-        /// What is read back and kept.
+        /// The record that is read back and stored.
         kept: Box<RawValue>,
     },
-    /// Write a record down that goes nowhere: something was decided that the agent hears of later, with something else.
+    /// Stores a record without sending it: a decision that the agent learns of later, with another record.
     Note(Box<RawValue>),
-    /// Take a line as if the agent had said it: how an agent without a process speaks.
+    /// Reads a line as if the agent had written it: the output of an agent without a process.
     Hear(String),
-    /// The agent's server is there; all requests go to it.
+    /// Connects to the agent's server, which receives all requests.
     Connect {
-        /// Where, such as `http://127.0.0.1:4096`.
+        /// The base URL, such as `http://127.0.0.1:4096`.
         url: String,
-        /// The value of the `Authorization` header. It is never written down.
+        /// The value of the `Authorization` header. It is never stored.
         authorization: Option<String>,
-        /// The user named it, so it may be on any machine; else only on this one.
+        /// The user configured the server, so it may be on any machine; otherwise only on this one.
         anywhere: bool,
     },
-    /// Make a request to the server. It is kept as an outgoing record
-    /// `{"id","method","path","body"?}`; its answer comes as an incoming record
-    /// `{"id","method","path","status","body"?}`, or with `"error"` in place of the status.
+    /// Sends a request to the server. It is stored as an outgoing record `{"id","method","path","body"?}`; its response
+    /// arrives as an incoming record `{"id","method","path","status","body"?}`, or with `"error"` in place of the
+    /// status.
     Http(HttpRequest),
-    /// Follow a stream of server-sent events; each `data` comes as an incoming record. Opened again by itself when
-    /// it breaks; [`Signal::StreamOpened`] tells each time.
+    /// Follows a stream of server-sent events; each `data` arrives as an incoming record. A broken stream is reopened
+    /// automatically; [`DriverSignal::StreamOpened`] reports it each time.
     Listen {
         /// The path on the server.
         path: String,
     },
-    /// Follow a session of the server: each message comes as an incoming record, once and in order, whatever becomes
-    /// of connections, until the session has ended; [`Signal::StreamEnded`] tells.
+    /// Follows a session of the server: each message arrives as an incoming record, exactly once and in order, across
+    /// reconnects, until the session has ended; [`DriverSignal::StreamEnded`] reports the end.
     Follow {
-        /// Where the messages are.
-        feed: Feed,
-        /// So many are known already.
+        /// The paths of the messages.
+        feed: SessionFeedPaths,
+        /// The number of messages that are already known.
         offset: u64,
     },
-    /// Close the agent's standard input.
+    /// Closes the agent's standard input.
     CloseInput,
-    /// Call back after a time, unless disarmed. Arming again starts anew.
-    Arm(Timer, Duration),
-    /// Do not call back.
-    Disarm(Timer),
+    /// Arms a timer. Arming it again restarts it.
+    Arm(DriverTimer, Duration),
+    /// Disarms a timer.
+    Disarm(DriverTimer),
     /// The handshake is done: prompts may come.
     Ready,
-    /// The turn is over and nothing more is under way.
+    /// The turn is over and no work is in progress.
     Settled,
-    /// Nothing more will come of this process: it may be stopped.
+    /// The process has finished its work and may be stopped.
     Done,
-    /// This cannot go on, and why.
+    /// The agent cannot continue, for this reason.
     GiveUp(Fault),
 }
 
-/// A timer of a driver, by its name.
+/// A timer of a driver, identified by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Timer(pub &'static str);
+pub struct DriverTimer(pub &'static str);
 
-/// Something that happened beside the records.
+/// An event outside the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// A timer ran out.
-    Timer(Timer),
-    /// The stream of server-sent events is open, for the first time or again.
+pub enum DriverSignal {
+    /// A timer expired.
+    Timer(DriverTimer),
+    /// The stream of server-sent events was opened or reopened.
     StreamOpened,
-    /// The stream of server-sent events broke; it will be opened again.
+    /// The stream of server-sent events broke; it will be reopened.
     StreamClosed,
-    /// The session that is followed has ended, and all of it was heard.
+    /// The followed session has ended, and all its messages have arrived.
     StreamEnded,
 }
 
-/// Where a server has the messages of a session.
+/// The paths under which a server has the messages of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Feed {
-    /// The path of a WebSocket that tells all of them, and then each new one.
+pub struct SessionFeedPaths {
+    /// The path of a WebSocket that sends all messages and then each new one.
     pub socket: String,
-    /// The path of the same in pages (`offset`, `limit`), where a WebSocket cannot be had.
+    /// The path of the same messages in pages (`offset`, `limit`), if a WebSocket is unavailable.
     pub pages: String,
-    /// The path that tells the session's state.
+    /// The path of the session's state.
     pub state: String,
 }
 
 /// A request to the agent's server.
 #[derive(Debug, Serialize)]
 pub struct HttpRequest {
-    /// Tells answers apart.
+    /// The id that links the response to the request.
     pub id: u64,
-    /// `GET`, `POST` and so on.
+    /// The HTTP method.
     pub method: &'static str,
     /// The path with its query.
     pub path: String,
-    /// What is sent.
+    /// The request body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<RawValue>>,
-    /// What is read and kept of a good answer, where the rest is secret or of no use.
+    /// Reduces a successful response to the part that is read and stored, if the rest is secret or useless.
     #[serde(skip)]
     pub digest: Option<fn(&RawValue) -> Box<RawValue>>,
 }
 
-/// What a driver wants done, in order.
+/// The effects that a driver requests, in order.
 #[derive(Debug, Default)]
-pub struct Effects(Vec<Effect>);
+pub struct DriverEffects(Vec<DriverEffect>);
 
-impl Effects {
-    /// One more thing to do.
-    pub fn push(&mut self, effect: Effect) {
+impl DriverEffects {
+    pub fn push(&mut self, effect: DriverEffect) {
         self.0.push(effect);
     }
 
     /// Writes a record to the agent.
-    pub fn send(&mut self, record: &impl Serialize) {
-        self.push(Effect::Send(switchboard_event::raw(record)));
+    pub fn send_record(&mut self, record: &impl Serialize) {
+        self.push(DriverEffect::Send(switchboard_event::to_raw_json(record)));
     }
 
-    /// Writes a record with secrets to the agent, and keeps one without them.
-    pub fn send_masked(&mut self, record: &impl Serialize, kept: &impl Serialize) {
-        self.push(Effect::SendMasked { record: switchboard_event::raw(record), kept: switchboard_event::raw(kept) });
+    /// Writes a record with secrets to the agent and stores one without them.
+    pub fn send_masked_record(&mut self, record: &impl Serialize, kept: &impl Serialize) {
+        self.push(DriverEffect::SendMasked {
+            record: switchboard_event::to_raw_json(record),
+            kept: switchboard_event::to_raw_json(kept),
+        });
     }
 
-    /// Does not call back.
-    pub fn disarm(&mut self, timer: Timer) {
-        self.push(Effect::Disarm(timer));
+    pub fn disarm_timer(&mut self, timer: DriverTimer) {
+        self.push(DriverEffect::Disarm(timer));
     }
 
-    /// Gives up.
+    /// Ends the session with an error.
     pub fn give_up(&mut self, fault: Fault) {
-        self.push(Effect::GiveUp(fault));
+        self.push(DriverEffect::GiveUp(fault));
     }
 
-    /// All that is to be done, in order.
-    pub fn drain(&mut self) -> std::vec::Drain<'_, Effect> {
+    pub fn drain(&mut self) -> std::vec::Drain<'_, DriverEffect> {
         self.0.drain(..)
     }
 }
 
-/// A turn of the conversation itself ended.
-pub(crate) fn turn_ended(events: &[Event]) -> bool {
-    events.iter().any(|event| matches!(event.body, Body::TurnCompleted(_)))
+/// Returns whether a turn of the main conversation ended.
+pub(crate) fn has_turn_completed(events: &[Event]) -> bool {
+    events.iter().any(|event| matches!(event.body, EventBody::TurnCompleted(_)))
 }
 
-/// The agent cannot do what is wanted.
+/// The agent does not support the requested operation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}{}", .hint.as_deref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
-pub struct Unsupported {
-    /// What it cannot do.
+pub struct UnsupportedOperation {
+    /// The unsupported operation.
     pub what: String,
-    /// What a person can do instead.
+    /// An alternative for the user.
     pub hint: Option<String>,
 }
 
-impl Unsupported {
-    /// Something that the agent cannot do.
+impl UnsupportedOperation {
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None }
     }
 
-    /// The same with what a person can do instead.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,17 +1,17 @@
-//! A rehearsal: plays a script against an agent's reader and driver, without a process and without an engine, so
-//! that tests of drivers are data. A script has one thing a line:
+//! A test harness that runs a script against an agent's reader and driver, without a process and without an engine, so
+//! that tests of drivers are data. A script has one entry per line:
 //!
 //! ```text
-//! {"cmd": "interrupt"}                     somebody wants something (see [`Wanted`])
-//! {"in": {…}}  {"line": "…"}               the agent says a record, or a line that is not JSON
-//! {"timer": "name"}  {"stream": "opened"}  a timer that is armed runs out; the stream opened, closed or ended
-//! > {"send": {…}}                          what must be done because of the step above: all of it, in this order
-//! = {"kind": "turn.completed"}             an event that the step must have caused, beside others
-//! # why                                    said to people
+//! {"cmd": "interrupt"}                     a command of a client (see [`ScriptedCommand`])
+//! {"in": {…}}  {"line": "…"}               a record of the agent, or a line that is not JSON
+//! {"timer": "name"}  {"stream": "opened"}  an armed timer expires; the stream opened, closed or ended
+//! > {"send": {…}}                          an expected effect of the step above: all of them, in this order
+//! = {"kind": "turn.completed"}             an event that the step must have caused, among others
+//! # why                                    a comment
 //! ```
 //!
-//! What is expected is a pattern: of an object, the fields that are named; an array, whole. What stands before the
-//! first step is expected of the driver's opening. As in the engine, what a driver sends is read back before it counts.
+//! Expectations are patterns: of an object, only the named fields; an array, whole. Expectations before the first step
+//! apply to the driver's opening. As in the engine, a sent record is read back before it takes effect.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -23,75 +23,76 @@ use serde_json::{Value, json, value::RawValue};
 use switchboard_event::{Dir, Id, SessionConfig};
 
 use crate::{
-    Agent, Answer, Command, Decision, Driver, Effect, Effects, Host, Image, Launch, Options, Order, Prompt, Record,
-    RecordBody, Resume, Signal, Timer, Translator, Unsupported, source,
+    Agent, AgentCommand, AgentDriver, AgentLaunch, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, DriverTimer,
+    HostAccess, LaunchRequest, PromptImage, Record, RecordBody, RecordTranslator, RequestAnswer, RequestDecision,
+    ResumeRequest, TranslatorOptions, UnsupportedOperation, find_source,
 };
 
-/// A machine that is made up.
+/// A host with configurable variables and files.
 #[derive(Default)]
-pub struct Machine {
+pub struct FakeHost {
     pub env: BTreeMap<&'static str, String>,
     pub files: BTreeMap<PathBuf, String>,
 }
 
-impl Machine {
+impl FakeHost {
     pub fn with_env(mut self, name: &'static str, value: &str) -> Self {
         self.env.insert(name, value.to_owned());
         self
     }
 
-    /// With a file; `~` is the home folder.
+    /// Adds a file; `~` is the home directory.
     pub fn with_file(mut self, path: &str, text: &str) -> Self {
-        let path = path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| self.home().join(rest));
+        let path = path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| self.home_dir().join(rest));
         self.files.insert(path, text.to_owned());
         self
     }
 }
 
-impl Host for Machine {
-    fn env(&self, name: &str) -> Option<String> {
+impl HostAccess for FakeHost {
+    fn env_var(&self, name: &str) -> Option<String> {
         self.env.get(name).cloned()
     }
 
-    fn home(&self) -> PathBuf {
+    fn home_dir(&self) -> PathBuf {
         PathBuf::from("/home/user")
     }
 
-    fn read(&self, path: &Path) -> Option<String> {
+    fn read_file(&self, path: &Path) -> Option<String> {
         self.files.get(path).cloned()
     }
 
-    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+    fn list_dir(&self, folder: &Path) -> Vec<PathBuf> {
         self.files.keys().filter(|file| file.parent() == Some(folder)).cloned().collect()
     }
 }
 
-/// All that an order refers to, ready to be changed.
+/// The owned data of a launch request.
 #[derive(Default)]
-pub struct Wish {
+pub struct LaunchFixture {
     pub config: SessionConfig,
-    /// The session to continue, and whether a copy.
+    /// The session to continue, and whether to fork it.
     pub resume: Option<(&'static str, bool)>,
     pub one_shot: bool,
-    pub prompt: Prompt,
+    pub prompt: AgentPrompt,
     pub command: Vec<String>,
     pub confined: bool,
     pub root: bool,
-    pub machine: Machine,
+    pub machine: FakeHost,
 }
 
-impl Wish {
-    /// With settings, in the JSON that users write.
-    pub fn of(config: &Value) -> Self {
+impl LaunchFixture {
+    /// Creates a fixture from settings in the JSON form that users write.
+    pub fn from_config(config: &Value) -> Self {
         Self { config: serde_json::from_value(config.clone()).unwrap(), ..Self::default() }
     }
 
-    /// What the agent makes of it.
-    pub fn launch(&self, agent: &Agent) -> Result<Launch, Unsupported> {
-        (agent.launch)(&Order {
+    /// Launches the agent.
+    pub fn launch(&self, agent: &Agent) -> Result<AgentLaunch, UnsupportedOperation> {
+        (agent.launch)(&LaunchRequest {
             config: &self.config,
             cwd: Path::new("/home/user/project"),
-            resume: self.resume.map(|(session, fork)| Resume { session, fork }),
+            resume: self.resume.map(|(session, fork)| ResumeRequest { session, fork }),
             one_shot: self.one_shot,
             prompt: &self.prompt,
             command: &self.command,
@@ -103,18 +104,18 @@ impl Wish {
         })
     }
 
-    /// Plays a script with what the agent makes of it.
-    pub fn check(&self, agent: &Agent, script: &str) {
-        check(self.launch(agent).unwrap(), script);
+    /// Launches the agent and checks a script against it.
+    pub fn check_script(&self, agent: &Agent, script: &str) {
+        check_launch_script(self.launch(agent).unwrap(), script);
     }
 }
 
-/// What somebody wants, as scripts have it.
+/// A command in a script.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Wanted {
-    Prompt(Said),
-    Answer(Answered),
+enum ScriptedCommand {
+    Prompt(ScriptedPrompt),
+    Answer(ScriptedAnswer),
     Interrupt,
     SetModel(String),
     SetMode(String),
@@ -124,16 +125,16 @@ enum Wanted {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ScriptedPrompt {
     text: String,
     #[serde(default)]
-    images: Vec<Picture>,
+    images: Vec<ScriptedImage>,
     #[serde(default)]
     schema: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct Picture {
+struct ScriptedImage {
     media_type: String,
     data: String,
     #[serde(default)]
@@ -141,7 +142,7 @@ struct Picture {
 }
 
 #[derive(Deserialize)]
-struct Answered {
+struct ScriptedAnswer {
     request: String,
     decision: String,
     #[serde(default)]
@@ -154,46 +155,47 @@ struct Answered {
     message: Option<String>,
 }
 
-impl From<Wanted> for Command {
-    fn from(wanted: Wanted) -> Self {
+impl From<ScriptedCommand> for AgentCommand {
+    fn from(wanted: ScriptedCommand) -> Self {
         match wanted {
-            Wanted::Prompt(said) => Self::Prompt(said.into()),
-            Wanted::Answer(answered) => Self::Answer(answered.into()),
-            Wanted::Interrupt => Self::Interrupt,
-            Wanted::SetModel(model) => Self::SetModel(model),
-            Wanted::SetMode(mode) => Self::SetMode(mode),
-            Wanted::SetOption(id, value) => Self::SetOption { id, value },
-            Wanted::Slash(name, arguments) => Self::Slash { name, arguments },
-            Wanted::Close => Self::Close,
+            ScriptedCommand::Prompt(said) => Self::Prompt(said.into()),
+            ScriptedCommand::Answer(answered) => Self::Answer(answered.into()),
+            ScriptedCommand::Interrupt => Self::Interrupt,
+            ScriptedCommand::SetModel(model) => Self::SetModel(model),
+            ScriptedCommand::SetMode(mode) => Self::SetMode(mode),
+            ScriptedCommand::SetOption(id, value) => Self::SetOption { id, value },
+            ScriptedCommand::Slash(name, arguments) => Self::Slash { name, arguments },
+            ScriptedCommand::Close => Self::Close,
         }
     }
 }
 
-impl From<Said> for Prompt {
-    fn from(said: Said) -> Self {
-        let image = |image: Picture| Image { media_type: image.media_type, data: image.data, path: image.path };
+impl From<ScriptedPrompt> for AgentPrompt {
+    fn from(said: ScriptedPrompt) -> Self {
+        let image =
+            |image: ScriptedImage| PromptImage { media_type: image.media_type, data: image.data, path: image.path };
         Self { text: said.text, images: said.images.into_iter().map(image).collect(), output_schema: said.schema }
     }
 }
 
-impl From<Answered> for Answer {
-    fn from(answered: Answered) -> Self {
+impl From<ScriptedAnswer> for RequestAnswer {
+    fn from(answered: ScriptedAnswer) -> Self {
         let decision = match answered.decision.as_str() {
-            "allow" => Decision::Allow,
-            "allow_session" => Decision::AllowSession,
-            "decline" => Decision::Decline,
-            "cancel" => Decision::Cancel,
+            "allow" => RequestDecision::Allow,
+            "allow_session" => RequestDecision::AllowSession,
+            "decline" => RequestDecision::Decline,
+            "cancel" => RequestDecision::Cancel,
             other => panic!("{other} is no decision"),
         };
-        let Answered { option, input, answers, message, .. } = answered;
+        let ScriptedAnswer { option, input, answers, message, .. } = answered;
         Self { request: Id::from(answered.request), decision, option, input, answers, message }
     }
 }
 
-/// One line of a script that makes something happen.
+/// A script line that triggers something.
 #[derive(Deserialize)]
-struct Step {
-    cmd: Option<Wanted>,
+struct ScriptStep {
+    cmd: Option<ScriptedCommand>,
     #[serde(rename = "in")]
     record: Option<Box<RawValue>>,
     line: Option<String>,
@@ -201,69 +203,69 @@ struct Step {
     stream: Option<String>,
 }
 
-/// What a step came to.
+/// The effects and events of a step.
 #[derive(Default)]
-struct Outcome {
+struct StepOutcome {
     effects: Vec<Value>,
     events: Vec<Value>,
 }
 
-/// A play in progress.
-struct Rehearsal {
-    translator: Translator,
-    driver: Box<dyn Driver>,
-    armed: Vec<Timer>,
+/// The reader and the driver under test.
+struct DriverHarness {
+    translator: RecordTranslator,
+    driver: Box<dyn AgentDriver>,
+    armed: Vec<DriverTimer>,
 }
 
-/// Plays a script; fails with the whole play where something else happens than it says.
-pub fn check(launch: Launch, script: &str) {
-    if let Err(play) = played(launch, script) {
+/// Checks a script; panics with the whole transcript if it differs.
+pub fn check_launch_script(launch: AgentLaunch, script: &str) {
+    if let Err(play) = play_script(launch, script) {
         panic!("the play, as it went:\n{play}");
     }
 }
 
-fn played(launch: Launch, script: &str) -> Result<(), String> {
-    let mut play = Rehearsal::new(launch);
-    let (mut told, mut expected, mut failed) = (String::new(), Outcome::default(), false);
+fn play_script(launch: AgentLaunch, script: &str) -> Result<(), String> {
+    let mut play = DriverHarness::new(launch);
+    let (mut told, mut expected, mut failed) = (String::new(), StepOutcome::default(), false);
     let mut actual = play.open();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(effect) = line.strip_prefix('>') {
-            expected.effects.push(parsed(effect));
+            expected.effects.push(parse_json_value(effect));
         } else if let Some(event) = line.strip_prefix('=') {
-            expected.events.push(parsed(event));
+            expected.events.push(parse_json_value(event));
         } else {
-            failed |= settle(&mut told, &expected, &actual);
+            failed |= compare_outcome(&mut told, &expected, &actual);
             told.push_str(&format!("{line}\n"));
-            (expected, actual) = (Outcome::default(), play.step(line));
+            (expected, actual) = (StepOutcome::default(), play.run_step(line));
         }
     }
-    failed |= settle(&mut told, &expected, &actual);
+    failed |= compare_outcome(&mut told, &expected, &actual);
     if failed { Err(told) } else { Ok(()) }
 }
 
-/// Has a driver hear all that an agent said in a transcript, and gives all that it wants done.
-pub fn overhear(launch: Launch, transcript: &str) -> Vec<Value> {
-    let mut play = Rehearsal::new(launch);
+/// Feeds the incoming records of a transcript to a driver and returns all its effects.
+pub fn replay_transcript(launch: AgentLaunch, transcript: &str) -> Vec<Value> {
+    let mut play = DriverHarness::new(launch);
     let mut effects = play.open().effects;
-    for line in transcript.lines().map(parsed).filter(|line| line["dir"] == "in") {
-        effects.extend(play.step(&json!({ "in": line["msg"] }).to_string()).effects);
+    for line in transcript.lines().map(parse_json_value).filter(|line| line["dir"] == "in") {
+        effects.extend(play.run_step(&json!({ "in": line["msg"] }).to_string()).effects);
     }
     effects
 }
 
-fn parsed(text: &str) -> Value {
+fn parse_json_value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// Writes down what happened; true if it was not what should have.
-fn settle(told: &mut String, expected: &Outcome, actual: &Outcome) -> bool {
+/// Writes what happened to the transcript; returns true if it differs from the expectation.
+fn compare_outcome(told: &mut String, expected: &StepOutcome, actual: &StepOutcome) -> bool {
     for effect in &actual.effects {
         told.push_str(&format!("> {effect}\n"));
     }
     let mut events = actual.events.iter();
-    let missed = expected.events.iter().find(|event| !events.any(|actual| matches(event, actual)));
+    let missed = expected.events.iter().find(|event| !events.any(|actual| matches_pattern(event, actual)));
     let alike = expected.effects.len() == actual.effects.len()
-        && expected.effects.iter().zip(&actual.effects).all(|(expected, actual)| matches(expected, actual));
+        && expected.effects.iter().zip(&actual.effects).all(|(expected, actual)| matches_pattern(expected, actual));
     if let Some(missed) = missed {
         actual.events.iter().for_each(|event| told.push_str(&format!("= {event}\n")));
         told.push_str(&format!("^^^ no event {missed}\n"));
@@ -275,90 +277,97 @@ fn settle(told: &mut String, expected: &Outcome, actual: &Outcome) -> bool {
     missed.is_some() || !alike
 }
 
-/// The pattern fits: of objects, only the fields that it names are looked at.
-fn matches(pattern: &Value, actual: &Value) -> bool {
+/// Returns whether the pattern matches: of objects, only the fields of the pattern are compared.
+fn matches_pattern(pattern: &Value, actual: &Value) -> bool {
     match (pattern, actual) {
         (Value::Object(pattern), Value::Object(actual)) => {
-            pattern.iter().all(|(key, value)| matches(value, actual.get(key).unwrap_or(&Value::Null)))
+            pattern.iter().all(|(key, value)| matches_pattern(value, actual.get(key).unwrap_or(&Value::Null)))
         }
         (Value::Array(pattern), Value::Array(actual)) => {
             pattern.len() == actual.len()
-                && pattern.iter().zip(actual).all(|(pattern, actual)| matches(pattern, actual))
+                && pattern.iter().zip(actual).all(|(pattern, actual)| matches_pattern(pattern, actual))
         }
         _ => pattern == actual,
     }
 }
 
-impl Rehearsal {
-    fn new(launch: Launch) -> Self {
+impl DriverHarness {
+    fn new(launch: AgentLaunch) -> Self {
         let session = Id::from("s");
-        let options = Options { session: Some(session.clone()), hold: true, made_up: session, ..Options::default() };
-        let translator = Translator::new(source(launch.source).unwrap(), options);
+        let options = TranslatorOptions {
+            session: Some(session.clone()),
+            hold: true,
+            made_up: session,
+            ..TranslatorOptions::default()
+        };
+        let translator = RecordTranslator::new(find_source(launch.source).unwrap(), options);
         Self { translator, driver: launch.driver.unwrap(), armed: Vec::new() }
     }
 
-    fn open(&mut self) -> Outcome {
-        let (mut effects, mut outcome) = (Effects::default(), Outcome::default());
+    fn open(&mut self) -> StepOutcome {
+        let (mut effects, mut outcome) = (DriverEffects::default(), StepOutcome::default());
         self.driver.open(&mut effects);
-        self.perform(&mut effects, &mut outcome);
+        self.perform_effects(&mut effects, &mut outcome);
         outcome
     }
 
-    fn step(&mut self, line: &str) -> Outcome {
-        let step: Step = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
-        let (mut effects, mut outcome) = (Effects::default(), Outcome::default());
+    fn run_step(&mut self, line: &str) -> StepOutcome {
+        let step: ScriptStep = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
+        let (mut effects, mut outcome) = (DriverEffects::default(), StepOutcome::default());
         if let Some(text) = step.record.as_deref().map(RawValue::get).or(step.line.as_deref()) {
-            self.pass(Dir::In, text, &mut effects, &mut outcome);
+            self.pass_record(Dir::In, text, &mut effects, &mut outcome);
         }
         if let Some(wanted) = step.cmd
-            && let Err(refused) = self.driver.command(wanted.into(), &mut effects)
+            && let Err(refused) = self.driver.handle_command(wanted.into(), &mut effects)
         {
             outcome.effects.push(json!({ "refused": refused.what }));
         }
-        let ran_out = step.timer.map(|name| Signal::Timer(self.run_out(&name)));
+        let ran_out = step.timer.map(|name| DriverSignal::Timer(self.expire_timer(&name)));
         let stream = step.stream.map(|stream| match stream.as_str() {
-            "opened" => Signal::StreamOpened,
-            "ended" => Signal::StreamEnded,
-            _ => Signal::StreamClosed,
+            "opened" => DriverSignal::StreamOpened,
+            "ended" => DriverSignal::StreamEnded,
+            _ => DriverSignal::StreamClosed,
         });
         for signal in ran_out.into_iter().chain(stream) {
-            self.driver.signal(signal, &mut effects);
+            self.driver.handle_signal(signal, &mut effects);
         }
-        self.perform(&mut effects, &mut outcome);
+        self.perform_effects(&mut effects, &mut outcome);
         outcome
     }
 
-    /// Does what the engine would, one after the other; what is sent or heard can cause more.
-    fn perform(&mut self, effects: &mut Effects, outcome: &mut Outcome) {
-        let mut waiting: VecDeque<Effect> = effects.drain().collect();
+    /// Performs effects in order as the engine would; sent or received records can cause more.
+    fn perform_effects(&mut self, effects: &mut DriverEffects, outcome: &mut StepOutcome) {
+        let mut waiting: VecDeque<DriverEffect> = effects.drain().collect();
         while let Some(effect) = waiting.pop_front() {
-            outcome.effects.push(shown(&effect));
+            outcome.effects.push(effect_to_json(&effect));
             match &effect {
-                Effect::Send(record) | Effect::Note(record) | Effect::SendMasked { kept: record, .. } => {
-                    self.pass(Dir::Out, record.get(), effects, outcome);
+                DriverEffect::Send(record)
+                | DriverEffect::Note(record)
+                | DriverEffect::SendMasked { kept: record, .. } => {
+                    self.pass_record(Dir::Out, record.get(), effects, outcome);
                 }
-                Effect::Http(request) => {
-                    self.pass(Dir::Out, switchboard_event::raw(request).get(), effects, outcome);
+                DriverEffect::Http(request) => {
+                    self.pass_record(Dir::Out, switchboard_event::to_raw_json(request).get(), effects, outcome);
                 }
-                Effect::Hear(line) => self.pass(Dir::In, line, effects, outcome),
-                Effect::Arm(timer, _) => self.armed.push(*timer),
-                Effect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
+                DriverEffect::Hear(line) => self.pass_record(Dir::In, line, effects, outcome),
+                DriverEffect::Arm(timer, _) => self.armed.push(*timer),
+                DriverEffect::Disarm(timer) => self.armed.retain(|armed| armed != timer),
                 _ => {}
             }
             waiting.extend(effects.drain());
         }
     }
 
-    /// A record goes through the reader, and the driver sees it with its events.
-    fn pass(&mut self, dir: Dir, text: &str, effects: &mut Effects, outcome: &mut Outcome) {
+    /// Passes a record through the reader, and then to the driver with its events.
+    fn pass_record(&mut self, dir: Dir, text: &str, effects: &mut DriverEffects, outcome: &mut StepOutcome) {
         let body = serde_json::from_str(text).map_or(RecordBody::Text(text), RecordBody::Json);
         let (record, mut events) = (Record { dir, at: None, body }, Vec::new());
-        self.translator.record(&record, &mut events);
+        self.translator.translate_record(&record, &mut events);
         outcome.events.extend(events.iter().map(|event| serde_json::to_value(event).unwrap()));
-        self.driver.saw(&record, &events, effects);
+        self.driver.observe_record(&record, &events, effects);
     }
 
-    fn run_out(&mut self, name: &str) -> Timer {
+    fn expire_timer(&mut self, name: &str) -> DriverTimer {
         let timer = self.armed.iter().find(|timer| timer.0 == name).copied();
         let timer = timer.unwrap_or_else(|| panic!("{name} is not armed"));
         self.armed.retain(|armed| *armed != timer);
@@ -366,32 +375,32 @@ impl Rehearsal {
     }
 }
 
-/// An effect as scripts have it.
-fn shown(effect: &Effect) -> Value {
+/// Converts an effect to its form in scripts.
+fn effect_to_json(effect: &DriverEffect) -> Value {
     match effect {
-        Effect::Send(record) => json!({ "send": record }),
-        Effect::Note(record) => json!({ "note": record }),
-        Effect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
-        Effect::Hear(line) => json!({ "hear": line }),
-        Effect::Connect { url, authorization, anywhere } => {
+        DriverEffect::Send(record) => json!({ "send": record }),
+        DriverEffect::Note(record) => json!({ "note": record }),
+        DriverEffect::SendMasked { record, kept } => json!({ "masked": record, "kept": kept }),
+        DriverEffect::Hear(line) => json!({ "hear": line }),
+        DriverEffect::Connect { url, authorization, anywhere } => {
             json!({ "connect": url, "authorization": authorization, "anywhere": anywhere })
         }
-        Effect::Http(request) => json!({ "http": request }),
-        Effect::Listen { path } => json!({ "listen": path }),
-        Effect::Follow { feed, offset } => json!({ "follow": feed, "offset": offset }),
-        Effect::CloseInput => json!("close_input"),
-        Effect::Arm(timer, time) => json!({ "arm": timer.0, "seconds": time.as_secs_f64() }),
-        Effect::Disarm(timer) => json!({ "disarm": timer.0 }),
-        Effect::Ready => json!("ready"),
-        Effect::Settled => json!("settled"),
-        Effect::Done => json!("done"),
-        Effect::GiveUp(fault) => json!({ "give_up": fault.message, "code": fault.code }),
+        DriverEffect::Http(request) => json!({ "http": request }),
+        DriverEffect::Listen { path } => json!({ "listen": path }),
+        DriverEffect::Follow { feed, offset } => json!({ "follow": feed, "offset": offset }),
+        DriverEffect::CloseInput => json!("close_input"),
+        DriverEffect::Arm(timer, time) => json!({ "arm": timer.0, "seconds": time.as_secs_f64() }),
+        DriverEffect::Disarm(timer) => json!({ "disarm": timer.0 }),
+        DriverEffect::Ready => json!("ready"),
+        DriverEffect::Settled => json!("settled"),
+        DriverEffect::Done => json!("done"),
+        DriverEffect::GiveUp(fault) => json!({ "give_up": fault.message, "code": fault.code }),
     }
 }
 
 #[test]
 fn a_play_that_goes_as_it_should() {
-    let agent = crate::agent("echo").unwrap();
+    let agent = crate::find_agent("echo").unwrap();
     let script = r#"
         > "ready"
         {"cmd":{"prompt":{"text":"hi"}}}
@@ -405,12 +414,14 @@ fn a_play_that_goes_as_it_should() {
         {"cmd":"close"}
         > "done"
     "#;
-    Wish::default().check(agent, script);
+    LaunchFixture::default().check_script(agent, script);
 }
 
 #[test]
 fn a_play_that_does_not() {
-    let goes = |script: &str| played(Wish::default().launch(crate::agent("echo").unwrap()).unwrap(), script).is_ok();
+    let goes = |script: &str| {
+        play_script(LaunchFixture::default().launch(crate::find_agent("echo").unwrap()).unwrap(), script).is_ok()
+    };
     assert!(goes("> \"ready\""));
     assert!(!goes(""), "something was done that was not expected");
     assert!(!goes("> \"ready\"\n> \"settled\""), "something was not done");

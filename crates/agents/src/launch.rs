@@ -1,41 +1,40 @@
-//! The contract for starting an agent: an [`Order`] says what is wanted, a [`Launch`] how to get it. Data, not a
-//! process: an agent's folder only says what to start and with which words.
+//! The contract for starting an agent: an [`LaunchRequest`] describes the wanted session, a [`AgentLaunch`] the process to start.
+//! Both are data: the agent's directory starts nothing itself.
 
 use std::path::{Path, PathBuf};
 
 use switchboard_event::SessionConfig;
 
-use crate::{Driver, Prompt};
+use crate::{AgentDriver, AgentPrompt};
 
-/// What is wanted of an agent.
-pub struct Order<'a> {
+/// The session that is wanted of an agent.
+pub struct LaunchRequest<'a> {
     /// The settings of the session.
     pub config: &'a SessionConfig,
-    /// The folder to work in: absolute, and it exists.
+    /// The working directory: absolute, and it exists.
     pub cwd: &'a Path,
     /// The agent's own session to continue.
-    pub resume: Option<Resume<'a>>,
-    /// One prompt, one answer: the agent's simplest form, in which nobody can be asked.
+    pub resume: Option<ResumeRequest<'a>>,
+    /// One prompt, one answer: the agent's simplest form, in which it cannot ask anyone.
     pub one_shot: bool,
     /// The first prompt. Only a one-shot needs it to start; otherwise it comes as a command.
-    pub prompt: &'a Prompt,
-    /// The program and its arguments, for an agent that is named by its command.
+    pub prompt: &'a AgentPrompt,
+    /// The program and its arguments, for an agent that is given by its command.
     pub command: &'a [String],
-    /// A folder of the session alone: its temporary files lie here, and it goes with the session.
+    /// A directory of this session: it holds temporary files and is deleted with the session.
     pub private: &'a Path,
-    /// Our sandbox is around the agent: its own is not needed, and may not work inside.
+    /// Switchboard's sandbox confines the agent: its own is not needed, and may not work inside.
     pub confined: bool,
-    /// We run as root, which some agents refuse.
+    /// Switchboard runs as root, which some agents refuse.
     pub root: bool,
     /// A fresh secret, for a server that the agent opens.
     pub secret: &'a str,
-    /// What the machine has.
-    pub host: &'a dyn Host,
+    pub host: &'a dyn HostAccess,
 }
 
-impl Order<'_> {
-    /// The id of the session to continue, or a fresh one for an agent that has none of its own.
-    pub(crate) fn made_up_session(&self, agent: &str) -> String {
+impl LaunchRequest<'_> {
+    /// Returns the id of the session to continue, or a new one for an agent without ids of its own.
+    pub(crate) fn resumed_or_new_session_id(&self, agent: &str) -> String {
         let fresh = || format!("{agent}-{}", self.secret.chars().take(12).collect::<String>());
         self.resume.filter(|resume| !resume.fork).map_or_else(fresh, |resume| resume.session.to_owned())
     }
@@ -43,61 +42,57 @@ impl Order<'_> {
 
 /// The agent's own session to continue.
 #[derive(Clone, Copy, Debug)]
-pub struct Resume<'a> {
-    /// Its id.
+pub struct ResumeRequest<'a> {
     pub session: &'a str,
-    /// Continue a copy, and leave it as it is.
+    /// Continues a copy and leaves the original unchanged.
     pub fork: bool,
 }
 
-/// What the machine has, to look at only.
-pub trait Host {
-    /// A variable of the environment that the agent will see.
-    fn env(&self, name: &str) -> Option<String>;
-    /// The user's home folder.
-    fn home(&self) -> PathBuf;
-    /// A small file's text.
-    fn read(&self, path: &Path) -> Option<String>;
-    /// What a folder holds, sorted.
-    fn list(&self, folder: &Path) -> Vec<PathBuf>;
+/// Read-only access to the host.
+pub trait HostAccess {
+    /// Returns a variable of the environment that the agent will see.
+    fn env_var(&self, name: &str) -> Option<String>;
+    /// Returns the user's home directory.
+    fn home_dir(&self) -> PathBuf;
+    /// Returns the text of a small file.
+    fn read_file(&self, path: &Path) -> Option<String>;
+    /// Returns the entries of a directory, sorted.
+    fn list_dir(&self, folder: &Path) -> Vec<PathBuf>;
 }
 
-/// How to start an agent.
+/// The process to start for an agent.
 #[derive(Default)]
-pub struct Launch {
-    /// The program, to be found on the `PATH`; empty for an agent that is built in.
+pub struct AgentLaunch {
+    /// The program, to be found on the `PATH`; empty for a built-in agent.
     pub program: String,
-    /// Its arguments.
     pub args: Vec<String>,
     /// Variables to set.
     pub env: Vec<(String, String)>,
-    /// Variables to take away.
+    /// Variables to remove.
     pub unset: Vec<&'static str>,
-    /// What its standard input is.
-    pub input: Input,
-    /// What reads its records, by the source's name.
+    pub input: StdinMode,
+    /// The name of the source that reads its records.
     pub source: &'static str,
-    /// What speaks to it; nothing does in a one-shot.
-    pub driver: Option<Box<dyn Driver>>,
-    /// Files to write before it starts: in the session's private folder.
+    /// The driver; `None` in a one-shot.
+    pub driver: Option<Box<dyn AgentDriver>>,
+    /// Files to write before the start, in the session's private directory.
     pub files: Vec<(PathBuf, String)>,
-    /// Files to copy before it starts, from and to.
+    /// Files to copy before the start: source and target.
     pub copies: Vec<(PathBuf, PathBuf)>,
     /// The agent's own directories, which it must be able to write in any sandbox.
     pub writable: Vec<PathBuf>,
     /// The agent's own directories of which a sandbox keeps only some changes.
     pub state: Vec<StateDirectory>,
-    /// What is weaker than it was asked for.
+    /// Guarantees that are weaker than requested.
     pub weaker: Vec<String>,
     /// The agent counts turns itself and stops at the limit.
     pub counts_turns: bool,
 }
 
-/// A directory that mixes what an agent must write with settings and code that run later, outside of any sandbox. A
-/// confined agent works on a layer over it, which is discarded, except for the entries that are named here.
+/// A directory that mixes data that an agent must write with settings and code that run later, outside of any sandbox.
+/// A confined agent works on a layer over it, which is discarded, except for the entries that are named here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDirectory {
-    /// The directory.
     pub path: PathBuf,
     /// Directories in it whose changes are kept: sessions, which are continued later.
     pub kept_directories: &'static [&'static str],
@@ -106,21 +101,21 @@ pub struct StateDirectory {
 }
 
 impl StateDirectory {
-    /// A directory of which nothing is kept.
+    /// A directory of which all changes are discarded.
     #[must_use]
-    pub fn discarded(path: PathBuf) -> Self {
+    pub fn new_discarded(path: PathBuf) -> Self {
         Self { path, ..Self::default() }
     }
 }
 
-/// What an agent's standard input is.
+/// The standard input of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Input {
+pub enum StdinMode {
     /// Open, for the driver.
     #[default]
     Open,
-    /// Empty.
+    /// Closed from the start.
     Closed,
-    /// This text, and then closed.
+    /// This text, then closed.
     Text(String),
 }

@@ -1,6 +1,6 @@
-//! What coding agents say, read into Switchboard's event model. One folder an agent, and one line in [`mod@table`].
-//! Pure: no clock, no file, no socket, no process. Bytes go in by [`Lines`] and [`Record`], events come out of a
-//! [`Translator`]. To run an agent, its [`Agent`] says what to start, and a [`Driver`] what to say to it.
+//! Reads the output of coding agents into Switchboard's event model. Each agent is one directory and one line in
+//! [`mod@table`]. Pure: no clock, no file, no socket, no process. Bytes go in through [`LineSplitter`] and [`Record`], events
+//! come out of a [`RecordTranslator`]. To run an agent, its [`Agent`] describes what to start, and a [`AgentDriver`] what to send.
 
 mod agent;
 mod commands;
@@ -8,6 +8,7 @@ pub mod diff;
 mod driver;
 #[cfg(test)]
 mod driver_tests;
+mod endpoint;
 mod framing;
 mod joined_records;
 mod json;
@@ -33,21 +34,24 @@ mod gemini;
 mod opencode;
 mod script;
 
-pub use agent::{Abilities, Agent, Found, Login, Versions, WhileRunning};
+pub use agent::{Abilities, Agent, AgentConfigFile, Login, Versions, WhileRunning};
 pub use driver::{
-    Answer, Command, Decision, Driver, Effect, Effects, Feed, HttpRequest, Image, Prompt, Signal, Timer, Unsupported,
+    AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, DriverTimer, HttpRequest,
+    PromptImage, RequestAnswer, RequestDecision, SessionFeedPaths, UnsupportedOperation,
 };
-pub use framing::{BoundedLines, Frame, LONGEST_LINE, Lines};
+pub use endpoint::AgentEndpoint;
+pub use framing::{BoundedLineSplitter, LineFrame, LineSplitter, MAX_LINE_BYTES};
 pub use joined_records::{ends_with_record, split_joined_records};
-pub use json::{Json, Object};
-pub use launch::{Host, Input, Launch, Order, Resume, StateDirectory};
+pub use json::{JsonObject, JsonView};
+pub use launch::{AgentLaunch, HostAccess, LaunchRequest, ResumeRequest, StateDirectory, StdinMode};
 pub use logs::{
-    Base, Called, Depth, Facts, Form, Found as Finds, Kind, LogFile, Logs, Passage, Piece, Queries, ReplyKey, Rows,
-    Skim, Spent, no_root, own_key, own_skim,
+    AgentLogs, ForkBase, LogFile, LogFormat, LogScanner, PassageKind, RecordFile, ReplyKey, ReplyTokens, RowQuery,
+    ScanDepth, ScanOutput as Finds, SessionFacts, SessionQueries, TextPassage, ToolCallRef, no_workspace_root,
+    own_log_scanner, own_reply_key,
 };
-pub use mend::Mender;
-pub use reader::{Note, Reader, Start, Why};
+pub use mend::SessionRepair;
+pub use reader::{EngineNote, RecordReader, SessionContext, StopCause};
 pub use record::{Record, RecordBody};
-pub use scribe::{Ending, Scribe};
-pub use table::{AGENTS, LOGS, SOURCES, Source, agent, agents, source};
-pub use translator::{Options, Translator};
+pub use scribe::{RunRecorder, SessionEnding};
+pub use table::{AGENTS, LOGS, RecordSource, SOURCES, agent_names, find_agent, find_source};
+pub use translator::{RecordTranslator, TranslatorOptions};

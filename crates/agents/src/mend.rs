@@ -1,32 +1,31 @@
-//! Ending a session that its process could not end: its events are read again, and what is missing is written.
+//! Ends a session whose process could not end it: replays its events and writes the missing ones.
 
 use switchboard_event::{Event, Fault, Id, Timestamp};
 
-use crate::{Scribe, Start};
+use crate::{RunRecorder, SessionContext};
 
-/// Reads the events of a session whose process died, and writes the end of it.
-pub struct Mender {
+/// Replays the events of a session whose process died, and writes its end.
+pub struct SessionRepair {
     session: Id,
-    scribe: Scribe,
+    scribe: RunRecorder,
 }
 
-impl Mender {
-    /// For a session of an agent.
+impl SessionRepair {
     #[must_use]
     pub fn new(session: Id, agent: &str) -> Self {
-        Self { session, scribe: Scribe::new(agent, 1, 1, 0, Start::default()) }
+        Self { session, scribe: RunRecorder::new(agent, 1, 1, 0, SessionContext::default()) }
     }
 
-    /// Takes the next event of the session, from its first.
-    pub fn event(&mut self, event: &Event) {
-        self.scribe.relive(event);
+    /// Replays the next event of the session, from the first one on.
+    pub fn replay_event(&mut self, event: &Event) {
+        self.scribe.replay_event(event);
     }
 
-    /// Everything that was open, closed, and the end.
+    /// Closes everything that is open and ends the session.
     #[must_use]
     pub fn finish(mut self, fault: Fault, at: Timestamp) -> Vec<Event> {
-        self.scribe.begin(None, at, None);
-        self.scribe.abandon(fault);
+        self.scribe.begin_record(None, at, None);
+        self.scribe.abandon_run(fault);
         let session = self.session;
         self.scribe
             .drain()
@@ -40,26 +39,26 @@ impl Mender {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_event::{Body, ErrorCode, Event, Fault, Id, Timestamp};
+    use switchboard_event::{ErrorCode, Event, EventBody, Fault, Id, Timestamp};
 
-    use super::Mender;
-    use crate::{Options, Record, Translator, source};
+    use super::SessionRepair;
+    use crate::{Record, RecordTranslator, TranslatorOptions, find_source};
 
-    fn told(lines: &[&str]) -> Vec<Event> {
-        let options = Options { session: Some(Id::from("s")), ..Options::default() };
-        let mut translator = Translator::new(source("script").unwrap(), options);
+    fn scripted_events(lines: &[&str]) -> Vec<Event> {
+        let options = TranslatorOptions { session: Some(Id::from("s")), ..TranslatorOptions::default() };
+        let mut translator = RecordTranslator::new(find_source("script").unwrap(), options);
         let mut events = Vec::new();
         for line in lines {
-            translator.record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
+            translator.translate_record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
         }
         events
     }
 
     #[test]
     fn what_was_open_is_closed_in_order() {
-        let events = told(&[r#"{"type":"prompt","text":"x"}"#, "text some words", "approve rm x"]);
-        let mut mender = Mender::new(Id::from("s"), "script");
-        events.iter().for_each(|event| mender.event(event));
+        let events = scripted_events(&[r#"{"type":"prompt","text":"x"}"#, "text some words", "approve rm x"]);
+        let mut mender = SessionRepair::new(Id::from("s"), "script");
+        events.iter().for_each(|event| mender.replay_event(event));
         let fault = Fault::new(ErrorCode::ExecutionError, "interrupted");
         let end = mender.finish(fault, Timestamp::from_micros(1_700_000_000_000_000).unwrap());
         let seqs: Vec<_> = end.iter().map(|event| event.seq).collect();
@@ -72,12 +71,12 @@ mod tests {
 
     #[test]
     fn the_text_so_far_is_kept() {
-        let events = told(&[r#"{"type":"prompt","text":"x"}"#, "burst 1-3 of 9"]);
-        let mut mender = Mender::new(Id::from("s"), "script");
-        events.iter().for_each(|event| mender.event(event));
+        let events = scripted_events(&[r#"{"type":"prompt","text":"x"}"#, "burst 1-3 of 9"]);
+        let mut mender = SessionRepair::new(Id::from("s"), "script");
+        events.iter().for_each(|event| mender.replay_event(event));
         let end = mender.finish(Fault::default(), Timestamp::default());
         let said = end.iter().find_map(|event| match &event.body {
-            Body::ItemCompleted(item) => Some(serde_json::to_string(item).unwrap()),
+            EventBody::ItemCompleted(item) => Some(serde_json::to_string(item).unwrap()),
             _ => None,
         });
         assert!(said.is_some_and(|item| item.contains('3')));
@@ -85,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_session_without_events_gets_a_beginning() {
-        let end = Mender::new(Id::from("s"), "script").finish(Fault::default(), Timestamp::default());
+        let end = SessionRepair::new(Id::from("s"), "script").finish(Fault::default(), Timestamp::default());
         let kinds: Vec<_> = end.iter().map(|event| serde_json::to_value(event.body.kind()).unwrap()).collect();
         assert_eq!(kinds, ["session.started", "session.ended"]);
     }

@@ -1,100 +1,104 @@
-//! The contract between an agent's folder and the rest: a [`Reader`] looks at records and tells the [`Scribe`]
-//! what they mean.
+//! The contract between an agent's directory and the rest: a [`RecordReader`] interprets records and writes their events to
+//! the [`RunRecorder`].
 
-use switchboard_event::{Decider, Dir, Fault, Id, Notice, SessionConfig, Topic, Usage};
+use switchboard_event::{Decider, Dir, Fault, Id, Notice, RequestOpened, RequestResolved, SessionConfig, Topic, Usage};
 
-use crate::{Json, Scribe};
+use crate::{JsonView, RunRecorder};
 
-/// Reads what one agent says, record by record. It never fails: what it does not understand it leaves, and the
-/// translator keeps it as a `notice`.
-pub trait Reader: Send {
-    /// The records say when they happened: events wait for the first that does, so that those before have a time of the
-    /// stream and not that of its reading.
-    fn tells_time(&self) -> bool {
+/// Reads the records of one agent. It never fails: records that it does not understand are left to the translator,
+/// which keeps them as a `notice`.
+pub trait RecordReader: Send {
+    /// Returns whether the records have timestamps. Events then wait for the first one, so that earlier events get a
+    /// time of the stream and not that of its reading.
+    fn has_timestamps(&self) -> bool {
         false
     }
 
-    /// The product's own name for itself, where logs know it by another name than users type.
-    fn product(&self) -> Option<&'static str> {
+    /// Returns the product's own name, if logs know it by another name than users type.
+    fn product_name(&self) -> Option<&'static str> {
         None
     }
 
-    /// Looks at one JSON record and writes the events that it means.
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe);
+    /// Reads one JSON record and writes its events.
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder);
 
-    /// Looks at one record that is text, not JSON. Most agents print such lines by accident.
-    fn text(&mut self, dir: Dir, line: &str, scribe: &mut Scribe) {
+    /// Reads one record that is text, not JSON. Most agents print such lines by accident.
+    fn read_text(&mut self, dir: Dir, line: &str, scribe: &mut RunRecorder) {
         let _unused = dir;
-        scribe.notice(Notice::new(Topic::Stdout).with_text(line.trim_end_matches('\r')));
+        scribe.write_notice(Notice::new(Topic::Stdout).with_text(line.trim_end_matches('\r')));
     }
 
-    /// Hears what the wire never says.
-    fn note(&mut self, note: &Note<'_>, scribe: &mut Scribe) {
+    /// Handles information that is not on the wire.
+    fn handle_note(&mut self, note: &EngineNote<'_>, scribe: &mut RunRecorder) {
         let _unused = (note, scribe);
     }
 
-    /// The record belongs to another session than those before: some files have several, one after the other.
-    fn is_another(&self, record: Json<'_>, scribe: &Scribe) -> bool {
+    /// Returns whether the record belongs to another session than those before: some files hold several, one after the
+    /// other.
+    fn starts_other_session(&self, record: JsonView<'_>, scribe: &RunRecorder) -> bool {
         let _unused = (record, scribe);
         false
     }
 
-    /// The last record says that the agent has nothing left to do, though it has no word for the end of a turn: something
-    /// that belongs to the turn may still follow.
-    fn is_resting(&self) -> bool {
+    /// Returns whether the agent is idle according to the last record, although it does not mark the end of a turn:
+    /// records of the turn may still follow.
+    fn is_idle(&self) -> bool {
         false
     }
 
-    /// The stream is over: a last chance to close in the agent's own way what is open. The scribe closes the rest.
-    fn end(&mut self, scribe: &mut Scribe) {
+    /// Closes, at the end of the stream, what the agent's own rules tell to close. The recorder closes the rest.
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         let _unused = scribe;
     }
 }
 
-/// What is known about a session beside what its agent says.
+/// What Switchboard knows about a session independently of its agent.
 #[derive(Clone, Debug, Default)]
-pub struct Start {
+pub struct SessionContext {
     /// The settings it was started with.
     pub config: SessionConfig,
-    /// The prompt it was started with, where that is not on the wire.
+    /// The prompt it was started with, if that is not on the wire.
     pub prompt: Option<String>,
     /// The session that it continues.
     pub resumed: Option<Id>,
-    /// What a running total of usage had reached before this run.
+    /// The value of a running usage total before this run.
     pub usage_base: Option<Usage>,
 }
 
-/// What the wire never says.
+/// Information that is not on the wire.
 #[derive(Clone, Debug)]
-pub enum Note<'a> {
+pub enum EngineNote<'a> {
     /// A line on the agent's standard error.
     Stderr(&'a str),
-    /// A request will be answered, and this is who decided it: the wire shows only the answer.
+    /// A request is about to be answered by this decider: the wire shows only the answer.
     Decided(&'a Id, Decider),
-    /// Something to know that Switchboard itself has to say.
+    /// A notice of Switchboard itself.
     Said(&'a Notice),
-    /// We are stopping the agent.
-    Stopping(Why),
-    /// Nothing more is wanted of the agent: it is to end by itself, and that is no failure.
+    /// Switchboard itself asks for an approval, on behalf of the agent's action.
+    Asked(&'a RequestOpened),
+    /// A request of Switchboard itself was answered.
+    Answered(&'a RequestResolved),
+    /// Switchboard is stopping the agent.
+    Stopping(StopCause),
+    /// No more work will come: the agent is expected to exit by itself, which is not a failure.
     Closing,
-    /// What went wrong, should it turn out that something did.
+    /// The likely cause, if the session turns out to have failed.
     Failed(Fault),
     /// The agent's process ended.
     Exited {
-        /// Its exit code.
         code: Option<i32>,
-        /// The signal that ended it.
+        /// The signal that killed it.
         signal: Option<i32>,
     },
 }
 
-/// Why we stop an agent.
+/// The reason why Switchboard stops an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Somebody asked for it.
+pub enum StopCause {
+    /// A client asked for it.
     Cancelled,
-    /// It took too long.
+    /// The session took too long.
     Timeout,
-    /// It took as many turns as it may.
+    /// The turn limit was reached.
     MaxTurns,
 }

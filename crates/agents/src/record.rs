@@ -4,24 +4,22 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
-use switchboard_event::{Dir, Native, NativeBody, Timestamp};
+use switchboard_event::{Dir, NativeBody, NativeRecord, Timestamp};
 
-use crate::{Json, split_joined_records};
+use crate::{JsonView, split_joined_records};
 
-static DIR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"dir\""));
-static MSG: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"msg\""));
+static DIR_KEY_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"dir\""));
+static MSG_KEY_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"msg\""));
 
-/// A native record and what is known about how it came.
+/// A native record with its direction and time.
 pub struct Record<'a> {
-    /// Which way it went.
     pub dir: Dir,
-    /// When it went, if that was written down.
+    /// The time, if it was recorded.
     pub at: Option<Timestamp>,
-    /// What it is.
     pub body: RecordBody<'a>,
 }
 
-/// What a record is.
+/// The content of a record.
 pub enum RecordBody<'a> {
     /// JSON of any kind.
     Json(&'a RawValue),
@@ -32,17 +30,17 @@ pub enum RecordBody<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads the records of a line of a living agent. Most lines are one.
-    pub fn for_each_live(line: &'a [u8], at: Timestamp, mut each: impl FnMut(&Self)) {
-        Self::for_each(line, |piece| Self::live(piece, at), &mut each);
+    /// Reads the records of a line of a running agent. Most lines are one.
+    pub fn for_each_in_live_line(line: &'a [u8], at: Timestamp, mut each: impl FnMut(&Self)) {
+        Self::for_each_record(line, |piece| Self::from_live_line(piece, at), &mut each);
     }
 
     /// Reads the records of a line. Most lines are one; see [`split_joined_records`].
     pub fn for_each_in_line(line: &'a [u8], mut each: impl FnMut(&Self)) {
-        Self::for_each(line, Self::from_line, &mut each);
+        Self::for_each_record(line, Self::from_line, &mut each);
     }
 
-    fn for_each(line: &'a [u8], read: impl Fn(&'a [u8]) -> Option<Self>, each: &mut impl FnMut(&Self)) {
+    fn for_each_record(line: &'a [u8], read: impl Fn(&'a [u8]) -> Option<Self>, each: &mut impl FnMut(&Self)) {
         let Some(record) = read(line) else { return };
         let pieces = match record.body {
             RecordBody::Json(_) => Vec::new(),
@@ -54,9 +52,9 @@ impl<'a> Record<'a> {
         pieces.into_iter().filter_map(read).for_each(|record| each(&record));
     }
 
-    /// Reads a line of a living agent: whatever it looks like, it is no transcript.
+    /// Reads a line of a running agent, which is never taken for a transcript.
     #[must_use]
-    pub fn live(line: &'a [u8], at: Timestamp) -> Option<Self> {
+    pub fn from_live_line(line: &'a [u8], at: Timestamp) -> Option<Self> {
         if line.trim_ascii().is_empty() {
             return None;
         }
@@ -67,14 +65,14 @@ impl<'a> Record<'a> {
         Some(Self { dir: Dir::In, at: Some(at), body })
     }
 
-    /// A record that goes to the agent.
+    /// A record that is sent to the agent.
     #[must_use]
-    pub fn sent(raw: &'a RawValue, at: Timestamp) -> Self {
+    pub fn from_outgoing(raw: &'a RawValue, at: Timestamp) -> Self {
         Self { dir: Dir::Out, at: Some(at), body: RecordBody::Json(raw) }
     }
 
-    /// Reads a line; of a transcript line `{"dir":"in"|"out","t":seconds,"msg":…}`, the message. Blank lines are
-    /// no records.
+    /// Reads a line; of a transcript line `{"dir":"in"|"out","t":seconds,"msg":…}`, the message. Blank lines are not
+    /// records.
     #[must_use]
     pub fn from_line(line: &'a [u8]) -> Option<Self> {
         if line.trim_ascii().is_empty() {
@@ -90,29 +88,29 @@ impl<'a> Record<'a> {
     }
 
     fn from_transcript(raw: &'a RawValue) -> Option<Self> {
-        // Looking for the two words is much cheaper than looking at the fields of every record.
-        if DIR.find(raw.get().as_bytes()).is_none() || MSG.find(raw.get().as_bytes()).is_none() {
+        // Searching for the two words is much cheaper than inspecting the fields of every record.
+        if DIR_KEY_FINDER.find(raw.get().as_bytes()).is_none() || MSG_KEY_FINDER.find(raw.get().as_bytes()).is_none() {
             return None;
         }
-        let fields = Json::of(raw).object();
-        let dir = match fields.str("dir")?.as_ref() {
+        let fields = JsonView::from_raw(raw).as_object();
+        let dir = match fields.get_str("dir")?.as_ref() {
             "in" => Dir::In,
             "out" => Dir::Out,
             _ => return None,
         };
         let (_, msg) = fields.iter().find(|(key, _)| *key == "msg")?;
-        let body = RecordBody::Json(serde_json::from_str(msg.text()).ok()?);
-        Some(Self { dir, at: fields.f64("t").and_then(Timestamp::from_seconds), body })
+        let body = RecordBody::Json(serde_json::from_str(msg.raw_text()).ok()?);
+        Some(Self { dir, at: fields.get_f64("t").and_then(Timestamp::from_seconds), body })
     }
 
-    /// The record as an event keeps it.
+    /// Converts the record to the form stored in events.
     #[must_use]
-    pub fn to_native(&self) -> Native {
+    pub fn to_native(&self) -> NativeRecord {
         let body = match self.body {
             RecordBody::Json(raw) => NativeBody::Json(raw.to_owned()),
             RecordBody::Text(text) => NativeBody::Text(text.to_owned()),
             RecordBody::Bytes(bytes) => NativeBody::Bytes(bytes.to_vec()),
         };
-        Native { dir: self.dir, body }
+        NativeRecord { dir: self.dir, body }
     }
 }

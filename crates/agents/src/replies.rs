@@ -1,30 +1,30 @@
-//! Names the model's replies for agents that do not: what the model says and calls is one reply until a tool has
-//! answered. Whoever counts replies counts these.
+//! Reply ids for agents without them: the model's output and tool calls are one reply until a tool has returned. Reply
+//! counts are based on these ids.
 
 use switchboard_event::Id;
 
-use crate::Scribe;
+use crate::RunRecorder;
 
-/// The replies of a conversation.
+/// The reply ids of a conversation.
 #[derive(Default)]
-pub struct Replies {
+pub struct ReplyIdSequence {
     current: Option<Id>,
-    /// A tool has answered since: what the model says next is another reply.
+    /// A tool has returned since: the next output belongs to another reply.
     acted: bool,
     count: u64,
 }
 
-impl Replies {
-    /// The model says something or calls a tool: the reply that it belongs to.
-    pub fn next(&mut self, scribe: &Scribe) -> Id {
+impl ReplyIdSequence {
+    /// Returns the reply id of model output or of a tool call.
+    pub fn id_for_output(&mut self, scribe: &RunRecorder) -> Id {
         if self.acted {
-            self.over();
+            self.end_reply();
         }
-        self.same(scribe)
+        self.id_for_parallel_call(scribe)
     }
 
-    /// The model calls another tool in the same reply, whatever the others have answered.
-    pub fn same(&mut self, scribe: &Scribe) -> Id {
+    /// Returns the reply id of another tool call in the same reply, even if others have returned.
+    pub fn id_for_parallel_call(&mut self, scribe: &RunRecorder) -> Id {
         self.acted = false;
         let (current, count) = (&mut self.current, &mut self.count);
         let begin = || {
@@ -34,18 +34,18 @@ impl Replies {
         current.get_or_insert_with(begin).clone()
     }
 
-    /// The agent has a name for the reply after all.
-    pub fn named(&mut self, name: Id) {
+    /// Sets the id that the agent has for the reply after all.
+    pub fn set_current_id(&mut self, name: Id) {
         (self.current, self.acted) = (Some(name), false);
     }
 
-    /// A tool has answered.
-    pub fn acted(&mut self) {
+    /// Marks that a tool has returned.
+    pub fn mark_tool_result(&mut self) {
         self.acted = true;
     }
 
-    /// The turn is over, or begins.
-    pub fn over(&mut self) {
+    /// Ends the reply at the beginning or the end of a turn.
+    pub fn end_reply(&mut self) {
         (self.current, self.acted) = (None, false);
     }
 }

@@ -1,76 +1,76 @@
-//! A translator: one agent's records in, one session's events out. Adds to a reader what every agent needs: the
-//! session's id, times, the end, and the promise that no record is lost.
+//! Translates one agent's records into one session's events. Adds to a reader what every agent needs: the session's id,
+//! timestamps, the end, and the guarantee that no record is lost.
 
-use switchboard_event::{Body, Dir, Event, Id, Info, Level, Notice, Timestamp, Topic};
+use switchboard_event::{Dir, Event, EventBody, Id, Info, Level, Notice, Timestamp, Topic};
 
-use crate::{Json, Note, Reader, Record, RecordBody, Scribe, Source, Start};
+use crate::{EngineNote, JsonView, Record, RecordBody, RecordReader, RecordSource, RunRecorder, SessionContext};
 
-/// How many records may pass before a session without an id gets one made up.
-const PATIENCE: usize = 64;
+/// The number of records after which a session without an id gets a generated one.
+const MAX_RECORDS_WITHOUT_SESSION_ID: usize = 64;
 
-/// What a translator is told from outside.
+/// The settings of a translator.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct TranslatorOptions {
     /// The session's id; by default the agent's own.
     pub session: Option<Id>,
-    /// Events are held back until the agent has said who it is, so that the first one can tell. Always so where
-    /// the session's id is the agent's own.
+    /// Holds events back until the agent has identified itself, so that the first event is complete. Implied if the
+    /// session's id is the agent's own.
     pub hold: bool,
-    /// The agent's name, where several share what they speak.
+    /// The agent's name, if several agents share a protocol.
     pub agent: Option<&'static str>,
-    /// The id for a session whose agent never says one.
+    /// The id for a session whose agent never reports one.
     pub made_up: Id,
-    /// When the first record arrived, for a stream that has no times.
+    /// The arrival time of the first record, for a stream without timestamps.
     pub arrival: Timestamp,
-    /// Which run of the session this is, from 1.
+    /// The number of this run in the session, from 1.
     pub run: u32,
-    /// How many events and turns the session has already.
+    /// The number of events that the session already has.
     pub events_before: u64,
-    /// How many turns the session has already.
+    /// The number of turns that the session already has.
     pub turns_before: u32,
-    /// What is known about the session beside what its agent says.
-    pub start: Start,
+    /// What Switchboard knows about the session independently of its agent.
+    pub start: SessionContext,
 }
 
-/// Turns the records of one run into events.
-pub struct Translator {
-    reader: Box<dyn Reader>,
-    scribe: Scribe,
+/// Translates the records of one run into events.
+pub struct RecordTranslator {
+    reader: Box<dyn RecordReader>,
+    scribe: RunRecorder,
     session: Option<Id>,
     made_up: Id,
     hold: bool,
     held: Vec<Event>,
     records: usize,
     now: Timestamp,
-    /// What the seconds of a transcript count from, if not from 1970.
+    /// The start of a transcript with relative times.
     zero: Timestamp,
-    /// `now` is more than the time at which the stream was opened.
+    /// `now` is more precise than the time at which the stream was opened.
     time_known: bool,
-    /// Events may wait until it is. A session that has an id already runs, and the first event must not wait.
+    /// Events may wait for a known time. A session that already has an id is running, and its first event must not
+    /// wait.
     waits_for_time: bool,
-    /// The time of the last event that was given: no later one is earlier.
+    /// The time of the last emitted event: later events are never earlier.
     latest: Timestamp,
 }
 
-/// Seconds of a transcript below this count from its own beginning.
-const LONG_AGO: i64 = 100_000_000 * 1_000_000;
+/// Transcript times below this are relative to its beginning.
+const MAX_RELATIVE_TIME_MICROS: i64 = 100_000_000 * 1_000_000;
 
-impl Translator {
-    /// A translator for one source of records.
+impl RecordTranslator {
     #[must_use]
-    pub fn new(source: &Source, options: Options) -> Self {
+    pub fn new(source: &RecordSource, options: TranslatorOptions) -> Self {
         let run = options.run.max(1);
         let reader = (source.reader)();
-        let mut scribe = Scribe::new(
+        let mut scribe = RunRecorder::new(
             options.agent.unwrap_or(source.agent),
             run,
             options.events_before + 1,
             options.turns_before,
             options.start,
         );
-        scribe.product(reader.product());
+        scribe.set_product(reader.product_name());
         Self {
-            waits_for_time: reader.tells_time() && options.session.is_none(),
+            waits_for_time: reader.has_timestamps() && options.session.is_none(),
             reader,
             scribe,
             session: options.session,
@@ -85,152 +85,157 @@ impl Translator {
         }
     }
 
-    /// Reads one record; gives the events that can be given now.
-    pub fn record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
-        self.now = record.at.map_or(self.now, |at| self.anchored(at));
-        self.time_known |= record.at.is_some_and(|at| at.as_micros() >= LONG_AGO);
-        self.scribe.begin(Some(record.to_native()), self.now, record.at);
+    /// Reads one record and emits the events that can be emitted now.
+    pub fn translate_record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
+        self.now = record.at.map_or(self.now, |at| self.to_absolute_time(at));
+        self.time_known |= record.at.is_some_and(|at| at.as_micros() >= MAX_RELATIVE_TIME_MICROS);
+        self.scribe.begin_record(Some(record.to_native()), self.now, record.at);
         match record.body {
-            RecordBody::Json(raw) => self.reader.read(record.dir, Json::of(raw), &mut self.scribe),
-            RecordBody::Text(text) => self.reader.text(record.dir, text, &mut self.scribe),
+            RecordBody::Json(raw) => self.reader.read(record.dir, JsonView::from_raw(raw), &mut self.scribe),
+            RecordBody::Text(text) => self.reader.read_text(record.dir, text, &mut self.scribe),
             RecordBody::Bytes(bytes) => {
-                self.scribe.notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
+                self.scribe.write_notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
             }
         }
-        self.scribe.settle(|| unknown(record));
-        if let Some(told) = self.scribe.told() {
+        self.scribe.finish_record(|| unknown_record_notice(record));
+        if let Some(told) = self.scribe.stated_time() {
             if !std::mem::replace(&mut self.time_known, true) {
-                self.date_held(told);
+                self.redate_held_events(told);
             }
-            self.anchor(record.at, told);
+            self.update_transcript_start(record.at, told);
             self.now = told;
         }
         self.records += 1;
-        self.give(out);
+        self.emit_events(out);
     }
 
-    /// The record belongs to another session: it is for another translator.
+    /// Returns whether the record belongs to another session, and thus to another translator.
     #[must_use]
-    pub fn is_another(&self, record: &Record<'_>) -> bool {
+    pub fn starts_other_session(&self, record: &Record<'_>) -> bool {
         match record.body {
-            RecordBody::Json(raw) => self.reader.is_another(Json::of(raw), &self.scribe),
+            RecordBody::Json(raw) => self.reader.starts_other_session(JsonView::from_raw(raw), &self.scribe),
             RecordBody::Text(_) | RecordBody::Bytes(_) => false,
         }
     }
 
-    /// The agent has nothing left to do, as far as its last record says, be the turn over or not.
+    /// Returns whether the agent is idle according to its last record, even if the turn is not over.
     #[must_use]
-    pub fn is_resting(&self) -> bool {
-        self.reader.is_resting()
+    pub fn is_idle(&self) -> bool {
+        self.reader.is_idle()
     }
 
-    /// Keeps a piece of a line that is too long to be read.
-    pub fn piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
+    /// Records a piece of a line that is too long to be read.
+    pub fn record_oversized_piece(&mut self, piece: &[u8], at: Timestamp, out: &mut Vec<Event>) {
         let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);
         let record = Record { dir: Dir::In, at: Some(at), body };
         (self.now, self.time_known) = (at, true);
-        self.scribe.begin(Some(record.to_native()), self.now, record.at);
+        self.scribe.begin_record(Some(record.to_native()), self.now, record.at);
         let text = "a piece of a line that is too long to be read";
-        self.scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
-        self.scribe.settle(Notice::default);
+        self.scribe.write_notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
+        self.scribe.finish_record(Notice::default);
         self.records += 1;
-        self.give(out);
+        self.emit_events(out);
     }
 
-    /// Hears what the wire never says.
-    pub fn note(&mut self, note: &Note<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
+    /// Handles information that is not on the wire.
+    pub fn apply_note(&mut self, note: &EngineNote<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
         self.time_known |= at.is_some();
-        self.scribe.begin(None, self.now, None);
+        self.scribe.begin_record(None, self.now, None);
         match note {
-            Note::Stderr(line) => self.scribe.notice(Notice::new(Topic::Stderr).with_text(*line)),
-            Note::Decided(request, by) => self.scribe.decided(request, *by),
-            Note::Said(notice) => self.scribe.notice((*notice).clone()),
-            Note::Stopping(why) => self.scribe.stopping(*why),
-            Note::Closing => self.scribe.closing(),
-            Note::Failed(fault) => self.scribe.suspect(fault.clone()),
-            Note::Exited { code, signal } => self.scribe.exited(*code, *signal),
+            EngineNote::Stderr(line) => self.scribe.write_notice(Notice::new(Topic::Stderr).with_text(*line)),
+            EngineNote::Decided(request, by) => self.scribe.set_decider(request, *by),
+            EngineNote::Said(notice) => self.scribe.write_notice((*notice).clone()),
+            EngineNote::Asked(request) => self.scribe.request_opened(None, (*request).clone()),
+            EngineNote::Answered(resolved) => drop(self.scribe.request_resolved((*resolved).clone())),
+            EngineNote::Stopping(why) => self.scribe.set_stop_cause(*why),
+            EngineNote::Closing => self.scribe.set_closing(),
+            EngineNote::Failed(fault) => self.scribe.set_suspected_fault(fault.clone()),
+            EngineNote::Exited { code, signal } => self.scribe.set_exit_status(*code, *signal),
         }
-        self.reader.note(note, &mut self.scribe);
-        self.give(out);
+        self.reader.handle_note(note, &mut self.scribe);
+        self.emit_events(out);
     }
 
-    /// The stream is over: closes what is open and gives the rest.
-    pub fn end(&mut self, out: &mut Vec<Event>) {
-        self.scribe.begin(None, self.now, None);
-        self.reader.end(&mut self.scribe);
-        self.scribe.finish();
-        self.release(out);
+    /// Ends the stream: closes everything that is open and emits the rest.
+    pub fn finish(&mut self, out: &mut Vec<Event>) {
+        self.scribe.begin_record(None, self.now, None);
+        self.reader.finish(&mut self.scribe);
+        self.scribe.finish_session();
+        self.release_held_events(out);
     }
 
-    /// Holds nothing back any longer, whoever the agent is.
-    pub fn release(&mut self, out: &mut Vec<Event>) {
-        self.records = PATIENCE;
-        self.give(out);
+    /// Stops holding events back, even if the agent has not identified itself.
+    pub fn release_held_events(&mut self, out: &mut Vec<Event>) {
+        self.records = MAX_RECORDS_WITHOUT_SESSION_ID;
+        self.emit_events(out);
     }
 
-    /// The agent is there and has nothing to do yet. That the session began is told, also if the agent says nothing by
-    /// itself.
-    pub fn begun(&mut self, at: Timestamp, out: &mut Vec<Event>) {
+    /// Starts the session of an agent that is ready and idle. The start event is emitted even if the agent writes
+    /// nothing by itself.
+    pub fn mark_started(&mut self, at: Timestamp, out: &mut Vec<Event>) {
         (self.now, self.time_known) = (at, true);
-        self.scribe.begin(None, at, None);
+        self.scribe.begin_record(None, at, None);
         self.scribe.ensure_started();
-        self.release(out);
+        self.release_held_events(out);
     }
 
-    /// The session's id, once it is known.
     #[must_use]
-    pub fn session(&self) -> Option<&Id> {
+    pub fn session_id(&self) -> Option<&Id> {
         self.session.as_ref()
     }
 
-    /// The agent's own id of the session, once it is known: perhaps only after the first events were given.
+    /// Returns the agent's own id of the session, once it is known: possibly only after the first events.
     #[must_use]
     pub fn agent_session(&self) -> Option<&Id> {
-        self.scribe.session()
+        self.scribe.agent_session()
     }
 
-    /// A transcript's time as a point in time.
-    fn anchored(&self, at: Timestamp) -> Timestamp {
+    /// Converts a transcript's time to an absolute time.
+    fn to_absolute_time(&self, at: Timestamp) -> Timestamp {
         let micros = at.as_micros();
-        if micros < LONG_AGO { Timestamp::from_micros(self.zero.as_micros() + micros).unwrap_or(at) } else { at }
+        if micros < MAX_RELATIVE_TIME_MICROS {
+            Timestamp::from_micros(self.zero.as_micros() + micros).unwrap_or(at)
+        } else {
+            at
+        }
     }
 
-    /// A record that says itself when it happened also says when the transcript began.
-    fn anchor(&mut self, at: Option<Timestamp>, told: Timestamp) {
-        if let Some(at) = at.filter(|at| at.as_micros() < LONG_AGO)
+    /// Derives the beginning of the transcript from a record with an absolute time.
+    fn update_transcript_start(&mut self, at: Option<Timestamp>, told: Timestamp) {
+        if let Some(at) = at.filter(|at| at.as_micros() < MAX_RELATIVE_TIME_MICROS)
             && let Some(zero) = Timestamp::from_micros(told.as_micros() - at.as_micros())
         {
             self.zero = zero;
         }
     }
 
-    /// Moves what was held back to the time of the stream, of which the first point is known now.
-    fn date_held(&mut self, told: Timestamp) {
+    /// Moves held events to the time of the stream, of which the first point is now known.
+    fn redate_held_events(&mut self, told: Timestamp) {
         let offset = told.as_micros() - self.now.as_micros();
         for event in &mut self.held {
             event.at = Timestamp::from_micros(event.at.as_micros() + offset).unwrap_or(told);
         }
-        // What this record gave before it told its time.
-        self.scribe.redate(self.now, told);
+        // Events of this record from before its time was known.
+        self.scribe.redate_events(self.now, told);
     }
 
-    fn give(&mut self, out: &mut Vec<Event>) {
+    fn emit_events(&mut self, out: &mut Vec<Event>) {
         if self.session.is_none() {
-            self.session = self.scribe.session().cloned();
+            self.session = self.scribe.agent_session().cloned();
         }
-        if self.session.is_none() && self.records >= PATIENCE {
+        if self.session.is_none() && self.records >= MAX_RECORDS_WITHOUT_SESSION_ID {
             self.session = Some(self.made_up.clone());
         }
-        self.hold &= self.scribe.session().is_none() && self.records < PATIENCE;
-        let undated = self.waits_for_time && !self.time_known && self.records < PATIENCE;
+        self.hold &= self.scribe.agent_session().is_none() && self.records < MAX_RECORDS_WITHOUT_SESSION_ID;
+        let undated = self.waits_for_time && !self.time_known && self.records < MAX_RECORDS_WITHOUT_SESSION_ID;
         let Some(session) = self.session.as_ref().filter(|_| !self.hold && !undated) else {
             self.held.extend(self.scribe.drain());
             return;
         };
         if let Some((first, rest)) = self.held.split_first_mut() {
-            self.scribe.complete_beginning(first);
-            rest.iter_mut().for_each(forget_news);
+            self.scribe.complete_start_event(first);
+            rest.iter_mut().for_each(strip_known_info);
         }
         let latest = &mut self.latest;
         let finish = |mut event: Event| {
@@ -243,20 +248,20 @@ impl Translator {
     }
 }
 
-/// What a beginning says that nobody has seen yet is no news after it. What the session was doing, is.
-fn forget_news(event: &mut Event) {
-    if let Body::SessionUpdated(updated) = &mut event.body {
+/// Removes info that the completed start event already has. The status is kept.
+fn strip_known_info(event: &mut Event) {
+    if let EventBody::SessionUpdated(updated) = &mut event.body {
         updated.info = Info { status: updated.info.status, ..Info::default() };
     }
 }
 
-/// What becomes of a record that a reader has no words for.
-fn unknown(record: &Record<'_>) -> Notice {
+/// The notice for a record that the reader does not know.
+fn unknown_record_notice(record: &Record<'_>) -> Notice {
     let mut notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
     if let RecordBody::Json(raw) = record.body {
-        let fields = Json::of(raw).object();
-        let kind = fields.filled("type").or_else(|| fields.filled("method"));
-        notice.name = kind.map(|kind| match fields.filled("subtype") {
+        let fields = JsonView::from_raw(raw).as_object();
+        let kind = fields.get_non_empty("type").or_else(|| fields.get_non_empty("method"));
+        notice.name = kind.map(|kind| match fields.get_non_empty("subtype") {
             Some(subtype) => format!("{kind}/{subtype}"),
             None => kind,
         });
@@ -268,18 +273,18 @@ fn unknown(record: &Record<'_>) -> Notice {
 mod tests {
     use switchboard_event::{Event, Id, Timestamp};
 
-    use super::{Options, Translator};
-    use crate::{Record, source};
+    use super::{RecordTranslator, TranslatorOptions};
+    use crate::{Record, find_source};
 
-    fn translate(session: Option<&str>, lines: &[&str]) -> Vec<Event> {
+    fn translate_lines(session: Option<&str>, lines: &[&str]) -> Vec<Event> {
         let arrival = Timestamp::parse("2030-01-01T00:00:00Z").unwrap();
-        let options = Options { session: session.map(Id::from), arrival, ..Options::default() };
-        let mut translator = Translator::new(source("board").unwrap(), options);
+        let options = TranslatorOptions { session: session.map(Id::from), arrival, ..TranslatorOptions::default() };
+        let mut translator = RecordTranslator::new(find_source("board").unwrap(), options);
         let mut events = Vec::new();
         for line in lines {
-            translator.record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
+            translator.translate_record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
         }
-        translator.end(&mut events);
+        translator.finish(&mut events);
         events
     }
 
@@ -290,7 +295,7 @@ mod tests {
             r#"{"id":"2","sessionId":"a","type":"log","payload":{"line":"y"},"timestamp":"2026-11-15T10:00:01Z"}"#,
             r#"{"id":"3","sessionId":"a","type":"log","payload":{"line":"z"},"timestamp":"2026-11-15T10:00:03Z"}"#,
         ];
-        let events = translate(None, &lines);
+        let events = translate_lines(None, &lines);
         assert!(events.is_sorted_by_key(|event| event.at));
         assert_eq!(events[0].at, Timestamp::parse("2026-11-15T10:00:02Z").unwrap());
         assert_eq!(events.last().unwrap().at, Timestamp::parse("2026-11-15T10:00:03Z").unwrap());
@@ -304,9 +309,9 @@ mod tests {
             r#"{"id":"1","sessionId":"a","type":"log","payload":{"line":"x"},"timestamp":"2026-11-15T10:00:02Z"}"#,
         ];
         let told = Timestamp::parse("2026-11-15T10:00:02Z").unwrap();
-        assert!(translate(None, &lines).iter().all(|event| event.at == told));
-        // A session that runs does not wait.
-        let events = translate(Some("mine"), &lines);
+        assert!(translate_lines(None, &lines).iter().all(|event| event.at == told));
+        // A running session does not wait.
+        let events = translate_lines(Some("mine"), &lines);
         assert!(events.is_sorted_by_key(|event| event.at));
     }
 }

@@ -1,117 +1,115 @@
-//! Goes through JSON once, from its beginning to its end, and checks on the way that it is JSON. Whoever walks takes the
-//! values that matter and moves over the rest, so that a record is looked at once, however deep its parts are.
+//! Walks through JSON once, from beginning to end, and validates it on the way. The caller takes the values that matter
+//! and skips the rest, so that a record is examined once, at any depth.
 
 use crate::plain;
 
-/// A way through a text. Where the text is not JSON the way ends, and [`Self::is_over`] is never true.
-pub struct Walk<'a> {
+/// A position in a text. At a syntax error the walk ends, and [`Self::is_over`] is never true.
+pub struct JsonWalker<'a> {
     text: &'a str,
     at: usize,
     broken: bool,
 }
 
-impl<'a> Walk<'a> {
-    /// At the beginning.
+impl<'a> JsonWalker<'a> {
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0, broken: false }
     }
 
-    /// All of the text was JSON, and the way is at its end.
-    pub fn is_over(&mut self) -> bool {
-        self.blank();
+    /// Returns whether all of the text was JSON, and the walk is at its end.
+    pub fn is_complete(&mut self) -> bool {
+        self.skip_whitespace();
         !self.broken && self.at == self.text.len()
     }
 
-    /// The value here begins so.
-    pub fn is(&mut self, first: u8) -> bool {
-        self.blank();
-        self.byte() == Some(first)
+    /// Returns whether the next value begins with this byte.
+    pub fn starts_with(&mut self, first: u8) -> bool {
+        self.skip_whitespace();
+        self.peek_byte() == Some(first)
     }
 
-    /// Moves over the value here, and gives it.
-    pub fn value(&mut self) -> &'a str {
-        self.blank();
+    /// Skips the next value and returns it.
+    pub fn take_value(&mut self) -> &'a str {
+        self.skip_whitespace();
         let from = self.at;
-        self.skip();
-        self.since(from)
+        self.skip_value();
+        self.text_since(from)
     }
 
-    /// Goes through the object here: `each` is given every key as it is written, without its quotes, and is to move over
-    /// its value; one that it leaves is moved over. Gives the object, or the value that is here instead.
-    pub fn object(&mut self, mut each: impl FnMut(&'a str, &mut Self)) -> &'a str {
-        if !self.is(b'{') {
-            return self.value();
+    /// Walks through an object: `each` gets every key as written, without its quotes, and may consume its value;
+    /// otherwise the value is skipped. Returns the object, or the value that is here instead.
+    pub fn walk_object(&mut self, mut each: impl FnMut(&'a str, &mut Self)) -> &'a str {
+        if !self.starts_with(b'{') {
+            return self.take_value();
         }
         let from = self.at;
         self.at += 1;
-        if !self.closes(b'}') {
+        if !self.take_closing_bracket(b'}') {
             loop {
-                let key = self.key();
+                let key = self.take_key();
                 let before = self.at;
                 each(key, self);
                 if self.at == before {
-                    self.skip();
+                    self.skip_value();
                 }
-                if !self.goes_on(b'}') {
+                if !self.take_comma(b'}') {
                     break;
                 }
             }
         }
-        self.since(from)
+        self.text_since(from)
     }
 
-    /// Goes through the array here, element by element, like [`Self::object`].
-    pub fn array(&mut self, mut each: impl FnMut(&mut Self)) -> &'a str {
-        if !self.is(b'[') {
-            return self.value();
+    /// Walks through an array, element by element, like [`Self::object`].
+    pub fn walk_array(&mut self, mut each: impl FnMut(&mut Self)) -> &'a str {
+        if !self.starts_with(b'[') {
+            return self.take_value();
         }
         let from = self.at;
         self.at += 1;
-        if !self.closes(b']') {
+        if !self.take_closing_bracket(b']') {
             loop {
                 let before = self.at;
                 each(self);
                 if self.at == before {
-                    self.skip();
+                    self.skip_value();
                 }
-                if !self.goes_on(b']') {
+                if !self.take_comma(b']') {
                     break;
                 }
             }
         }
-        self.since(from)
+        self.text_since(from)
     }
 
-    /// Moves over the value here.
-    fn skip(&mut self) {
-        let mut open = Brackets::default();
+    fn skip_value(&mut self) {
+        let mut open = BracketStack::default();
         loop {
-            self.blank();
-            match self.byte() {
-                Some(b'"') => self.string(),
+            self.skip_whitespace();
+            match self.peek_byte() {
+                Some(b'"') => self.skip_string(),
                 Some(b'{') => {
                     self.at += 1;
-                    if !self.closes(b'}') {
+                    if !self.take_closing_bracket(b'}') {
                         open.push(true);
-                        self.key();
+                        self.take_key();
                         continue;
                     }
                 }
                 Some(b'[') => {
                     self.at += 1;
-                    if !self.closes(b']') {
+                    if !self.take_closing_bracket(b']') {
                         open.push(false);
                         continue;
                     }
                 }
-                _ => self.scalar(),
+                _ => self.skip_scalar(),
             }
-            // A value is over, and perhaps what it was the last one of.
+            // A value is over, and possibly the brackets around it.
             loop {
                 let Some(is_object) = open.last() else { return };
-                if self.goes_on(if is_object { b'}' } else { b']' }) {
+                if self.take_comma(if is_object { b'}' } else { b']' }) {
                     if is_object {
-                        self.key();
+                        self.take_key();
                     }
                     break;
                 }
@@ -120,18 +118,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// After a bracket was opened: it is closed at once.
-    fn closes(&mut self, bracket: u8) -> bool {
-        self.blank();
-        let closes = self.byte() == Some(bracket);
+    /// Consumes a closing bracket directly after the opening one.
+    fn take_closing_bracket(&mut self, bracket: u8) -> bool {
+        self.skip_whitespace();
+        let closes = self.peek_byte() == Some(bracket);
         self.at += usize::from(closes);
         closes
     }
 
-    /// After a value: another one follows. If not, the bracket is closed.
-    fn goes_on(&mut self, bracket: u8) -> bool {
-        self.blank();
-        match self.byte() {
+    /// Consumes the comma after a value, or else the closing bracket; returns whether another value follows.
+    fn take_comma(&mut self, bracket: u8) -> bool {
+        self.skip_whitespace();
+        match self.peek_byte() {
             Some(b',') => {
                 self.at += 1;
                 true
@@ -141,76 +139,74 @@ impl<'a> Walk<'a> {
                 false
             }
             _ => {
-                self.fail();
+                self.mark_invalid();
                 false
             }
         }
     }
 
-    /// Moves over a key and the colon behind it, and gives it without its quotes.
-    fn key(&mut self) -> &'a str {
-        self.blank();
-        if self.byte() != Some(b'"') {
-            self.fail();
+    /// Consumes a key and the colon after it, and returns it without its quotes.
+    fn take_key(&mut self) -> &'a str {
+        self.skip_whitespace();
+        if self.peek_byte() != Some(b'"') {
+            self.mark_invalid();
             return "";
         }
         let from = self.at + 1;
-        self.string();
+        self.skip_string();
         let key = self.text.get(from..self.at.saturating_sub(1)).unwrap_or_default();
-        self.blank();
-        match self.byte() {
+        self.skip_whitespace();
+        match self.peek_byte() {
             Some(b':') => self.at += 1,
-            _ => self.fail(),
+            _ => self.mark_invalid(),
         }
         key
     }
 
-    /// Moves over the string here.
-    fn string(&mut self) {
+    fn skip_string(&mut self) {
         match plain::string_end(self.text.as_bytes(), self.at + 1) {
             Some(end) => self.at = end,
-            None => self.fail(),
+            None => self.mark_invalid(),
         }
     }
 
-    /// Moves over a number or a word.
-    fn scalar(&mut self) {
+    /// Skips a number, `true`, `false` or `null`.
+    fn skip_scalar(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let length = match rest {
             [b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..] => 4,
             [b'f', b'a', b'l', b's', b'e', ..] => 5,
-            _ => number(rest),
+            _ => number_length(rest),
         };
         match length {
-            0 => self.fail(),
+            0 => self.mark_invalid(),
             length => self.at += length,
         }
     }
 
-    /// Moves over white space.
-    fn blank(&mut self) {
-        while matches!(self.byte(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
+    fn skip_whitespace(&mut self) {
+        while matches!(self.peek_byte(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
             self.at += 1;
         }
     }
 
-    fn byte(&self) -> Option<u8> {
+    fn peek_byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn since(&self, from: usize) -> &'a str {
+    fn text_since(&self, from: usize) -> &'a str {
         self.text.get(from..self.at).unwrap_or_default()
     }
 
-    /// It is not JSON: there is nothing more to see.
-    fn fail(&mut self) {
+    /// Ends the walk at a syntax error.
+    fn mark_invalid(&mut self) {
         self.broken = true;
         self.at = self.text.len();
     }
 }
 
-/// How long the number is that the bytes begin with.
-fn number(bytes: &[u8]) -> usize {
+/// Returns the length of the number that the bytes begin with.
+fn number_length(bytes: &[u8]) -> usize {
     let digits = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
         rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
@@ -218,7 +214,7 @@ fn number(bytes: &[u8]) -> usize {
     let mut at = usize::from(bytes.first() == Some(&b'-'));
     match (bytes.get(at), digits(at)) {
         (_, 0) => return 0,
-        // What follows a zero is no digit.
+        // No digit may follow a leading zero.
         (Some(b'0'), _) => at += 1,
         (_, more) => at += more,
     }
@@ -238,16 +234,16 @@ fn number(bytes: &[u8]) -> usize {
     at
 }
 
-/// Brackets that are open, the last 64 of them without memory of their own.
+/// A stack of open brackets; the last 64 need no allocation.
 #[derive(Default)]
-struct Brackets {
-    /// One bit each, the last one lowest: an object or not.
+struct BracketStack {
+    /// One bit each, the last one lowest: set for an object.
     last: u64,
     count: u32,
     before: Vec<u64>,
 }
 
-impl Brackets {
+impl BracketStack {
     fn push(&mut self, is_object: bool) {
         if self.count > 0 && self.count.is_multiple_of(u64::BITS) {
             self.before.push(self.last);
@@ -274,24 +270,23 @@ pub mod tests {
     use proptest::prelude::*;
     use serde_json::value::RawValue;
 
-    use super::Walk;
+    use super::JsonWalker;
 
-    /// What a walk takes for JSON.
-    fn whole(text: &str) -> Option<&str> {
-        let mut walk = Walk::new(text);
-        let value = walk.value();
-        walk.is_over().then_some(value)
+    fn parse_whole(text: &str) -> Option<&str> {
+        let mut walk = JsonWalker::new(text);
+        let value = walk.take_value();
+        walk.is_complete().then_some(value)
     }
 
-    fn check(text: &str) {
+    fn check_against_serde(text: &str) {
         let expected = serde_json::from_str::<&RawValue>(text).ok().map(RawValue::get);
-        assert_eq!(whole(text), expected, "{text}");
+        assert_eq!(parse_whole(text), expected, "{text}");
     }
 
     #[test]
     fn nothing_is_no_json() {
-        check("");
-        check("\u{feff}{}");
+        check_against_serde("");
+        check_against_serde("\u{feff}{}");
     }
 
     #[test]
@@ -353,7 +348,7 @@ pub mod tests {
             "{\"a\":[1,{\"b\":[]}],\"c\":{\"d\":null}}",
             "{\"a\":[1,{\"b\":[}],\"c\":{\"d\":null}}",
         ] {
-            check(text);
+            check_against_serde(text);
         }
     }
 
@@ -361,51 +356,51 @@ pub mod tests {
     fn brackets_may_be_as_deep_as_they_like() {
         for depth in [63, 64, 65, 127, 128, 129, 5000] {
             let (open, close) = ("[{\"a\":".repeat(depth), "}]".repeat(depth));
-            check(&format!("{open}1{close}"));
-            check(&format!("{open}1{}", "]}".repeat(depth)));
-            check(&format!("{open}1{}", "}]".repeat(depth - 1)));
+            check_against_serde(&format!("{open}1{close}"));
+            check_against_serde(&format!("{open}1{}", "]}".repeat(depth)));
+            check_against_serde(&format!("{open}1{}", "}]".repeat(depth - 1)));
         }
     }
 
     #[test]
     fn takes_what_is_asked_for_and_moves_over_the_rest() {
         let text = r#" {"a":1 , "b" : {"c":[ 2, {"d":3} ],"e":"x"}, "f":[], "g":{} } "#;
-        let mut walk = Walk::new(text);
+        let mut walk = JsonWalker::new(text);
         let (mut keys, mut elements, mut found) = (Vec::new(), Vec::new(), Vec::new());
-        walk.object(|key, walk| {
+        walk.walk_object(|key, walk| {
             keys.push(key);
             match key {
                 "b" => {
-                    found.push(walk.object(|key, walk| {
+                    found.push(walk.walk_object(|key, walk| {
                         if key == "c" {
-                            found_in(walk, &mut elements);
+                            collect_elements(walk, &mut elements);
                         }
                     }));
                 }
-                "f" => found.push(walk.array(|_| {})),
-                "g" => found.push(walk.object(|_, _| {})),
+                "f" => found.push(walk.walk_array(|_| {})),
+                "g" => found.push(walk.walk_object(|_, _| {})),
                 _ => {}
             }
         });
-        assert!(walk.is_over());
+        assert!(walk.is_complete());
         assert_eq!(keys, ["a", "b", "f", "g"]);
         assert_eq!(elements, ["2", r#"{"d":3}"#]);
         assert_eq!(found, [r#"{"c":[ 2, {"d":3} ],"e":"x"}"#, "[]", "{}"]);
     }
 
-    fn found_in<'a>(walk: &mut Walk<'a>, elements: &mut Vec<&'a str>) {
-        walk.array(|walk| elements.push(walk.value()));
+    fn collect_elements<'a>(walk: &mut JsonWalker<'a>, elements: &mut Vec<&'a str>) {
+        walk.walk_array(|walk| elements.push(walk.take_value()));
     }
 
     #[test]
     fn what_is_something_else_is_moved_over() {
-        let mut walk = Walk::new("[1,{\"a\":2}]");
-        assert_eq!(walk.object(|_, _| panic!("it is no object")), "[1,{\"a\":2}]");
-        assert!(walk.is_over());
+        let mut walk = JsonWalker::new("[1,{\"a\":2}]");
+        assert_eq!(walk.walk_object(|_, _| panic!("it is no object")), "[1,{\"a\":2}]");
+        assert!(walk.is_complete());
     }
 
-    /// Any JSON.
-    pub fn json() -> impl Strategy<Value = serde_json::Value> {
+    /// A strategy for any JSON.
+    pub fn any_json() -> impl Strategy<Value = serde_json::Value> {
         use serde_json::Value;
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -426,18 +421,18 @@ pub mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_parser(value in json(), pretty: bool) {
-            check(&if pretty { format!("{value:#}") } else { value.to_string() });
+        fn agrees_with_a_parser(value in any_json(), pretty: bool) {
+            check_against_serde(&if pretty { format!("{value:#}") } else { value.to_string() });
         }
 
-        /// One character is taken away, doubled or replaced: most of what comes out is no longer JSON, some is.
+        /// One character is removed, doubled or replaced: most results are no longer JSON, some are.
         #[test]
-        fn agrees_with_a_parser_on_what_is_torn(value in json(), place: prop::sample::Index, how in 0..4, with in "[\\[\\]{}:,\"\\\\0-9a-fu.eE+ \n-]") {
+        fn agrees_with_a_parser_on_what_is_torn(value in any_json(), place: prop::sample::Index, how in 0..4, with in "[\\[\\]{}:,\"\\\\0-9a-fu.eE+ \n-]") {
             let text = value.to_string();
             let at = text.char_indices().nth(place.index(text.chars().count())).unwrap().0;
             let (before, after) = text.split_at(at);
             let rest: String = after.chars().skip(1).collect();
-            check(&match how {
+            check_against_serde(&match how {
                 0 => format!("{before}{rest}"),
                 1 => format!("{before}{with}{after}"),
                 2 => format!("{before}{with}{rest}"),

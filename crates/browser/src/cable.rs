@@ -1,47 +1,47 @@
-//! A cable between the browser and the server, which can be pulled out. Chromium's own emulation of a lost network leaves
-//! connections alone that are open.
+//! A TCP proxy between the browser and the server whose connections can be cut. Chromium's own emulation of a lost
+//! network leaves open connections alone.
 
 use std::{
     io,
     net::{Shutdown, TcpListener, TcpStream},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
 };
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 
-/// A cable. While it is out, connections break and none can be made.
-pub struct Cable {
+/// A proxy from one local port to another. While it is disconnected, open connections break and new ones are refused.
+pub struct InterruptibleProxy {
     from: u16,
     to: u16,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProxyConnections>>,
 }
 
-/// What goes through it.
+/// The open connections of the proxy.
 #[derive(Default)]
-struct State {
-    /// It was put in so many times, or pulled out: whoever waits for connections of another time stops.
+struct ProxyConnections {
+    /// Incremented at every disconnect; an acceptor with an older value stops.
     time: u64,
     open: Vec<TcpStream>,
 }
 
-impl Cable {
-    /// From a port that browsers ask to the port of a server, put in.
+impl InterruptibleProxy {
+    /// Listens on `from` and forwards to `to`.
     pub fn new(from: u16, to: u16) -> anyhow::Result<Self> {
         let cable = Self { from, to, state: Arc::default() };
-        cable.put_in()?;
+        cable.start_accepting()?;
         Ok(cable)
     }
 
-    /// Connections can be made.
-    pub fn put_in(&self) -> anyhow::Result<()> {
+    pub fn start_accepting(&self) -> anyhow::Result<()> {
         let listener = TcpListener::bind(("127.0.0.1", self.from)).context("the port is taken")?;
         let (state, to) = (Arc::clone(&self.state), self.to);
-        let time = lock(&state).time;
+        let time = state.lock().time;
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let Ok(browser) = connection else { return };
-                if !carry(&state, time, browser, to) {
+                if !forward_connection(&state, time, browser, to) {
                     return;
                 }
             }
@@ -49,29 +49,28 @@ impl Cable {
         Ok(())
     }
 
-    /// All connections break, and none can be made.
-    pub fn pull_out(&self) {
-        let mut state = lock(&self.state);
+    /// Breaks all connections and refuses new ones.
+    pub fn disconnect_all(&self) {
+        let mut state = self.state.lock();
         state.time += 1;
         for stream in state.open.drain(..) {
-            // The other side may have closed it.
             drop(stream.shutdown(Shutdown::Both));
         }
         drop(state);
-        // Wakes the one that waits for connections, so that it stops.
+        // Wakes the acceptor, so that it stops.
         drop(TcpStream::connect(("127.0.0.1", self.from)));
     }
 }
 
-impl Drop for Cable {
+impl Drop for InterruptibleProxy {
     fn drop(&mut self) {
-        self.pull_out();
+        self.disconnect_all();
     }
 }
 
-/// Carries what a connection says in both directions; not if the cable is out.
-fn carry(state: &Mutex<State>, time: u64, browser: TcpStream, to: u16) -> bool {
-    let mut state = lock(state);
+/// Forwards a connection in both directions. Returns false if the proxy has been disconnected since.
+fn forward_connection(state: &Mutex<ProxyConnections>, time: u64, browser: TcpStream, to: u16) -> bool {
+    let mut state = state.lock();
     if state.time != time {
         return false;
     }
@@ -85,8 +84,4 @@ fn carry(state: &Mutex<State>, time: u64, browser: TcpStream, to: u16) -> bool {
     }
     state.open.extend([browser, server]);
     true
-}
-
-fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,21 +1,21 @@
-//! What is kept of a scenario that failed: what was on the screen, the page, the console, and what the server said.
+//! Artifacts of a failed scenario: screenshots, page sources, console and server output.
 
 use std::{fs, path::Path};
 
-use crate::trial::Trial;
+use crate::trial::PageTrial;
 
-/// Keeps it in a folder of its own. What cannot be had any more is left out.
-pub fn keep(trial: &Trial, folder: &Path) {
+/// Writes the artifacts to a directory. Whatever is no longer available is left out.
+pub fn save_failure_artifacts(trial: &PageTrial, folder: &Path) {
     drop(fs::create_dir_all(folder));
     for (number, tab) in trial.tabs.borrow().iter().enumerate() {
-        if let Ok(png) = tab.png() {
+        if let Ok(png) = tab.take_screenshot() {
             drop(fs::write(folder.join(format!("tab-{number}.png")), png));
         }
-        if let Ok(source) = tab.source() {
+        if let Ok(source) = tab.page_source() {
             drop(fs::write(folder.join(format!("tab-{number}.html")), source));
         }
     }
-    drop(trial.listen());
+    drop(trial.collect_console());
     drop(fs::write(folder.join("console.txt"), trial.heard.borrow().join("\n")));
-    drop(fs::write(folder.join("server.txt"), trial.server.borrow().printed()));
+    drop(fs::write(folder.join("server.txt"), trial.server.borrow().printed_output()));
 }

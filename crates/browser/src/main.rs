@@ -1,5 +1,5 @@
-//! The page in a real browser: every scenario with a server and a browser of its own. A program and not a test of
-//! cargo's, because it needs Chromium and a place without network: `cargo xtask` sees to both.
+//! Scenarios of the page in a real browser, each with its own server and browser. This is a program and not a cargo
+//! test, because it needs Chromium and a network namespace, which `cargo xtask` provides.
 
 mod browser;
 mod cable;
@@ -21,27 +21,27 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
-use switchboard_testkit::stage::{Programs, isolated};
+use switchboard_testkit::stage::{StagePrograms, is_isolated};
 
 /// The page in a real browser
 #[derive(Parser)]
 #[command(name = "switchboard-browser")]
-struct Line {
+struct BrowserCli {
     #[command(subcommand)]
-    command: Command,
+    command: BrowserCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    Scenarios(play::Scenarios),
-    Pictures(pictures::Pictures),
-    Measure(measure::Measure),
-    Soak(soak::Soak),
+enum BrowserCommand {
+    Scenarios(play::PageScenariosArgs),
+    Pictures(pictures::PicturesArgs),
+    Measure(measure::MeasureArgs),
+    Soak(soak::PageSoakArgs),
 }
 
 /// Where the programs are.
 #[derive(Args, Clone)]
-struct Place {
+struct BrowserPrograms {
     /// Switchboard's program
     #[arg(long)]
     switchboard: PathBuf,
@@ -59,35 +59,34 @@ struct Place {
     node: PathBuf,
 }
 
-impl Place {
-    /// What a stage needs.
-    fn programs(&self) -> Programs {
-        Programs { clis: self.clis.clone(), node: self.node.clone() }
+impl BrowserPrograms {
+    fn stage_programs(&self) -> StagePrograms {
+        StagePrograms { clis: self.clis.clone(), node: self.node.clone() }
     }
 }
 
 fn main() -> ExitCode {
-    let line = Line::parse();
-    if !isolated() {
-        say("error: there is a way out of here, and a browser would take it; run this by `cargo xtask`");
+    let line = BrowserCli::parse();
+    if !is_isolated() {
+        print_line("error: there is a way out of here, and a browser would take it; run this by `cargo xtask`");
         return ExitCode::FAILURE;
     }
     let done = match line.command {
-        Command::Scenarios(args) => play::run(&args),
-        Command::Pictures(args) => pictures::run(&args),
-        Command::Measure(args) => measure::run(&args),
-        Command::Soak(args) => soak::run(&args),
+        BrowserCommand::Scenarios(args) => play::run(&args),
+        BrowserCommand::Pictures(args) => pictures::run(&args),
+        BrowserCommand::Measure(args) => measure::run(&args),
+        BrowserCommand::Soak(args) => soak::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("error: {error:#}"));
+            print_line(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Prints a line. A reader that has seen enough is no failure.
-fn say(line: &str) {
+/// Prints a line. A closed output is not an error.
+fn print_line(line: &str) {
     drop(writeln!(io::stdout(), "{line}"));
 }

@@ -1,32 +1,32 @@
-//! Playing the scenarios: some at a time, each on a stage of its own, and the end says how all of them fared.
+//! Runs the scenarios, several at a time and each on its own stage, and prints a summary.
 
 use std::{
     collections::VecDeque,
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{anyhow, ensure};
 use clap::Args;
+use parking_lot::Mutex;
 
 use crate::{
-    Place, kept, say,
-    table::{SCENARIOS, Scenario},
-    trial::Trial,
+    BrowserPrograms, kept, print_line,
+    table::{PageScenario, SCENARIOS},
+    trial::PageTrial,
 };
 
-/// How long processes may take to go after a scenario.
-const GOING: Duration = Duration::from_secs(10);
+/// Time for processes to exit after a scenario.
+const PROCESS_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Play the scenarios
 #[derive(Args)]
-pub struct Scenarios {
+pub struct PageScenariosArgs {
     #[command(flatten)]
-    place: Place,
+    place: BrowserPrograms,
     /// Only those with this in their name
     #[arg(long, default_value = "")]
     only: String,
@@ -38,8 +38,8 @@ pub struct Scenarios {
     kept: PathBuf,
 }
 
-/// Plays all that are asked for.
-pub fn run(args: &Scenarios) -> anyhow::Result<()> {
+/// Runs the selected scenarios.
+pub fn run(args: &PageScenariosArgs) -> anyhow::Result<()> {
     let chosen: VecDeque<_> = SCENARIOS.iter().filter(|scenario| scenario.name.contains(&args.only)).collect();
     ensure!(!chosen.is_empty(), "there is no scenario with {:?} in its name", args.only);
     if args.kept.exists() {
@@ -48,41 +48,41 @@ pub fn run(args: &Scenarios) -> anyhow::Result<()> {
     let count = chosen.len();
     let (waiting, failed) = (Mutex::new(chosen), Mutex::new(Vec::new()));
     let worker = || {
-        while let Some(scenario) = take(&waiting) {
+        while let Some(scenario) = next_scenario(&waiting) {
             let begin = Instant::now();
-            let played = play(args, scenario);
+            let played = run_scenario(args, scenario);
             let seconds = begin.elapsed().as_secs_f32();
             match played {
-                Ok(()) => say(&format!("ok      {} ({seconds:.1} s)", scenario.name)),
+                Ok(()) => print_line(&format!("ok      {} ({seconds:.1} s)", scenario.name)),
                 Err(error) => {
-                    say(&format!("FAILED  {} ({seconds:.1} s): {error:#}", scenario.name));
-                    failed.lock().unwrap_or_else(PoisonError::into_inner).push(scenario.name);
+                    print_line(&format!("FAILED  {} ({seconds:.1} s): {error:#}", scenario.name));
+                    failed.lock().push(scenario.name);
                 }
             }
         }
     };
     thread::scope(|scope| (0..args.jobs.max(1)).for_each(|_| drop(scope.spawn(worker))));
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    say(&format!("{} passed, {} failed", count - failed.len(), failed.len()));
+    let failed = failed.into_inner();
+    print_line(&format!("{} passed, {} failed", count - failed.len(), failed.len()));
     ensure!(failed.is_empty(), "failed: {}; see {}", failed.join(", "), args.kept.display());
     Ok(())
 }
 
-fn take(waiting: &Mutex<VecDeque<&'static Scenario>>) -> Option<&'static Scenario> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+fn next_scenario(waiting: &Mutex<VecDeque<&'static PageScenario>>) -> Option<&'static PageScenario> {
+    waiting.lock().pop_front()
 }
 
-/// One scenario. Whatever it is about, no page may be in error, and nothing may be left of it.
-fn play(args: &Scenarios, scenario: &Scenario) -> anyhow::Result<()> {
-    let trial = Trial::new(&args.place)?;
+/// Runs one scenario. No page may report an error, and no process may be left.
+fn run_scenario(args: &PageScenariosArgs, scenario: &PageScenario) -> anyhow::Result<()> {
+    let trial = PageTrial::new(&args.place)?;
     let tried = catch_unwind(AssertUnwindSafe(|| (scenario.run)(&trial)));
-    let tried = tried.unwrap_or_else(|_| Err(anyhow!("the scenario panicked"))).and_then(|()| trial.is_quiet());
+    let tried = tried.unwrap_or_else(|_| Err(anyhow!("the scenario panicked"))).and_then(|()| trial.check_console());
     if tried.is_err() {
-        kept::keep(&trial, &args.kept.join(scenario.name.replace(' ', "-")));
+        kept::save_failure_artifacts(&trial, &args.kept.join(scenario.name.replace(' ', "-")));
     }
-    let stage = trial.end();
+    let stage = trial.shut_down();
     tried?;
-    let left = stage.left_behind_after(GOING);
+    let left = stage.leftover_processes_after(PROCESS_EXIT_TIMEOUT);
     ensure!(left.is_empty(), "processes are left behind: {left:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `soak`: a page that watches a busy session for long. What it holds must not grow with what it has shown.
+//! `soak`: a page that watches a busy session for minutes. Its memory must not grow with the content it has shown.
 
 use std::{
     thread,
@@ -9,26 +9,25 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use crate::{
-    Place,
-    measure::stream::{Sample, Talk, collect, watch},
-    say,
-    trial::Trial,
+    BrowserPrograms,
+    measure::stream::{BusySession, PageSample, collect_garbage, enable_metrics},
+    print_line,
+    trial::PageTrial,
 };
 
-/// How often the page is looked at.
-const LOOK: Duration = Duration::from_secs(10);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What may be more at the end than at the beginning: a part of it, and so many megabytes or nodes.
-const MORE: f64 = 1.2;
-const MORE_MB: f64 = 4.0;
-const MORE_NODES: f64 = 1_000.0;
-const MORE_SERVER_MB: f64 = 15.0;
+/// Allowed growth from beginning to end: a factor, plus megabytes or nodes.
+const MAX_GROWTH_FACTOR: f64 = 1.2;
+const MAX_HEAP_GROWTH_MB: f64 = 4.0;
+const MAX_NODE_GROWTH: f64 = 1_000.0;
+const MAX_SERVER_GROWTH_MB: f64 = 15.0;
 
 /// Watch a busy session for minutes, and check that neither the page nor the server grows
 #[derive(Args)]
-pub struct Soak {
+pub struct PageSoakArgs {
     #[command(flatten)]
-    place: Place,
+    place: BrowserPrograms,
     /// For how long
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
@@ -37,35 +36,34 @@ pub struct Soak {
     rate: u64,
 }
 
-/// Watches.
-pub fn run(args: &Soak) -> anyhow::Result<()> {
-    let trial = Trial::new(&args.place)?;
-    let talk = Talk::begin(&trial, args.rate)?;
-    let tab = trial.tab(&talk.path())?;
-    tab.see("@entry[data-kind=answer]", "")?;
-    watch(&tab)?;
+pub fn run(args: &PageSoakArgs) -> anyhow::Result<()> {
+    let trial = PageTrial::new(&args.place)?;
+    let talk = BusySession::start(&trial, args.rate)?;
+    let tab = trial.open_tab(&talk.page_path())?;
+    tab.wait_for("@entry[data-kind=answer]", "")?;
+    enable_metrics(&tab)?;
     let end = Instant::now() + Duration::from_secs_f64(args.minutes * 60.0);
-    let mut samples = vec![talk.sample(&trial, &tab)?];
-    say("  time    events  events/s  busy %  heap MB   nodes  listeners  server MB");
+    let mut samples = vec![talk.take_sample(&trial, &tab)?];
+    print_line("  time    events  events/s  busy %  heap MB   nodes  listeners  server MB");
     while Instant::now() < end {
-        let until = Instant::now() + LOOK;
+        let until = Instant::now() + SAMPLE_INTERVAL;
         while Instant::now() < until {
-            talk.go_on(&trial)?;
+            talk.continue_if_idle(&trial)?;
             thread::sleep(Duration::from_millis(500));
         }
-        collect(&tab)?;
-        let sample = talk.sample(&trial, &tab)?;
-        say(&line(&samples, &sample));
+        collect_garbage(&tab)?;
+        let sample = talk.take_sample(&trial, &tab)?;
+        print_line(&format_sample(&samples, &sample));
         samples.push(sample);
     }
-    tab.see("@entry", "")?;
-    trial.is_quiet()?;
-    flat(&samples)?;
-    drop(trial.end());
+    tab.wait_for("@entry", "")?;
+    trial.check_console()?;
+    check_flat(&samples)?;
+    drop(trial.shut_down());
     Ok(())
 }
 
-fn line(before: &[Sample], now: &Sample) -> String {
+fn format_sample(before: &[PageSample], now: &PageSample) -> String {
     let (Some(first), Some(last)) = (before.first(), before.last()) else { return String::new() };
     let time = now.at.duration_since(last.at).as_secs_f64();
     let (rate, busy) = ((now.events - last.events) / time, 100.0 * (now.busy - last.busy) / time);
@@ -80,21 +78,21 @@ fn line(before: &[Sample], now: &Sample) -> String {
     )
 }
 
-/// The second quarter is held against the last: in the first one things may still find their size.
-fn flat(samples: &[Sample]) -> anyhow::Result<()> {
+/// Compares the second quarter with the last: during the first one sizes may still settle.
+fn check_flat(samples: &[PageSample]) -> anyhow::Result<()> {
     let quarter = samples.len() / 4;
     let (early, late) = (samples.get(quarter..2 * quarter.max(1)), samples.get(3 * quarter..));
     let (early, late) = (early.context("too short")?, late.context("too short")?);
     for (what, most, of) in [
-        ("MB of heap", MORE_MB, (|sample| sample.heap / 1e6) as fn(&Sample) -> f64),
-        ("nodes", MORE_NODES, |sample| sample.nodes),
-        ("listeners", MORE_NODES, |sample| sample.listeners),
-        ("MB of the server", MORE_SERVER_MB, |sample| sample.server),
+        ("MB of heap", MAX_HEAP_GROWTH_MB, (|sample| sample.heap / 1e6) as fn(&PageSample) -> f64),
+        ("nodes", MAX_NODE_GROWTH, |sample| sample.nodes),
+        ("listeners", MAX_NODE_GROWTH, |sample| sample.listeners),
+        ("MB of the server", MAX_SERVER_GROWTH_MB, |sample| sample.server),
     ] {
-        let most_of = |samples: &[Sample]| samples.iter().map(of).fold(0.0, f64::max);
+        let most_of = |samples: &[PageSample]| samples.iter().map(of).fold(0.0, f64::max);
         let (before, after) = (most_of(early), most_of(late));
-        ensure!(after <= before * MORE + most, "{what} grew from {before:.1} to {after:.1}");
+        ensure!(after <= before * MAX_GROWTH_FACTOR + most, "{what} grew from {before:.1} to {after:.1}");
     }
-    say("flat");
+    print_line("flat");
     Ok(())
 }

@@ -1,5 +1,4 @@
-//! A tab, as a person uses it: looks for something until it is there, clicks, types. Everything waits for what it needs,
-//! and nothing waits for ever.
+//! A tab as a user operates it: waits for elements, clicks, types. Every wait has a timeout.
 
 use std::{
     rc::Rc,
@@ -11,19 +10,18 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
 use thirtyfour::{Key, WebElement, WindowHandle};
 
-use crate::browser::Browser;
+use crate::browser::ChromiumBrowser;
 
-/// The longest that anything is waited for, and how often it is looked for.
-const PATIENCE: Duration = Duration::from_secs(20);
-const LOOK: Duration = Duration::from_millis(25);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// The first element that is shown, and has the text if one is given.
-const FIND: &str = "const [css, text] = arguments; \
+/// Returns the first visible element that contains the text, if one is given.
+const FIND_VISIBLE_JS: &str = "const [css, text] = arguments; \
     return [...document.querySelectorAll(css)].find(it => it.checkVisibility({visibilityProperty: true}) \
         && (!text || (it.innerText ?? it.textContent).includes(text))) ?? null";
 
-/// A selector in which `@name` is what the page calls by that name for tests.
-pub fn selector(css: &str) -> String {
+/// Expands `@name` to the page's `data-test` attribute.
+pub fn expand_selector(css: &str) -> String {
     let mut parts = css.split('@');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -34,241 +32,233 @@ pub fn selector(css: &str) -> String {
     whole
 }
 
-/// A tab.
 #[derive(Clone)]
-pub struct Tab {
-    /// Whose it is.
-    pub browser: Rc<Browser>,
+pub struct BrowserTab {
+    pub browser: Rc<ChromiumBrowser>,
     window: WindowHandle,
 }
 
-impl Tab {
-    /// The tab that a browser opened with.
-    pub fn first(browser: &Rc<Browser>) -> anyhow::Result<Self> {
-        Ok(Self { window: browser.first()?, browser: Rc::clone(browser) })
+impl BrowserTab {
+    /// Returns the tab that the browser opened with.
+    pub fn first_tab(browser: &Rc<ChromiumBrowser>) -> anyhow::Result<Self> {
+        Ok(Self { window: browser.first_window()?, browser: Rc::clone(browser) })
     }
 
-    /// One more.
-    pub fn another(&self) -> anyhow::Result<Self> {
-        Ok(Self { window: self.browser.another()?, browser: Rc::clone(&self.browser) })
+    pub fn open_another(&self) -> anyhow::Result<Self> {
+        Ok(Self { window: self.browser.open_window()?, browser: Rc::clone(&self.browser) })
     }
 
-    /// Makes it the one that is looked at.
-    pub fn show(&self) -> anyhow::Result<()> {
-        self.browser.look_at(&self.window)
+    pub fn activate(&self) -> anyhow::Result<()> {
+        self.browser.switch_to(&self.window)
     }
 
-    /// Goes to an address.
-    pub fn go(&self, address: &str) -> anyhow::Result<()> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.goto(address))?)
+    pub fn navigate(&self, address: &str) -> anyhow::Result<()> {
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.goto(address))?)
     }
 
-    /// Loads the page anew.
     pub fn reload(&self) -> anyhow::Result<()> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.refresh())?)
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.refresh())?)
     }
 
-    /// What the address bar says.
-    pub fn address(&self) -> anyhow::Result<String> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.current_url())?.to_string())
+    pub fn current_url(&self) -> anyhow::Result<String> {
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.current_url())?.to_string())
     }
 
-    /// The page's title.
-    pub fn title(&self) -> anyhow::Result<String> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.title())?)
+    pub fn page_title(&self) -> anyhow::Result<String> {
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.title())?)
     }
 
-    /// The HTML of the page as it is now.
-    pub fn source(&self) -> anyhow::Result<String> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.source())?)
+    pub fn page_source(&self) -> anyhow::Result<String> {
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.source())?)
     }
 
-    /// What a piece of JavaScript returns.
-    pub fn js(&self, script: &str, given: &[Value]) -> anyhow::Result<Value> {
-        self.show()?;
-        let done = self.browser.ask(self.browser.session()?.execute(script, given.to_vec()))?;
+    /// Returns the result of a script.
+    pub fn run_js(&self, script: &str, given: &[Value]) -> anyhow::Result<Value> {
+        self.activate()?;
+        let done = self.browser.wait_for_driver(self.browser.driver_session()?.execute(script, given.to_vec()))?;
         Ok(done.json().clone())
     }
 
-    /// A command of the browser's own debugging protocol.
-    pub fn command(&self, name: &str, wishes: Value) -> anyhow::Result<Value> {
-        self.show()?;
-        self.browser.command(name, wishes)
+    pub fn send_cdp_command(&self, name: &str, wishes: Value) -> anyhow::Result<Value> {
+        self.activate()?;
+        self.browser.send_cdp_command(name, wishes)
     }
 
-    /// Waits until something is so, and gives it. What goes wrong on the way may be right the next time.
-    pub fn until<T>(&self, what: &str, mut look: impl FnMut() -> anyhow::Result<Option<T>>) -> anyhow::Result<T> {
-        let end = Instant::now() + PATIENCE;
+    /// Waits until `look` returns a value. Errors are retried until the timeout.
+    pub fn wait_until<T>(&self, what: &str, mut look: impl FnMut() -> anyhow::Result<Option<T>>) -> anyhow::Result<T> {
+        let end = Instant::now() + WAIT_TIMEOUT;
         loop {
             let seen = look();
             match seen {
                 Ok(Some(seen)) => return Ok(seen),
                 Err(error) if Instant::now() > end => return Err(error.context(format!("waited for {what}"))),
                 Ok(None) if Instant::now() > end => bail!("waited for {what}"),
-                _ => thread::sleep(LOOK),
+                _ => thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
-    /// Waits until a piece of JavaScript returns something that is true, and gives it.
-    pub fn until_js(&self, what: &str, script: &str, given: &[Value]) -> anyhow::Result<Value> {
+    /// Waits until a script returns a truthy value.
+    pub fn wait_until_js(&self, what: &str, script: &str, given: &[Value]) -> anyhow::Result<Value> {
         let is_true = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != json!(0);
-        self.until(what, || Ok(Some(self.js(script, given)?).filter(is_true)))
+        self.wait_until(what, || Ok(Some(self.run_js(script, given)?).filter(is_true)))
     }
 
-    /// The first element that is shown now and has the text; any, if it is empty.
-    fn element(&self, css: &str, text: &str) -> anyhow::Result<Option<WebElement>> {
-        self.show()?;
-        let session = self.browser.session()?;
-        let found = self.browser.ask(session.execute(FIND, vec![json!(selector(css)), json!(text)]))?;
+    /// Returns the first visible element that contains the text; an empty text matches any.
+    fn find_element(&self, css: &str, text: &str) -> anyhow::Result<Option<WebElement>> {
+        self.activate()?;
+        let session = self.browser.driver_session()?;
+        let found = self
+            .browser
+            .wait_for_driver(session.execute(FIND_VISIBLE_JS, vec![json!(expand_selector(css)), json!(text)]))?;
         if found.json().is_null() { Ok(None) } else { Ok(Some(found.element()?)) }
     }
 
-    /// Something is shown now.
-    pub fn has(&self, css: &str, text: &str) -> anyhow::Result<bool> {
-        Ok(self.element(css, text)?.is_some())
+    /// Returns whether an element is visible now.
+    pub fn is_shown(&self, css: &str, text: &str) -> anyhow::Result<bool> {
+        Ok(self.find_element(css, text)?.is_some())
     }
 
-    /// Waits until something is shown.
-    pub fn see(&self, css: &str, text: &str) -> anyhow::Result<()> {
-        self.until(&format!("`{css}` with {text:?}"), || self.element(css, text)).map(drop)
+    /// Waits until an element is visible.
+    pub fn wait_for(&self, css: &str, text: &str) -> anyhow::Result<()> {
+        self.wait_until(&format!("`{css}` with {text:?}"), || self.find_element(css, text)).map(drop)
     }
 
-    /// Waits until nothing of the kind is shown.
-    pub fn gone(&self, css: &str, text: &str) -> anyhow::Result<()> {
-        self.until(&format!("`{css}` with {text:?} to go"), || Ok((!self.has(css, text)?).then_some(())))
+    /// Waits until no such element is visible.
+    pub fn wait_until_gone(&self, css: &str, text: &str) -> anyhow::Result<()> {
+        self.wait_until(&format!("`{css}` with {text:?} to go"), || Ok((!self.is_shown(css, text)?).then_some(())))
     }
 
-    /// The text of the first element that is shown.
-    pub fn text(&self, css: &str) -> anyhow::Result<String> {
-        let element = self.until(&format!("`{css}`"), || self.element(css, ""))?;
-        Ok(self.browser.ask(element.text())?)
+    /// Returns the text of the first visible element.
+    pub fn text_of(&self, css: &str) -> anyhow::Result<String> {
+        let element = self.wait_until(&format!("`{css}`"), || self.find_element(css, ""))?;
+        Ok(self.browser.wait_for_driver(element.text())?)
     }
 
-    /// The text of everything of the kind, also where it is out of sight.
-    pub fn texts(&self, css: &str) -> anyhow::Result<Vec<String>> {
+    /// Returns the texts of all matching elements, also of those out of sight.
+    pub fn texts_of(&self, css: &str) -> anyhow::Result<Vec<String>> {
         let script = "return [...document.querySelectorAll(arguments[0])].map(it => it.textContent)";
-        let texts = self.js(script, &[json!(selector(css))])?;
+        let texts = self.run_js(script, &[json!(expand_selector(css))])?;
         let texts = texts.as_array().context("no list")?;
         Ok(texts.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect())
     }
 
-    /// How many there are.
-    pub fn count(&self, css: &str) -> anyhow::Result<u64> {
-        let count = self.js("return document.querySelectorAll(arguments[0]).length", &[json!(selector(css))])?;
+    pub fn count_elements(&self, css: &str) -> anyhow::Result<u64> {
+        let count =
+            self.run_js("return document.querySelectorAll(arguments[0]).length", &[json!(expand_selector(css))])?;
         count.as_u64().context("no count")
     }
 
-    /// Clicks with the mouse on something that is shown, as soon as it can be clicked.
+    /// Clicks an element as soon as it can be clicked.
     pub fn click(&self, css: &str, text: &str) -> anyhow::Result<()> {
-        self.act(css, text, |element| self.browser.ask(element.click()).map_err(Into::into))
+        self.retry_action(css, text, |element| self.browser.wait_for_driver(element.click()).map_err(Into::into))
     }
 
-    /// Moves the mouse over something.
-    pub fn point_at(&self, css: &str) -> anyhow::Result<()> {
-        self.act(css, "", |element| {
-            let chain = self.browser.session()?.action_chain().move_to_element_center(element);
-            Ok(self.browser.ask(chain.perform())?)
+    pub fn hover_over(&self, css: &str) -> anyhow::Result<()> {
+        self.retry_action(css, "", |element| {
+            let chain = self.browser.driver_session()?.action_chain().move_to_element_center(element);
+            Ok(self.browser.wait_for_driver(chain.perform())?)
         })
     }
 
-    /// Types into a field what it shall have.
-    pub fn fill(&self, css: &str, text: &str) -> anyhow::Result<()> {
-        self.act(css, "", |element| {
-            self.browser.ask(element.clear())?;
-            Ok(self.browser.ask(element.send_keys(text))?)
+    /// Clears a field and types into it.
+    pub fn fill_field(&self, css: &str, text: &str) -> anyhow::Result<()> {
+        self.retry_action(css, "", |element| {
+            self.browser.wait_for_driver(element.clear())?;
+            Ok(self.browser.wait_for_driver(element.send_keys(text))?)
         })
     }
 
-    /// Chooses from a list, by the beginning of the words, as one does with the keys.
-    pub fn choose(&self, css: &str, words: &str) -> anyhow::Result<()> {
-        self.act(css, "", |element| Ok(self.browser.ask(element.send_keys(words))?))
+    /// Chooses an option by typing its beginning.
+    pub fn choose_option(&self, css: &str, words: &str) -> anyhow::Result<()> {
+        self.retry_action(css, "", |element| Ok(self.browser.wait_for_driver(element.send_keys(words))?))
     }
 
-    /// Pastes into a field what it shall have: for texts that nobody types.
-    pub fn paste(&self, css: &str, text: &str) -> anyhow::Result<()> {
+    /// Sets a field's value at once, for texts that are not typed.
+    pub fn paste_text(&self, css: &str, text: &str) -> anyhow::Result<()> {
         let script = "const [it, text] = arguments; it.focus(); it.value = text; \
                       it.dispatchEvent(new Event('input', {bubbles: true}))";
-        self.act(css, "", |element| {
+        self.retry_action(css, "", |element| {
             let given = vec![element.to_json()?, json!(text)];
-            self.browser.ask(self.browser.session()?.execute(script, given))?;
+            self.browser.wait_for_driver(self.browser.driver_session()?.execute(script, given))?;
             Ok(())
         })
     }
 
     /// Presses keys, wherever the focus is.
-    pub fn press(&self, keys: &str) -> anyhow::Result<()> {
-        self.show()?;
-        let chain = self.browser.session()?.action_chain().send_keys(keys);
-        Ok(self.browser.ask(chain.perform())?)
+    pub fn press_keys(&self, keys: &str) -> anyhow::Result<()> {
+        self.activate()?;
+        let chain = self.browser.driver_session()?.action_chain().send_keys(keys);
+        Ok(self.browser.wait_for_driver(chain.perform())?)
     }
 
-    /// Presses a key that is no letter.
-    pub fn key(&self, key: &Key) -> anyhow::Result<()> {
-        self.press(&key.value().to_string())
+    /// Presses a key that is not a letter.
+    pub fn press_key(&self, key: &Key) -> anyhow::Result<()> {
+        self.press_keys(&key.value().to_string())
     }
 
-    /// Presses a key while another is held down.
-    pub fn chord(&self, held: &Key, key: &Key) -> anyhow::Result<()> {
-        self.show()?;
+    /// Presses a key while another one is held down.
+    pub fn press_chord(&self, held: &Key, key: &Key) -> anyhow::Result<()> {
+        self.activate()?;
         let (held, key) = (held.value(), key.value());
-        let chain = self.browser.session()?.action_chain().key_down(held).key_down(key).key_up(key).key_up(held);
-        Ok(self.browser.ask(chain.perform())?)
+        let chain = self.browser.driver_session()?.action_chain().key_down(held).key_down(key).key_up(key).key_up(held);
+        Ok(self.browser.wait_for_driver(chain.perform())?)
     }
 
-    /// A letter's key goes down; or it is still down, and repeats itself.
-    pub fn hold(&self, letter: char, repeats: bool) -> anyhow::Result<()> {
+    /// Sends a key-down event, or a repeat of it.
+    pub fn send_key_down(&self, letter: char, repeats: bool) -> anyhow::Result<()> {
         let code = format!("Key{}", letter.to_ascii_uppercase());
         let down = json!({ "type": "keyDown", "key": letter, "text": letter, "code": code, "autoRepeat": repeats });
-        self.command("Input.dispatchKeyEvent", down).map(drop)
+        self.send_cdp_command("Input.dispatchKeyEvent", down).map(drop)
     }
 
-    /// Does something to an element; what moves or is covered in this moment is tried again.
-    fn act(&self, css: &str, text: &str, act: impl Fn(&WebElement) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        self.until(&format!("`{css}` with {text:?}"), || {
-            let element = self.element(css, text)?.ok_or_else(|| anyhow!("it is not shown"))?;
+    /// Acts on an element; retries while it moves or is covered.
+    fn retry_action(
+        &self,
+        css: &str,
+        text: &str,
+        act: impl Fn(&WebElement) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.wait_until(&format!("`{css}` with {text:?}"), || {
+            let element = self.find_element(css, text)?.ok_or_else(|| anyhow!("it is not shown"))?;
             act(&element).map(Some)
         })
     }
 
-    /// A picture of what is shown.
-    pub fn png(&self) -> anyhow::Result<Vec<u8>> {
-        self.show()?;
-        Ok(self.browser.ask(self.browser.session()?.screenshot_as_png())?)
+    pub fn take_screenshot(&self) -> anyhow::Result<Vec<u8>> {
+        self.activate()?;
+        Ok(self.browser.wait_for_driver(self.browser.driver_session()?.screenshot_as_png())?)
     }
 
-    /// Sets the size of what is shown: of a phone, say.
-    pub fn resize(&self, width: u32, height: u32, scale: f64) -> anyhow::Result<()> {
+    pub fn set_viewport(&self, width: u32, height: u32, scale: f64) -> anyhow::Result<()> {
         let wishes = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600 });
-        self.command("Emulation.setDeviceMetricsOverride", wishes).map(drop)
+        self.send_cdp_command("Emulation.setDeviceMetricsOverride", wishes).map(drop)
     }
 
-    /// Says that the person likes it dark, or light.
-    pub fn prefer(&self, scheme: &str) -> anyhow::Result<()> {
+    pub fn set_color_scheme(&self, scheme: &str) -> anyhow::Result<()> {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        self.command("Emulation.setEmulatedMedia", features).map(drop)
+        self.send_cdp_command("Emulation.setEmulatedMedia", features).map(drop)
     }
 
-    /// Takes the network away, or gives it back.
-    pub fn offline(&self, offline: bool) -> anyhow::Result<()> {
+    pub fn set_offline(&self, offline: bool) -> anyhow::Result<()> {
         let wishes = json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
-        self.command("Network.enable", json!({}))?;
-        self.command("Network.emulateNetworkConditions", wishes).map(drop)
+        self.send_cdp_command("Network.enable", json!({}))?;
+        self.send_cdp_command("Network.emulateNetworkConditions", wishes).map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::selector;
+    use super::expand_selector;
 
     #[test]
     fn names_of_the_page_become_selectors() {
-        assert_eq!(selector("@entry[data-kind=user] > p"), "[data-test=\"entry\"][data-kind=user] > p");
-        assert_eq!(selector("ol @log-title, p"), "ol [data-test=\"log-title\"], p");
+        assert_eq!(expand_selector("@entry[data-kind=user] > p"), "[data-test=\"entry\"][data-kind=user] > p");
+        assert_eq!(expand_selector("ol @log-title, p"), "ol [data-test=\"log-title\"], p");
     }
 }

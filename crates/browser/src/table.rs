@@ -1,54 +1,53 @@
-//! The scenarios. A new one is a function in a file of `scenarios`, and a line here.
+//! The scenarios. A new one is a function in a file of `scenarios` and a line here.
 
 use crate::{
     scenarios::{asked, begun, entry, hostile, kinds, line, long, looks, past, real, typed},
-    trial::Trial,
+    trial::PageTrial,
 };
 
-/// Something that must hold when a person uses the page.
-pub struct Scenario {
-    /// What holds, in a few words.
+/// A scenario of the page.
+pub struct PageScenario {
+    /// The expectation, in a few words.
     pub name: &'static str,
-    /// Tries it.
-    pub run: fn(&Trial) -> anyhow::Result<()>,
+    pub run: fn(&PageTrial) -> anyhow::Result<()>,
 }
 
-const fn scenario(name: &'static str, run: fn(&Trial) -> anyhow::Result<()>) -> Scenario {
-    Scenario { name, run }
+const fn page_scenario(name: &'static str, run: fn(&PageTrial) -> anyhow::Result<()>) -> PageScenario {
+    PageScenario { name, run }
 }
 
-/// All of them, those that take long first.
-pub const SCENARIOS: &[Scenario] = &[
-    scenario("a session of a hundred thousand events", long::session),
-    scenario("hostile sizes freeze nothing", hostile::sizes),
-    scenario("a real agent asks and the file appears", real::asks),
-    scenario("hostile words do nothing", hostile::words),
-    scenario("offline and back misses nothing", line::offline),
-    scenario("a reload in the middle", line::reload),
-    scenario("left and come back to", line::back),
-    scenario("a server that is killed", line::restart),
-    scenario("more tabs than connections", line::tabs),
-    scenario("without a token one sees how to get in", entry::outside),
-    scenario("the link lets in and the token leaves the address", entry::inside),
-    scenario("a session is begun in the page and streams", begun::begun),
-    scenario("a turn is interrupted and followed up", begun::interrupted),
-    scenario("a follow-up waits for the turn", begun::queued),
-    scenario("a session is ended, copied, deleted, archived", begun::ended),
-    scenario("what is asked is allowed, declined, answered", asked::answered),
-    scenario("a change is asked for with its diff", asked::change),
-    scenario("what is asked is answered on the board", asked::on_the_board),
-    scenario("what is answered elsewhere is asked no more", asked::elsewhere),
-    scenario("half a reason answers nothing else", asked::half_typed),
-    scenario("a held key answers once", asked::held_down),
-    scenario("every kind of entry", kinds::all),
-    scenario("empty, missing, failed", kinds::states),
-    scenario("a session is exported", kinds::exported),
-    scenario("history is searched and read", past::searched),
-    scenario("usage is charted, listed and saved", past::counted),
-    scenario("the board is searched", past::ours),
-    scenario("by keyboard alone", typed::everything),
-    scenario("a command is completed", typed::command),
-    scenario("on a phone", looks::phone),
-    scenario("in light and in dark", looks::contrast),
-    scenario("nothing moves while text streams", looks::steady),
+/// All scenarios, slow ones first.
+pub const SCENARIOS: &[PageScenario] = &[
+    page_scenario("a session of a hundred thousand events", long::scroll_long_session),
+    page_scenario("hostile sizes freeze nothing", hostile::show_huge_output),
+    page_scenario("a real agent asks and the file appears", real::approve_real_agent),
+    page_scenario("hostile words do nothing", hostile::show_hostile_text),
+    page_scenario("offline and back misses nothing", line::go_offline),
+    page_scenario("a reload in the middle", line::reload_mid_answer),
+    page_scenario("left and come back to", line::navigate_back),
+    page_scenario("a server that is killed", line::restart_server),
+    page_scenario("more tabs than connections", line::open_many_tabs),
+    page_scenario("without a token one sees how to get in", entry::reject_without_token),
+    page_scenario("the link lets in and the token leaves the address", entry::sign_in_with_link),
+    page_scenario("a session is begun in the page and streams", begun::start_session),
+    page_scenario("a turn is interrupted and followed up", begun::interrupt_turn),
+    page_scenario("a follow-up waits for the turn", begun::queue_follow_up),
+    page_scenario("a session is ended, copied, deleted, archived", begun::end_session),
+    page_scenario("what is asked is allowed, declined, answered", asked::answer_requests),
+    page_scenario("a change is asked for with its diff", asked::approve_change),
+    page_scenario("what is asked is answered on the board", asked::answer_on_board),
+    page_scenario("what is answered elsewhere is asked no more", asked::answer_elsewhere),
+    page_scenario("half a reason answers nothing else", asked::type_while_answered),
+    page_scenario("a held key answers once", asked::hold_key_down),
+    page_scenario("every kind of entry", kinds::show_all_entries),
+    page_scenario("empty, missing, failed", kinds::show_empty_and_failed),
+    page_scenario("a session is exported", kinds::export_session),
+    page_scenario("history is searched and read", past::search_history),
+    page_scenario("usage is charted, listed and saved", past::chart_usage),
+    page_scenario("the board is searched", past::filter_board),
+    page_scenario("by keyboard alone", typed::use_keyboard_only),
+    page_scenario("a command is completed", typed::complete_command),
+    page_scenario("on a phone", looks::fit_phone),
+    page_scenario("in light and in dark", looks::check_contrast),
+    page_scenario("nothing moves while text streams", looks::check_layout_stability),
 ];

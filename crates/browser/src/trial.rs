@@ -1,109 +1,104 @@
-//! What a scenario is given: a stage with a server, and a browser.
+//! The environment of a scenario: a stage with a server, and a browser.
 
 use std::{cell::RefCell, path::PathBuf, rc::Rc};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use switchboard_testkit::{load::Api, stage::Stage};
+use switchboard_testkit::{load::TestApiClient, stage::AgentStage};
 
-use crate::{Place, browser::Browser, measure::trace, server::Server, tab::Tab};
+use crate::{BrowserPrograms, browser::ChromiumBrowser, measure::trace, server::PageServer, tab::BrowserTab};
 
-/// Where a browser on the stage writes its trace.
-pub fn trace_file(stage: &Stage) -> PathBuf {
-    stage.root().join("trace.json")
+/// The file to which a browser on the stage writes its trace.
+pub fn trace_file(stage: &AgentStage) -> PathBuf {
+    stage.root_dir().join("trace.json")
 }
 
-/// One scenario. What was started last ends first.
-pub struct Trial {
-    /// All tabs that were opened.
-    pub tabs: RefCell<Vec<Tab>>,
-    browser: Rc<Browser>,
-    /// The server.
-    pub server: RefCell<Server>,
-    /// Where it plays; nobody else is there.
-    pub stage: Stage,
-    /// What the consoles said.
+/// The environment of one scenario. What was started last ends first.
+pub struct PageTrial {
+    pub tabs: RefCell<Vec<BrowserTab>>,
+    browser: Rc<ChromiumBrowser>,
+    pub server: RefCell<PageServer>,
+    pub stage: AgentStage,
+    /// Console output so far.
     pub heard: RefCell<Vec<String>>,
-    /// What consoles may complain about here.
+    /// Console errors that are expected.
     expected: RefCell<Vec<&'static str>>,
 }
 
-impl Trial {
-    /// A stage with everything on it.
-    pub fn new(place: &Place) -> anyhow::Result<Self> {
-        Self::with(place, |_| Vec::new())
+impl PageTrial {
+    /// Creates a stage with a server and a browser.
+    pub fn new(place: &BrowserPrograms) -> anyhow::Result<Self> {
+        Self::with_flags(place, |_| Vec::new())
     }
 
-    /// The same; the browser writes a trace of what it does, which is there when it has ended.
-    pub fn traced(place: &Place) -> anyhow::Result<Self> {
-        Self::with(place, |stage| trace::flags(&trace_file(stage)).into())
+    /// Same, with a browser that writes a trace when it quits.
+    pub fn with_trace(place: &BrowserPrograms) -> anyhow::Result<Self> {
+        Self::with_flags(place, |stage| trace::trace_flags(&trace_file(stage)).into())
     }
 
-    fn with(place: &Place, flags: impl FnOnce(&Stage) -> Vec<String>) -> anyhow::Result<Self> {
-        let stage = Stage::new(&place.programs()).context("no stage")?;
-        let server = RefCell::new(Server::start(&stage, &place.switchboard)?);
-        let browser = Rc::new(Browser::start(&stage, place, &flags(&stage)).context("no browser")?);
+    fn with_flags(place: &BrowserPrograms, flags: impl FnOnce(&AgentStage) -> Vec<String>) -> anyhow::Result<Self> {
+        let stage = AgentStage::new(&place.stage_programs()).context("no stage")?;
+        let server = RefCell::new(PageServer::start(&stage, &place.switchboard)?);
+        let browser = Rc::new(ChromiumBrowser::start(&stage, place, &flags(&stage)).context("no browser")?);
         let (tabs, heard, expected) = Default::default();
         Ok(Self { tabs, browser, server, stage, heard, expected })
     }
 
-    /// The first tab, with nothing in it.
-    pub fn empty_tab(&self) -> anyhow::Result<Tab> {
+    /// Opens an empty tab.
+    pub fn open_empty_tab(&self) -> anyhow::Result<BrowserTab> {
         let mut tabs = self.tabs.borrow_mut();
         let tab = match tabs.first() {
-            None => Tab::first(&self.browser)?,
-            Some(first) => first.another()?,
+            None => BrowserTab::first_tab(&self.browser)?,
+            Some(first) => first.open_another()?,
         };
         tabs.push(tab.clone());
         Ok(tab)
     }
 
-    /// A tab that was let in and shows a page.
-    pub fn tab(&self, path: &str) -> anyhow::Result<Tab> {
-        let tab = self.empty_tab()?;
-        tab.go(&self.server.borrow().link())?;
+    /// Opens a signed-in tab that shows a page.
+    pub fn open_tab(&self, path: &str) -> anyhow::Result<BrowserTab> {
+        let tab = self.open_empty_tab()?;
+        tab.navigate(&self.server.borrow().sign_in_link())?;
         if path != "/" {
-            self.go(&tab, path)?;
+            self.show_page(&tab, path)?;
         }
         Ok(tab)
     }
 
-    /// Shows another page in a tab.
-    pub fn go(&self, tab: &Tab, path: &str) -> anyhow::Result<()> {
-        tab.go(&self.server.borrow().address(path))
+    pub fn show_page(&self, tab: &BrowserTab, path: &str) -> anyhow::Result<()> {
+        tab.navigate(&self.server.borrow().page_url(path))
     }
 
-    /// How programs ask the server.
-    pub fn api(&self) -> Api {
+    pub fn api_client(&self) -> TestApiClient {
         self.server.borrow().api.clone()
     }
 
-    /// Starts a session of the built-in agent that performs a script, and gives its id.
-    pub fn perform(&self, script: &str) -> anyhow::Result<String> {
-        self.perform_with(script, json!({}))
+    /// Starts a session of the built-in script agent and returns its id.
+    pub fn start_script(&self, script: &str) -> anyhow::Result<String> {
+        self.start_script_with(script, json!({}))
     }
 
-    /// The same with settings.
-    pub fn perform_with(&self, script: &str, mut request: Value) -> anyhow::Result<String> {
+    /// Same, with settings.
+    pub fn start_script_with(&self, script: &str, mut request: Value) -> anyhow::Result<String> {
         request["agentType"] = json!("script");
         request["prompt"] = json!(script);
-        self.api().start_with(&request)
+        self.api_client().start_session_with(&request)
     }
 
-    /// Consoles may complain about this.
-    pub fn expects(&self, complaint: &'static str) {
+    /// Allows console errors that contain this text.
+    pub fn expect_console_error(&self, complaint: &'static str) {
         self.expected.borrow_mut().push(complaint);
     }
 
-    /// Notes what the consoles said since the last time.
-    pub fn listen(&self) -> anyhow::Result<()> {
-        let said = self.browser.console()?;
+    /// Appends the console output since the last call.
+    pub fn collect_console(&self) -> anyhow::Result<()> {
+        let said = self.browser.take_console_log()?;
         self.heard.borrow_mut().extend(said.into_iter().map(|(level, text)| format!("{level} {text}")));
         Ok(())
     }
 
-    /// Ends the browser, then the server.
-    pub fn end(self) -> Stage {
+    /// Quits the browser, then stops the server.
+    pub fn shut_down(self) -> AgentStage {
         let Self { tabs, browser, server, stage, .. } = self;
         drop(tabs);
         drop(browser);
@@ -111,9 +106,9 @@ impl Trial {
         stage
     }
 
-    /// No page was in error or did what it may not do.
-    pub fn is_quiet(&self) -> anyhow::Result<()> {
-        self.listen()?;
+    /// Checks that no page logged an unexpected error.
+    pub fn check_console(&self) -> anyhow::Result<()> {
+        self.collect_console()?;
         let (heard, expected) = (self.heard.borrow(), self.expected.borrow());
         let is_wrong = |line: &&String| line.starts_with("SEVERE") && !expected.iter().any(|part| line.contains(part));
         let wrong: Vec<_> = heard.iter().filter(is_wrong).take(5).collect();

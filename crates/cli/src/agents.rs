@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use switchboard_agents::{AGENTS, Abilities, Login, WhileRunning};
-use switchboard_engine::{Inspected, Installed, inspect};
+use switchboard_engine::{AgentInstallation, InstallState, inspect_agents};
 
 use crate::{failure::Failure, host, offered};
 
@@ -44,7 +44,7 @@ pub fn run(args: &Agents) -> Result<(), Failure> {
 
 fn list(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
     let machine = host::machine()?;
-    let all = host::runtime()?.block_on(inspect(&machine));
+    let all = host::runtime()?.block_on(inspect_agents(&machine));
     let mut text = String::new();
     for agent in all.iter().filter(|agent| wanted(agent.name)) {
         if args.json {
@@ -57,17 +57,17 @@ fn list(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure>
     Ok(text)
 }
 
-fn describe(agent: &Inspected, text: &mut String) {
+fn describe(agent: &AgentInstallation, text: &mut String) {
     let version = agent.version.as_deref().unwrap_or("unknown version");
     let tested = agent.versions.map_or(String::new(), |versions| format!(" (tested with {})", versions.tested));
     let state = match agent.state {
-        Installed::BuiltIn => "built in".to_owned(),
-        Installed::ByCommand => "named by --command".to_owned(),
-        Installed::Ready => version.to_owned(),
-        Installed::Newer => format!("{version}, newer than what was tested{tested}"),
-        Installed::UnknownVersion => format!("{version}{tested}"),
-        Installed::TooOld => format!("{version} is too old{tested}"),
-        Installed::Missing => "not installed".to_owned(),
+        InstallState::BuiltIn => "built in".to_owned(),
+        InstallState::ByCommand => "named by --command".to_owned(),
+        InstallState::Ready => version.to_owned(),
+        InstallState::Newer => format!("{version}, newer than what was tested{tested}"),
+        InstallState::UnknownVersion => format!("{version}{tested}"),
+        InstallState::TooOld => format!("{version} is too old{tested}"),
+        InstallState::Missing => "not installed".to_owned(),
     };
     text.push_str(&format!("{:<10} {}: {state}\n", agent.name, agent.title));
     let mut line = |name: &str, value: &str| text.push_str(&format!("{:<10}   {name}: {value}\n", ""));
@@ -79,7 +79,7 @@ fn describe(agent: &Inspected, text: &mut String) {
         Login::No(how) => line("login", &format!("not logged in; {how}")),
         Login::Unknown | Login::NotNeeded => {}
     }
-    if let (Installed::Missing | Installed::TooOld, Some(install)) = (agent.state, agent.install) {
+    if let (InstallState::Missing | InstallState::TooOld, Some(install)) = (agent.state, agent.install) {
         line("install", install);
     }
     line("can", &abilities(&agent.abilities));
@@ -118,7 +118,7 @@ fn config(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failur
     for agent in AGENTS.iter().filter(|agent| wanted(agent.name)) {
         for found in (agent.config)(&machine, &cwd) {
             let mut found = found;
-            found.config = found.config.masked();
+            found.config = found.config.with_masked_secrets();
             if args.json {
                 let line = serde_json::json!({ "agent": agent.name, "file": found.file, "config": found.config, "remarks": found.remarks });
                 text.push_str(&format!("{line}\n"));

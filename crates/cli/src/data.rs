@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use switchboard_engine::{Engine, Limits, supervise::adopt_orphans, this_process};
+use switchboard_engine::{Engine, SessionTimeouts, supervise::adopt_orphans, this_process};
 use switchboard_event::ApprovalMode;
-use switchboard_logs::looked_in;
+use switchboard_logs::candidate_homes;
 use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
-use switchboard_store::{Log as _, LogHealth, Options, Store};
+use switchboard_store::{LogHealth, SessionLog as _, SqliteStore, StoreOptions};
 
 use crate::{failure::Failure, host};
 
@@ -33,31 +33,32 @@ pub struct Bounds {
     /// How many run at once.
     pub most_sessions: Option<usize>,
     /// How long they wait.
-    pub limits: Limits,
+    pub limits: SessionTimeouts,
 }
 
 /// Opens the log to run sessions, and ends what a crash left open.
 pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
     let folder = host::absolute(&host::data_folder(folder)?);
-    let options = Options { owner: Some(this_process()), durable, ..Options::default() };
-    let store = Store::open(&folder, &options)?;
-    let (owner, owners) = (store.owner(), store.owners_folder());
+    let options = StoreOptions { owner: Some(this_process()), durable, ..StoreOptions::default() };
+    let store = SqliteStore::open(&folder, &options)?;
+    let (owner, owners) = (store.owner_number(), store.owners_directory());
     let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
     if owner.is_some() {
         // Made now, so that it can be hidden from sessions before a server needs it.
         drop(Token::of_folder(&folder));
     }
     if owner.is_some()
-        && let Err(error) = engine.recover()
+        && let Err(error) = engine.recover_sessions()
     {
         // What is there can be read all the same.
         warn(&format!("sessions that a crash left open could not be ended: {error}"));
     }
-    match engine.log().health() {
+    match engine.log().check_health() {
         LogHealth::DiskFull => warn("no space left on device: sessions can be read and deleted, and not started"),
         LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Missing(_) => {}
     }
     engine.protect_from_sessions(folder.clone());
+    engine.store_network_grants_in(folder.join("network.json"));
     // Other servers of the user are most often in the usual place.
     for path in [folder.clone(), host::data_folder(None)?].iter().flat_map(|folder| secrets_of(folder)) {
         engine.hide_from_sessions(path);
@@ -78,10 +79,10 @@ pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
 
 /// Opens the log to look at sessions, or to delete some. What a crash left open is ended first, so that nothing is said
 /// to run that does not.
-pub fn log(folder: Option<PathBuf>) -> Result<Arc<Store>, Failure> {
+pub fn log(folder: Option<PathBuf>) -> Result<Arc<SqliteStore>, Failure> {
     let folder = host::data_folder(folder)?;
-    let store = Store::open(&folder, &Options::default())?;
-    if !store.is_read_only() && !store.abandoned()?.is_empty() {
+    let store = SqliteStore::open(&folder, &StoreOptions::default())?;
+    if !store.is_read_only() && !store.list_abandoned()?.is_empty() {
         drop(engine(Some(folder))?);
     }
     Ok(Arc::new(store))
@@ -109,7 +110,7 @@ impl Data {
         Ok(Service::new(Setup { roots, most_sessions, limits, ..self.setup(cwd)? }))
     }
 
-    /// Lets others steer the sessions that run here. Nobody begins others: we end with them.
+    /// Lets other processes steer the sessions of this one, but not start new ones: this process ends with its own.
     pub fn door(&self) -> Result<Option<Private>, Failure> {
         let service = Service::passing(self.setup(host::absolute(".".as_ref()))?);
         Ok(self.private(&service))
@@ -123,11 +124,11 @@ impl Data {
             owner: self.owner,
             cwd,
             roots: Vec::new(),
-            limits: Limits::default(),
+            limits: SessionTimeouts::default(),
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-            homes: looked_in(&host::machine()?, &[], None),
+            homes: candidate_homes(&host::machine()?, &[], None),
             zone: host::zone(),
         })
     }

@@ -1,12 +1,12 @@
 //! Choosing a dialect by its name.
 
-use switchboard_dialects::{DIALECTS, Dialect, dialect};
+use switchboard_dialects::{DIALECTS, Dialect, find_dialect};
 
 use crate::failure::{Failure, names};
 
 /// The dialect of that name.
 pub fn find(name: &str) -> Result<&'static Dialect, Failure> {
-    dialect(name).ok_or_else(|| Failure::UnknownName {
+    find_dialect(name).ok_or_else(|| Failure::UnknownName {
         what: "dialect",
         given: name.to_owned(),
         known: names(DIALECTS.iter().map(|d| (d.name, d.title))),

@@ -10,8 +10,8 @@ use clap::Args;
 use serde_json::json;
 use switchboard_agents::Login;
 use switchboard_engine::{
-    Inspected, Installed, glance,
-    supervise::{SandboxReport, StartError, probe, sandbox_refusal_hint},
+    AgentInstallation, InstallState, locate_agents,
+    supervise::{LaunchError, SandboxReport, probe_sandbox, sandbox_refusal_hint},
 };
 
 use crate::{data_directory::DirectoryCheck, failure::Failure, host, view::clean};
@@ -34,18 +34,18 @@ pub struct Doctor {
 pub fn run(args: &Doctor) -> Result<ExitCode, Failure> {
     let machine = host::machine()?;
     let data = host::absolute(&host::unchecked_data_folder(args.data.clone())?);
-    let sandbox = host::runtime()?.block_on(probe(&machine.program));
-    let checkup = Checkup { sandbox, data_problem: data_problem(&data), data, agents: glance(&machine) };
+    let sandbox = host::runtime()?.block_on(probe_sandbox(&machine.program));
+    let checkup = Checkup { sandbox, data_problem: data_problem(&data), data, agents: locate_agents(&machine) };
     let text = if args.json { format!("{}\n", checkup.json()) } else { checkup.text() };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(if checkup.is_healthy() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 struct Checkup {
-    sandbox: Result<SandboxReport, StartError>,
+    sandbox: Result<SandboxReport, LaunchError>,
     data: PathBuf,
     data_problem: Option<String>,
-    agents: Vec<Inspected>,
+    agents: Vec<AgentInstallation>,
 }
 
 impl Checkup {
@@ -58,8 +58,8 @@ impl Checkup {
         let state = self.data_problem.as_deref().unwrap_or("ok");
         lines.push(format!("data     {}: {state}", clean::line(&self.data.to_string_lossy())));
         lines.push("agents".to_owned());
-        let agents = self.agents.iter().filter(|agent| agent.state != Installed::ByCommand);
-        lines.extend(agents.map(|agent| format!("  {:<16} {}", agent.name, agent_state(agent))));
+        let agents = self.agents.iter().filter(|agent| agent.state != InstallState::ByCommand);
+        lines.extend(agents.map(|agent| format!("  {:<17} {}", agent.name, agent_state(agent))));
         lines.join("\n") + "\n"
     }
 
@@ -75,10 +75,10 @@ impl Checkup {
                 format!("         fix: {}", sandbox_refusal_hint(&shortfall.to_string())),
             ],
         };
-        lines.extend(report.enforced.iter().map(|feature| format!("  {:<16} yes", feature.name())));
+        lines.extend(report.enforced.iter().map(|feature| format!("  {:<17} yes", feature.name())));
         lines.extend(report.missing.iter().map(|(feature, reason)| {
             let need = if feature.is_required() { "required" } else { "optional" };
-            format!("  {:<16} no ({need}): {reason}", feature.name())
+            format!("  {:<17} no ({need}): {reason}", feature.name())
         }));
         lines
     }
@@ -106,7 +106,7 @@ impl Checkup {
     }
 }
 
-fn agent_state(agent: &Inspected) -> String {
+fn agent_state(agent: &AgentInstallation) -> String {
     let login = match &agent.login {
         Login::Yes(_) => ", logged in",
         Login::No(_) => ", not logged in",
@@ -114,9 +114,9 @@ fn agent_state(agent: &Inspected) -> String {
     };
     let version = agent.version.as_deref().unwrap_or("installed");
     match agent.state {
-        Installed::BuiltIn => "built in".to_owned(),
-        Installed::Missing => format!("not installed; {}", agent.install.unwrap_or("see its own documentation")),
-        Installed::TooOld => format!("{version}, too old; {}", agent.install.unwrap_or("update it")),
+        InstallState::BuiltIn => "built in".to_owned(),
+        InstallState::Missing => format!("not installed; {}", agent.install.unwrap_or("see its own documentation")),
+        InstallState::TooOld => format!("{version}, too old; {}", agent.install.unwrap_or("update it")),
         _ => format!("{version}{login}"),
     }
 }

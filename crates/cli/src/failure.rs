@@ -1,4 +1,4 @@
-//! What can go wrong in a command, what the user is told, and the exit code.
+//! Errors of commands: their messages and exit codes.
 
 use std::{io, path::PathBuf};
 
@@ -125,10 +125,10 @@ fn remote(kind: AgentErrorKind) -> u8 {
 fn refused(error: &StartError) -> u8 {
     match error {
         StartError::UnknownAgent(_)
-        | StartError::BadFolder { .. }
+        | StartError::BadDirectory { .. }
         | StartError::BadRequest(_)
         | StartError::NoSession(_)
-        | StartError::Running(_) => 2,
+        | StartError::AlreadyRunning(_) => 2,
         StartError::NotInstalled { .. }
         | StartError::NoSuchProgram { .. }
         | StartError::NoSuchFile(_)

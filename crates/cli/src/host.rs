@@ -12,7 +12,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::tz::TimeZone;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use switchboard_engine::{
-    Machine, is_root,
+    HostEnvironment, is_root,
     paths::{LocateError, read_bounded_file},
 };
 use switchboard_event::{Id, Timestamp};
@@ -64,29 +64,29 @@ pub fn open(path: Option<&Path>) -> io::Result<File> {
 }
 
 /// All that the engine may know of this machine.
-pub fn machine() -> Result<Machine, Failure> {
+pub fn machine() -> Result<HostEnvironment, Failure> {
     machine_with(std::env::temp_dir())
 }
 
 /// The same, with a folder for what is private to sessions.
-pub fn machine_with(temp: PathBuf) -> Result<Machine, Failure> {
+pub fn machine_with(temp: PathBuf) -> Result<HostEnvironment, Failure> {
     // Variables that are not text are nothing that an agent asks for.
     let env =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Ok(Machine {
+    Ok(HostEnvironment {
         env: env.collect(),
         home: std::env::home_dir().ok_or_else(|| Failure::Machine("there is no home folder: set HOME".to_owned()))?,
         temp,
         // Right also after an update has replaced the file.
         program: PathBuf::from("/proc/self/exe"),
-        root: is_root(),
+        is_root: is_root(),
         now,
-        fresh_id,
-        secret,
+        new_id: fresh_id,
+        new_secret: secret,
     })
 }
 
-/// A secret that nobody can guess.
+/// Returns a random secret.
 fn secret() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
@@ -167,7 +167,7 @@ pub fn wants_colour() -> bool {
     !set("NO_COLOR") && !dumb
 }
 
-/// Somebody may type.
+/// Returns whether standard input is a terminal.
 pub fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }

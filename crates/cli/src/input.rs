@@ -1,4 +1,4 @@
-//! Input that ends when it ends, or when somebody wants us to stop: then what was read can still be closed in order.
+//! Input that ends at end of file or after a stop signal, so that the records read so far can still be closed in order.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use signal_hook::{
     flag, low_level,
 };
 
-/// Whoever writes to us in a pipeline is told to stop at the same moment, and may have last words.
+/// The writer of a pipeline gets the signal at the same moment, and may still write its last output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A file or a pipe, and a watch for signals.
@@ -26,11 +26,11 @@ pub struct Input {
 
 /// What comes of reading.
 pub enum Read {
-    /// So many bytes.
+    /// The number of bytes read.
     Some(usize),
     /// It has ended.
     End,
-    /// Somebody wants us to stop.
+    /// A signal asked the program to stop.
     Stopped,
 }
 

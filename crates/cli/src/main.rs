@@ -37,7 +37,7 @@ use view::clean;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    if let Some(code) = switchboard_engine::supervise::hidden_mode(std::env::args_os().skip(1)) {
+    if let Some(code) = switchboard_engine::supervise::run_hidden_mode(std::env::args_os().skip(1)) {
         return code;
     }
     let args = match Args::try_parse() {

@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 
 use serde_json::Value;
-use switchboard_agents::{SOURCES, agents};
-use switchboard_dialects::{ACCEPTED, DIALECTS};
-use switchboard_event::schema::session_request;
+use switchboard_agents::{SOURCES, agent_names};
+use switchboard_dialects::{CLIENT_SCHEMAS, DIALECTS};
+use switchboard_event::schema::session_request_schema;
 
 use crate::{
     args::Schema,
@@ -36,9 +36,9 @@ fn all() -> Vec<Entry> {
     let dialects = DIALECTS.iter().map(|dialect| Entry {
         name: dialect.name,
         title: dialect.title,
-        schema: Box::new(|| (dialect.schema)(&agents())),
+        schema: Box::new(|| (dialect.schema)(&agent_names())),
     });
-    let accepted = ACCEPTED.iter().map(|accepted| Entry {
+    let accepted = CLIENT_SCHEMAS.iter().map(|accepted| Entry {
         name: accepted.name,
         title: accepted.title,
         schema: Box::new(accepted.schema),
@@ -46,7 +46,7 @@ fn all() -> Vec<Entry> {
     let request = Entry {
         name: "session-request",
         title: "a request to start a session",
-        schema: Box::new(|| session_request(&agents())),
+        schema: Box::new(|| session_request_schema(&agent_names())),
     };
     let native = SOURCES.iter().copied().flatten().filter_map(|source| {
         let text = source.schema?;

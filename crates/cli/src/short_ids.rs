@@ -2,8 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use switchboard_logs::{Library, LogsError, Ours, Setup, looked_in};
-use switchboard_store::{Filter, Log, Options, Store};
+use switchboard_logs::{LibraryConfig, LogLibrary, LogsError, OwnLog, candidate_homes};
+use switchboard_store::{SessionFilter, SessionLog, SqliteStore, StoreOptions};
 
 use crate::{failure::Failure, host, view::clean};
 
@@ -22,14 +22,14 @@ pub struct ShortIds(Vec<String>);
 
 impl ShortIds {
     /// Of all sessions that a library knows, Switchboard's own included.
-    pub fn of_library(library: &Library) -> Result<Self, Failure> {
+    pub fn of_library(library: &LogLibrary) -> Result<Self, Failure> {
         Ok(Self::among(library.session_ids()?))
     }
 
     /// Of all sessions of a data directory: Switchboard's own, and those of agents as far as they are indexed. Reading the
     /// agents' logs anew would take too long for a list.
-    pub fn of_data(folder: &Path, log: &dyn Log) -> Result<Self, Failure> {
-        let own = log.sessions(&Filter::default())?.into_iter().map(|session| session.id.to_string());
+    pub fn of_data(folder: &Path, log: &dyn SessionLog) -> Result<Self, Failure> {
+        let own = log.list_sessions(&SessionFilter::default())?.into_iter().map(|session| session.id.to_string());
         Ok(Self::among(own.chain(indexed_ids(folder))))
     }
 
@@ -70,11 +70,11 @@ pub fn indexed_ids(folder: &Path) -> Vec<String> {
         return Vec::new();
     }
     let read = || {
-        let homes = host::machine().map(|machine| looked_in(&machine, &[], None)).unwrap_or_default();
+        let homes = host::machine().map(|machine| candidate_homes(&machine, &[], None)).unwrap_or_default();
         let data = folder.to_owned();
-        let own = Ours::new(move || Ok(Arc::new(Store::open(&data, &Options::default())?)));
-        let setup = Setup { data: folder.to_owned(), homes, alone: false, keep: false, own: Some(own) };
-        Library::open(setup)?.session_ids()
+        let own = OwnLog::new(move || Ok(Arc::new(SqliteStore::open(&data, &StoreOptions::default())?)));
+        let setup = LibraryConfig { data: folder.to_owned(), homes, alone: false, keep: false, own: Some(own) };
+        LogLibrary::open(setup)?.session_ids()
     };
     // Without them, short ids are only less long than they might be; ambiguous ones are never guessed.
     Result::<_, LogsError>::unwrap_or_default(read())

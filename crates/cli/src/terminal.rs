@@ -17,7 +17,7 @@ pub struct Terminal {
     pub stdout: bool,
     /// Standard error is.
     pub stderr: bool,
-    /// Somebody can type.
+    /// The terminal to read from, if there is one.
     input: Option<File>,
     /// Colours are wanted.
     pub colour: bool,
@@ -32,7 +32,7 @@ impl Terminal {
         Self { stdout, stderr, input, colour: host::wants_colour() }
     }
 
-    /// Somebody is there to be asked.
+    /// Returns whether the user can be asked.
     pub fn can_ask(&self) -> bool {
         self.input.is_some()
     }
@@ -55,7 +55,7 @@ impl Terminal {
         terminal_size::terminal_size_of(io::stdout()).map_or(24, |(_, height)| height.0)
     }
 
-    /// Asks something that is a no unless somebody says yes.
+    /// Asks a question to which everything but yes means no.
     pub fn confirms(&self, question: &str) -> bool {
         let Some(input) = &self.input else { return false };
         let asked = write!(io::stderr(), "{question} [y/N] ").and_then(|()| io::stderr().flush());
@@ -74,7 +74,7 @@ impl Terminal {
     }
 }
 
-/// What somebody types, a line at a time and only when one is wanted: what was typed before a question was on the
+/// Lines typed at the terminal, read only on request: what was typed before a question was on the
 /// screen is no answer to it.
 pub struct Keyboard {
     want: std::sync::mpsc::Sender<()>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use switchboard_engine::Limits;
+use switchboard_engine::SessionTimeouts;
 
 use crate::host;
 
@@ -20,10 +20,10 @@ pub struct Timeouts {
 
 impl Timeouts {
     /// The limits, with the usual ones where nothing was typed.
-    pub fn limits(&self) -> Limits {
-        let usual = Limits::default();
+    pub fn limits(&self) -> SessionTimeouts {
+        let usual = SessionTimeouts::default();
         let (approval, unused) =
             (self.approval_timeout.unwrap_or(usual.approval), self.unused_timeout.or(usual.unused));
-        Limits { approval, unused, ..usual }
+        SessionTimeouts { approval, unused, ..usual }
     }
 }

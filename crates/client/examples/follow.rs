@@ -1,5 +1,5 @@
-//! Starts a session on a server and shows what happens in it: `follow LINK AGENT "TASK"`, where the link is the one that
-//! `switchboard serve` prints. With an id in place of the task, that session is followed.
+//! Starts a session on a server and prints its events: `follow LINK AGENT "TASK"`, where the link is the one that
+//! `switchboard serve` prints. With a session ID in place of the task, that session is followed.
 
 use std::io::Write as _;
 
@@ -11,15 +11,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [link, agent, task] = words.as_slice() else { return Err("usage: follow LINK AGENT TASK".into()) };
     let client = AgentClient::connect(link, None)?.for_agent(agent);
-    let session = match client.session(task).await {
+    let session = match client.open_session(task).await {
         Ok(session) => session,
         Err(_) => client.create_session(task, SessionConfig::default()).await?,
     };
-    show(&session).await?;
+    print_events(&session).await?;
     Ok(())
 }
 
-async fn show(session: &switchboard_client::Session) -> Result<(), AgentError> {
+async fn print_events(session: &switchboard_client::AgentSession) -> Result<(), AgentError> {
     let mut out = std::io::stdout();
     let mut say = |text: String| drop(out.write_all(text.as_bytes()));
     let mut events = session.events();

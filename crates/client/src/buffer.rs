@@ -1,4 +1,4 @@
-//! Taking events in batches, without losing any.
+//! Batches of events, without loss.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,15 +9,15 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// Reads a stream ahead of whoever uses it, and gives what came in batches.
+/// Reads a stream ahead of its consumer and returns the items in batches.
 ///
-/// The rule when it is full: the stream is not read any further until something was taken out. Nothing is ever left
-/// out; a sender that is too fast waits, and a server keeps what it has not sent in its log.
+/// A full buffer stops reading until items are taken out. Nothing is dropped: a sender that is too fast waits, and a
+/// server keeps unsent events in its log.
 #[derive(Clone, Copy, Debug)]
 pub struct EventBuffer {
-    /// How many it holds at most.
+    /// The maximum number of buffered items.
     pub max_size: usize,
-    /// How long the first of a batch waits for others. A full batch does not wait.
+    /// The time that the first item of a batch waits for others. A full batch does not wait.
     pub flush_interval: Duration,
 }
 
@@ -28,12 +28,12 @@ impl Default for EventBuffer {
 }
 
 impl EventBuffer {
-    /// The same items, each as soon as its batch is given out. Must be called inside of a tokio runtime.
+    /// Returns the same items, each as soon as its batch is complete. Must be called within a tokio runtime.
     pub fn buffer<T: Send + 'static>(&self, source: impl Stream<Item = T> + Send + 'static) -> BoxStream<'static, T> {
         self.batches(source).flat_map(futures_util::stream::iter).boxed()
     }
 
-    /// The same items in batches, none empty and none larger than the buffer. Must be called inside of a tokio
+    /// Returns the same items in batches, none empty and none larger than the buffer. Must be called within a tokio
     /// runtime.
     pub fn batches<T: Send + 'static>(
         &self,
@@ -42,18 +42,22 @@ impl EventBuffer {
         let room = Arc::new(Semaphore::new(self.max_size.max(1)));
         let (items, held) = mpsc::unbounded_channel();
         let mut task = JoinSet::new();
-        task.spawn(fill(source, room, items));
+        task.spawn(fill_buffer(source, room, items));
         let batches =
-            Batches { held, max_size: self.max_size.max(1), flush_interval: self.flush_interval, _task: task };
+            BatchStream { held, max_size: self.max_size.max(1), flush_interval: self.flush_interval, _task: task };
         unfold(batches, |mut batches| async move { Some((batches.next().await?, batches)) }).boxed()
     }
 }
 
-/// An item, and the room that it takes until it is given out.
-type Held<T> = (T, OwnedSemaphorePermit);
+/// An item and the permit that it holds until it is returned.
+type BufferedItem<T> = (T, OwnedSemaphorePermit);
 
-/// Room is made first: what was read is never without a place.
-async fn fill<T>(source: impl Stream<Item = T>, room: Arc<Semaphore>, items: mpsc::UnboundedSender<Held<T>>) {
+/// Fills the buffer. The permit is acquired before reading, so that an item always fits.
+async fn fill_buffer<T>(
+    source: impl Stream<Item = T>,
+    room: Arc<Semaphore>,
+    items: mpsc::UnboundedSender<BufferedItem<T>>,
+) {
     let mut source = std::pin::pin!(source);
     while let Ok(place) = room.clone().acquire_owned().await {
         let Some(item) = source.next().await else { return };
@@ -63,15 +67,15 @@ async fn fill<T>(source: impl Stream<Item = T>, room: Arc<Semaphore>, items: mps
     }
 }
 
-struct Batches<T> {
-    held: mpsc::UnboundedReceiver<Held<T>>,
+struct BatchStream<T> {
+    held: mpsc::UnboundedReceiver<BufferedItem<T>>,
     max_size: usize,
     flush_interval: Duration,
-    /// Ends with this.
+    /// The reading task, aborted on drop.
     _task: JoinSet<()>,
 }
 
-impl<T> Batches<T> {
+impl<T> BatchStream<T> {
     async fn next(&mut self) -> Option<Vec<T>> {
         let mut batch = vec![self.held.recv().await?];
         let flush = Instant::now() + self.flush_interval;
@@ -98,7 +102,7 @@ mod tests {
 
     use super::EventBuffer;
 
-    const LONG: Duration = Duration::from_secs(3600);
+    const ONE_HOUR: Duration = Duration::from_secs(3600);
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_lost_and_nothing_is_reordered() {
@@ -118,8 +122,8 @@ mod tests {
         let source = iter(0..100).inspect(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         });
-        let mut batches = EventBuffer { max_size: 5, flush_interval: LONG }.batches(source);
-        // The paused clock only moves once nothing else can.
+        let mut batches = EventBuffer { max_size: 5, flush_interval: ONE_HOUR }.batches(source);
+        // The paused clock only advances once all tasks are idle.
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(read.load(Ordering::SeqCst), 5);
         assert_eq!(batches.next().await, Some(vec![0, 1, 2, 3, 4]));

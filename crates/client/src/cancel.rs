@@ -1,4 +1,4 @@
-//! Cancelling a session from anywhere in a program.
+//! Cancels a session from anywhere in a program.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,9 +10,9 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{AgentError, AgentErrorKind, Messages, Order, Transport};
+use crate::{AgentError, AgentErrorKind, MessageStream, SessionAction, Transport};
 
-/// Cancels the sessions that it was given to. All copies are one.
+/// Cancels the sessions that it is attached to. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct CancelToken(Arc<watch::Sender<bool>>);
 
@@ -23,74 +23,74 @@ impl Default for CancelToken {
 }
 
 impl CancelToken {
-    /// A token that nobody has used.
+    /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(watch::channel(false).0))
     }
 
-    /// Cancels: sessions end natively, and their streams with them.
+    /// Cancels: the agents' sessions end natively, and their streams with them.
     pub fn cancel(&self) {
         self.0.send_replace(true);
     }
 
-    /// It was used.
+    /// Returns whether the token was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until it is used.
+    /// Waits until the token is cancelled.
     pub async fn cancelled(&self) {
-        // It cannot be gone: we have it.
+        // The sender cannot be dropped: this token holds it.
         drop(self.0.subscribe().wait_for(|cancelled| *cancelled).await);
     }
 }
 
-/// How long a session may take to end when it is cancelled.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The maximum time for a cancelled session to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What became of cancelling.
-type Told = Option<Result<(), AgentError>>;
+/// The result of a cancellation, once known.
+type CancelOutcome = Option<Result<(), AgentError>>;
 
-/// Cancels one session when its token is used, for as long as somebody has the session.
-pub struct Watch {
-    told: watch::Receiver<Told>,
+/// Cancels one session when its token is cancelled, as long as a handle to the session exists.
+pub struct CancelWatch {
+    told: watch::Receiver<CancelOutcome>,
     _task: JoinSet<()>,
 }
 
-impl Watch {
-    /// Watches a token. Must be called inside of a tokio runtime.
+impl CancelWatch {
+    /// Starts to watch a token. Must be called within a tokio runtime.
     pub fn new(token: CancelToken, transport: Arc<dyn Transport>, session: String) -> Self {
         let (tell, told) = watch::channel(None);
         let mut task = JoinSet::new();
         task.spawn(async move {
             token.cancelled().await;
-            tell.send_replace(Some(transport.order(&session, Order::Cancel).await));
-            // Whoever waits for more waits for ever.
+            tell.send_replace(Some(transport.send_action(&session, SessionAction::Cancel).await));
+            // Keeps the sender alive, so that receivers do not see it closed.
             std::future::pending::<()>().await;
         });
         Self { told, _task: task }
     }
 }
 
-/// The same events, but that the stream ends soon after the session was cancelled, whatever the session does.
-pub fn ending(log: Messages<Event>, watch: Arc<Watch>) -> Messages<Event> {
+/// Returns the same events, but ends the stream soon after a cancellation even if the session does not end.
+pub fn end_after_cancel(log: MessageStream<Event>, watch: Arc<CancelWatch>) -> MessageStream<Event> {
     let told = watch.told.clone();
-    let ending = Ending { log, told, until: None, over: false, _watch: watch };
+    let ending = CancellableLog { log, told, until: None, over: false, _watch: watch };
     unfold(ending, |mut ending| async move { Some((ending.next().await?, ending)) }).boxed()
 }
 
-struct Ending {
-    log: Messages<Event>,
-    told: watch::Receiver<Told>,
-    /// When it was cancelled, and the patience that is left.
+struct CancellableLog {
+    log: MessageStream<Event>,
+    told: watch::Receiver<CancelOutcome>,
+    /// The deadline for the session to end, once it is cancelled.
     until: Option<Instant>,
     over: bool,
-    _watch: Arc<Watch>,
+    _watch: Arc<CancelWatch>,
 }
 
-impl Ending {
+impl CancellableLog {
     async fn next(&mut self) -> Option<Result<Event, AgentError>> {
         if self.over {
             return None;
@@ -100,9 +100,9 @@ impl Ending {
             let error = tokio::select! {
                 biased;
                 event = self.log.next() => return event,
-                told = told(&mut self.told), if until.is_none() => match told {
+                told = wait_for_outcome(&mut self.told), if until.is_none() => match told {
                     Ok(()) => {
-                        self.until = Some(Instant::now() + PATIENCE);
+                        self.until = Some(Instant::now() + CANCEL_TIMEOUT);
                         continue;
                     }
                     Err(error) => error,
@@ -117,7 +117,7 @@ impl Ending {
     }
 }
 
-async fn told(told: &mut watch::Receiver<Told>) -> Result<(), AgentError> {
+async fn wait_for_outcome(told: &mut watch::Receiver<CancelOutcome>) -> Result<(), AgentError> {
     let known = told.wait_for(Option::is_some).await.ok().and_then(|told| told.clone());
     match known {
         Some(result) => result,

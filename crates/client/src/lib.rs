@@ -1,4 +1,4 @@
-//! Use coding agents from a program: sessions, typed events, approvals, over any transport.
+//! Use coding agents from a program: sessions, typed events and approvals over any transport.
 //!
 //! ```no_run
 //! use futures_util::StreamExt as _;
@@ -28,15 +28,17 @@
 //! # }
 //! ```
 //!
-//! * [`AgentClient`] starts sessions and finds them again; a [`Session`] is followed and steered.
-//! * [`Session::events`] are typed; [`Session::log`] is the log itself, with all that the agent said, verbatim. Each
-//!   event comes once and in order, whatever becomes of connections; each has its `seq`.
-//! * A [`Transport`] is how sessions are reached: [`NetworkTransport`] (WebSocket, or HTTP where that cannot be had, over
-//!   TCP or a unix socket), [`MockTransport`] for tests, and the engine's, for sessions of the same process. TLS is not
-//!   built in.
-//! * [`AgentError`] has one of eight kinds, what was said verbatim, and a hint where a person can do something.
-//! * [`CancelToken`] ends sessions natively, and their streams with them. [`EventBuffer`] gives events in batches.
-//! * [`Remote`] is the HTTP interface itself, for what the rest does not do.
+//! * [`AgentClient`] starts and finds sessions; a [`Session`] is followed and controlled.
+//! * [`Session::events`] returns typed events; [`Session::log`] returns the log itself, with the agent's records
+//!   verbatim. Each event is delivered once and in order across reconnects, with its `seq`.
+//! * A [`Transport`] reaches sessions: [`NetworkTransport`] (WebSocket, or HTTP where WebSockets do not work, over TCP
+//!   or a Unix socket), [`MockTransport`] for tests, and the engine's transport for sessions of the same process. TLS
+//!   is not supported.
+//! * [`AgentError`] has one of eight kinds, the original text, and a hint where the user can fix the problem.
+//! * [`CancelToken`] ends sessions natively, and their streams with them. [`EventBuffer`] delivers events in batches.
+//! * [`Remote`] is the HTTP API itself, for everything else.
+
+#![warn(missing_docs)]
 
 mod buffer;
 mod cancel;
@@ -54,13 +56,14 @@ pub use buffer::EventBuffer;
 pub use cancel::CancelToken;
 pub use client::AgentClient;
 pub use error::{AgentError, AgentErrorKind};
-pub use feed::{Messages, Reconnect, Route, lines};
-pub use remote::Remote;
-pub use session::Session;
+pub use feed::{FeedRoute, MessageStream, ReconnectPolicy, follow_lines};
+pub use remote::RemoteServer;
+pub use session::AgentSession;
 pub use switchboard_event::{ApprovalMode, EndReason, Event, SandboxMode, SessionConfig};
-pub use transport::{MockTransport, NetworkTransport, Reply, Transport};
-pub use typed::{AgentEvent, AgentEventKind, FileChangeType, TokenUsage};
+pub use transport::{MockTransport, NetworkTransport, Transport, TransportFuture};
+pub use typed::{AgentEvent, AgentEventKind, FileChangeType, TurnTokenUsage};
 pub use wire::{
-    Activity, Answer, Approval, Decision, ImageData, Order, PromptRequest, SessionPage, SessionQuery, SessionRequest,
-    SessionState, SessionView,
+    Activity, Answered, Approval, ApprovalAnswer, ApprovalDecision, Approvals, ArchiveRequest, CommandRequest,
+    FollowUpRequest, ImageData, ModeRequest, ModelRequest, OptionRequest, SandboxView, SessionAction, SessionLifecycle,
+    SessionPage, SessionQuery, SessionView, StartSessionRequest,
 };

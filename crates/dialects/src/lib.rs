@@ -1,5 +1,5 @@
-//! The protocols that clients speak, made from Switchboard's event model. One folder a dialect, and one line in
-//! [`mod@table`]. Pure: a projection is a function of the events so far.
+//! Client protocols, derived from Switchboard's event model. Each dialect is one directory and one line in
+//! [`mod@table`]. Projections are pure functions of the events so far.
 
 mod message_id;
 mod messages;
@@ -29,6 +29,6 @@ mod message;
 mod trace;
 mod unified;
 
-pub use messages::Messages;
+pub use messages::MessageBuffer;
 pub use projection::Projection;
-pub use table::{ACCEPTED, Accepted, DIALECTS, Dialect, Surface, dialect, usual};
+pub use table::{CLIENT_SCHEMAS, ClientSchema, DIALECTS, Dialect, DialectSurface, default_dialect, find_dialect};

@@ -1,4 +1,4 @@
-//! Ids of messages: unique in a session, and the same whenever it is read again.
+//! Message ids: unique within a session and stable across reads.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use switchboard_event::Event;
 
-/// The event's id; the second message of an event and those after it add their number.
+/// The event's id; from the second message of an event on, with the number of the message appended.
 #[derive(Clone, Copy)]
 pub struct MessageId<'a> {
-    /// The event.
+    /// The event that the message is derived from.
     pub event: &'a Event,
-    /// Which of its messages, from 0.
+    /// The index of the message within the event.
     pub part: u32,
 }
 

@@ -1,21 +1,21 @@
-//! Messages on their way out, as the bytes that go on the wire.
+//! Serialized messages in wire format.
 
 use serde::Serialize;
 
 /// A buffer of finished messages, one JSON object each.
 #[derive(Clone, Debug, Default)]
-pub struct Messages {
+pub struct MessageBuffer {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Messages {
-    /// Adds a message. One that cannot be written as JSON is left out; no type of ours is such.
+impl MessageBuffer {
+    /// Adds a message. A value that cannot be serialized is dropped; none of our types fails to serialize.
     pub fn push<T: Serialize + ?Sized>(&mut self, message: &T) {
         self.write(|bytes| serde_json::to_writer(bytes, message));
     }
 
-    /// Adds a message that is written by hand, for a dialect that can do it faster. It must be JSON.
+    /// Adds a message that the caller serializes, for dialects with a faster writer. It must be JSON.
     pub fn write(&mut self, message: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) {
         let start = self.bytes.len();
         match message(&mut self.bytes) {
@@ -24,34 +24,34 @@ impl Messages {
         }
     }
 
-    /// The messages in their order, each as JSON.
+    /// Returns the messages in order, each as JSON.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or_default())
     }
 
-    /// All of them behind each other without anything in between, and where each ends.
+    /// Returns the concatenated messages and the end offset of each.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u8>, Vec<usize>) {
         (self.bytes, self.ends)
     }
 
-    /// How many there are.
+    /// Returns the number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// There are none.
+    /// Returns whether there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Takes all out, so that the buffer can be used again.
+    /// Removes all messages so that the buffer can be reused.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        // One huge message must not cost its size for ever.
+        // A single huge message must not pin its memory.
         self.bytes.shrink_to(1 << 20);
         self.ends.clear();
     }

@@ -1,4 +1,4 @@
-//! What a tool gave back, as text for people.
+//! Human-readable text of tool output.
 
 use std::borrow::Cow;
 
@@ -8,42 +8,42 @@ use switchboard_event::{Change, ChangeKind, Details, Item, Status};
 
 use crate::{plan, tools};
 
-/// All that a tool gave back, as text; empty if it gave nothing back.
-pub fn text(item: &Item) -> Cow<'_, str> {
+/// Returns the complete output of a tool as text; empty if there is none.
+pub fn output_text(item: &Item) -> Cow<'_, str> {
     match &item.details {
         Details::Command(command) => Cow::Borrowed(&command.output),
         Details::FileChange(change) => match &change.output {
             Some(output) => Cow::Borrowed(output),
-            // What was not changed is no output.
+            // Changes that were not applied are not output.
             None if item.status != Status::Completed => Cow::Borrowed(""),
-            None => Cow::Owned(changes(&change.changes)),
+            None => Cow::Owned(changes_text(&change.changes)),
         },
-        Details::Mcp(mcp) => mcp.result.as_deref().map(readable).unwrap_or_default(),
-        Details::WebSearch(search) => search.results.as_deref().map(readable).unwrap_or_default(),
+        Details::Mcp(mcp) => mcp.result.as_deref().map(readable_json).unwrap_or_default(),
+        Details::WebSearch(search) => search.results.as_deref().map(readable_json).unwrap_or_default(),
         Details::Subagent(subagent) => Cow::Borrowed(subagent.result.as_deref().unwrap_or_default()),
         Details::Tool(tool) => match &tool.result {
-            Some(result) if tool.output.is_empty() => readable(result),
+            Some(result) if tool.output.is_empty() => readable_json(result),
             _ => Cow::Borrowed(&tool.output),
         },
-        Details::Plan(plan) => Cow::Owned(plan::text(plan)),
+        Details::Plan(plan) => Cow::Owned(plan::plan_text(plan)),
         Details::Unknown(unknown) => Cow::Borrowed(unknown.raw.as_deref().map_or("", RawValue::get)),
         Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => Cow::Borrowed(""),
     }
 }
 
-/// What a tool gave back, or else why it gave nothing back. Of one that did not run, only why.
-pub fn text_or_why(item: &Item) -> Cow<'_, str> {
-    let text = text(item);
-    let failed = !tools::succeeded(item) && (text.is_empty() || !tools::ran(item));
-    tools::error(item).filter(|_| failed).map_or(text, Cow::Owned)
+/// Returns the output of a tool, or the error if it has no output. If the tool did not run, only the error is returned.
+pub fn output_or_error(item: &Item) -> Cow<'_, str> {
+    let text = output_text(item);
+    let failed = !tools::has_succeeded(item) && (text.is_empty() || !tools::has_run(item));
+    tools::tool_error(item).filter(|_| failed).map_or(text, Cow::Owned)
 }
 
-/// Changes of files, a line each.
-pub fn changes(changes: &[Change]) -> String {
-    changes.iter().map(line).collect::<Vec<_>>().join("\n")
+/// Formats file changes, one per line.
+pub fn changes_text(changes: &[Change]) -> String {
+    changes.iter().map(change_line).collect::<Vec<_>>().join("\n")
 }
 
-fn line(change: &Change) -> String {
+fn change_line(change: &Change) -> String {
     let verb = match change.kind {
         ChangeKind::Add => "added",
         ChangeKind::Modify => "changed",
@@ -56,20 +56,20 @@ fn line(change: &Change) -> String {
     }
 }
 
-/// JSON as text for people: of a string, the string; of blocks of text, as MCP servers give them, the text; of
-/// anything else, the JSON. Nothing is left out.
-pub fn readable(json: &RawValue) -> Cow<'_, str> {
+/// Converts JSON to readable text: the content of a string, the joined text of text blocks as returned by MCP servers,
+/// or else the JSON itself. Nothing is dropped.
+pub fn readable_json(json: &RawValue) -> Cow<'_, str> {
     let text = json.get();
     let read = match text.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(text).ok().map(|Text(text)| text),
-        Some(b'[') => serde_json::from_str(text).ok().map(joined),
-        Some(b'{') => serde_json::from_str(text).ok().map(|Blocks { content }| joined(content)),
+        Some(b'"') => serde_json::from_str(text).ok().map(|JsonText(text)| text),
+        Some(b'[') => serde_json::from_str(text).ok().map(join_blocks),
+        Some(b'{') => serde_json::from_str(text).ok().map(|ContentBlocks { content }| join_blocks(content)),
         _ => None,
     };
     read.unwrap_or(Cow::Borrowed(text))
 }
 
-fn joined(mut blocks: Vec<Block<'_>>) -> Cow<'_, str> {
+fn join_blocks(mut blocks: Vec<TextContentBlock<'_>>) -> Cow<'_, str> {
     if blocks.len() == 1 {
         return blocks.pop().map(|block| block.text).unwrap_or_default();
     }
@@ -77,23 +77,23 @@ fn joined(mut blocks: Vec<Block<'_>>) -> Cow<'_, str> {
 }
 
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
-struct Blocks<'a> {
+struct ContentBlocks<'a> {
     #[serde(borrow)]
-    content: Vec<Block<'a>>,
+    content: Vec<TextContentBlock<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct TextContentBlock<'a> {
     #[serde(borrow)]
     text: Cow<'a, str>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::readable;
+    use super::readable_json;
 
     #[test]
     fn json_becomes_text_without_loss() {
@@ -108,7 +108,7 @@ mod tests {
             (r#"{"n":1}"#, r#"{"n":1}"#),
             ("null", "null"),
         ] {
-            assert_eq!(readable(serde_json::from_str(json).unwrap()), text);
+            assert_eq!(readable_json(serde_json::from_str(json).unwrap()), text);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A plan as text, a step a line.
+//! Plans as text, one step per line.
 
 use switchboard_event::{Item, Plan, PlanStatus, Status};
 
-/// The plan holds. One that a tool makes holds when the tool has made it, and not if it was refused.
-pub fn holds(item: &Item) -> bool {
+/// Returns whether the plan is in effect. A plan made by a tool is in effect once the tool has completed.
+pub fn is_in_effect(item: &Item) -> bool {
     match item.status {
         Status::Running => item.call.is_none(),
         Status::Completed => true,
@@ -11,8 +11,8 @@ pub fn holds(item: &Item) -> bool {
     }
 }
 
-/// The plan's own text, and then its steps with how far each got.
-pub fn text(plan: &Plan) -> String {
+/// Returns the plan's text followed by its steps and their status.
+pub fn plan_text(plan: &Plan) -> String {
     let steps = plan.entries.iter().map(|entry| {
         let mark = match entry.status {
             PlanStatus::Pending => "[ ]",

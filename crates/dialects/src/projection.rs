@@ -1,21 +1,21 @@
-//! The contract between a dialect's folder and the rest.
+//! The contract between the dialects and the rest of the crate.
 
 use switchboard_event::Event;
 
-use crate::Messages;
+use crate::MessageBuffer;
 
-/// Writes the events of one session as the messages of one protocol. The same events always give the same bytes.
+/// Converts the events of one session to the messages of one protocol. The same events always produce the same bytes.
 pub trait Projection: Send {
-    /// Writes the messages that one event means; often none, sometimes several.
-    fn event(&mut self, event: &Event, out: &mut Messages);
+    /// Writes the messages for one event: often none, sometimes several.
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer);
 
-    /// A copy that goes on from here, so that a reader who returns does not pay for the whole history.
+    /// Returns a copy that continues from here, so that a returning reader does not replay the whole history.
     fn snapshot(&self) -> Box<dyn Projection>;
 
-    /// What is remembered, as JSON: [`Dialect::restore`](crate::Dialect::restore) goes on from here, also in another
-    /// process. It holds what is open and not what has passed, so it does not grow with the session.
+    /// Serializes the state as JSON. [`Dialect::restore`](crate::Dialect::restore) continues from it, also in another
+    /// process. The state contains only what is open, so it does not grow with the session.
     ///
     /// # Errors
-    /// Never with the types that the dialects have; who saves can go on without.
+    /// Never fails for the state types of the dialects. Callers can continue without a saved state.
     fn save(&self) -> serde_json::Result<Vec<u8>>;
 }

@@ -1,4 +1,4 @@
-//! JSON Schemas as strict as what is written: what is not known is left out, never `null`.
+//! JSON Schema generation. The schemas are strict: unknown values are omitted, never `null`.
 
 use schemars::{
     Schema, SchemaGenerator,
@@ -7,12 +7,12 @@ use schemars::{
 };
 use serde_json::Value;
 
-/// A generator of schemas for types that leave out what they do not know.
-pub fn generator() -> SchemaGenerator {
+/// Returns a schema generator for types that omit unknown values.
+pub fn schema_generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().with_transform(NeverNull).into_generator()
 }
 
-/// Takes `null` out of the schemas of optional fields.
+/// Removes `null` from the schemas of optional fields.
 #[derive(Clone)]
 struct NeverNull;
 
@@ -38,7 +38,7 @@ mod tests {
     use serde::Serialize;
     use serde_json::json;
 
-    use super::generator;
+    use super::schema_generator;
 
     #[derive(Serialize, JsonSchema)]
     struct Inner {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn what_is_optional_is_never_null() {
-        let schema = generator().into_root_schema_for::<Outer>();
+        let schema = schema_generator().into_root_schema_for::<Outer>();
         let validator = jsonschema::validator_for(schema.as_value()).unwrap();
         for (message, valid) in [
             (json!({}), true),

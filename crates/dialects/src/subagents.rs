@@ -1,44 +1,44 @@
-//! Subagents: what they are called, so that what one says can be told from what another says.
+//! Ids and labels of subagents, which identify their messages.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, Id, Subagent};
 
-/// How many are remembered. One may go on in the background after its item ended.
-const KNOWN: usize = 256;
+/// Maximum number of remembered subagents. A subagent may continue in the background after its item ended.
+const MAX_REMEMBERED_SUBAGENTS: usize = 256;
 
-/// The subagents of a session, the latest last.
+/// The subagents of a session, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Subagents {
-    known: VecDeque<Known>,
+pub struct SubagentLabels {
+    known: VecDeque<SubagentEntry>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Known {
+struct SubagentEntry {
     item: Id,
     thread: Option<Id>,
     label: String,
 }
 
-impl Subagents {
-    /// Takes note of a subagent; true if it is new.
-    pub fn see(&mut self, item: &Id, subagent: &Subagent) -> bool {
-        let (thread, label) = (subagent.thread.clone(), label(subagent).to_owned());
+impl SubagentLabels {
+    /// Records a subagent; returns whether it is new.
+    pub fn record_subagent(&mut self, item: &Id, subagent: &Subagent) -> bool {
+        let (thread, label) = (subagent.thread.clone(), subagent_label(subagent).to_owned());
         if let Some(known) = self.known.iter_mut().find(|known| known.item == *item) {
             known.thread = thread.or(known.thread.take());
             known.label = label;
             return false;
         }
-        self.known.push_back(Known { item: item.clone(), thread, label });
-        if self.known.len() > KNOWN {
+        self.known.push_back(SubagentEntry { item: item.clone(), thread, label });
+        if self.known.len() > MAX_REMEMBERED_SUBAGENTS {
             self.known.pop_front();
         }
         true
     }
 
-    /// The id and the label of the subagent whose event this is.
-    pub fn of<'a>(&'a self, event: &'a Event) -> (&'a str, &'a str) {
+    /// Returns the id and label of the subagent that caused an event.
+    pub fn subagent_of<'a>(&'a self, event: &'a Event) -> (&'a str, &'a str) {
         let (parent, thread) = (event.parent.as_ref(), event.thread.as_ref());
         let by_item = self.known.iter().rev().find(|known| Some(&known.item) == parent);
         let known = by_item.or_else(|| {
@@ -51,7 +51,7 @@ impl Subagents {
     }
 }
 
-/// What a subagent is for, or else what it is.
-pub fn label(subagent: &Subagent) -> &str {
+/// Returns the label of a subagent, or else its name.
+pub fn subagent_label(subagent: &Subagent) -> &str {
     if subagent.label.is_empty() { &subagent.name } else { &subagent.label }
 }

@@ -1,37 +1,37 @@
-//! The dialects: the only place that names them all. A new dialect is one folder and one line here.
+//! The table of dialects, the only place that names them all. A new dialect is one directory and one line here.
 
 use serde_json::Value;
 
 use crate::{Projection, acp, board, consumer, events, gateway, harness, message, trace, unified};
 
-/// One outgoing protocol.
+/// An outgoing protocol.
 pub struct Dialect {
-    /// Its name, as users type it.
+    /// The name, as users type it.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub title: &'static str,
-    /// Makes a projection that begins at the first event of a session.
+    /// Creates a projection that starts at the first event of a session.
     pub projection: fn() -> Box<dyn Projection>,
-    /// Goes on from what a projection of the same [`version`](Dialect::version) saved. Nothing if that is of another
-    /// shape: then begin at the first event.
+    /// Restores a projection saved with the same [`version`](Dialect::version). Returns none if the format differs;
+    /// then start at the first event.
     pub restore: fn(&[u8]) -> Option<Box<dyn Projection>>,
-    /// To be raised whenever its messages or what it saves change. A test fails if that is forgotten.
+    /// Must be raised whenever the messages or the saved state change; a test enforces this.
     pub revision: u32,
-    /// Its messages are the events themselves as they are stored, byte for byte.
+    /// The messages are the stored events, byte for byte.
     pub verbatim: bool,
-    /// The JSON Schema of one message, given the names of all agents.
+    /// Returns the JSON Schema of one message, given the names of all agents.
     pub schema: fn(&[&str]) -> Value,
 }
 
 impl Dialect {
-    /// What saved projections, and counts of messages, are good for: the same version writes the same messages.
+    /// Returns the version of saved states and message numbers: the same version writes the same messages.
     #[must_use]
     pub fn version(&self) -> String {
         format!("{}-{}", env!("CARGO_PKG_VERSION"), self.revision)
     }
 }
 
-/// All dialects, in the order in which they are shown.
+/// All dialects in display order.
 pub const DIALECTS: &[Dialect] = &[
     unified::DIALECT,
     board::DIALECT,
@@ -44,62 +44,62 @@ pub const DIALECTS: &[Dialect] = &[
     events::DIALECT,
 ];
 
-/// What clients of a two-way protocol send.
-pub struct Accepted {
-    /// The name of its schema.
+/// Describes the client messages of a bidirectional protocol.
+pub struct ClientSchema {
+    /// The name of the schema.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub title: &'static str,
-    /// The JSON Schema of one message.
+    /// Returns the JSON Schema of one message.
     pub schema: fn() -> Value,
 }
 
-/// All that clients send in the words of a dialect.
-pub const ACCEPTED: &[Accepted] = &[
-    Accepted {
+/// The schemas of all client messages.
+pub const CLIENT_SCHEMAS: &[ClientSchema] = &[
+    ClientSchema {
         name: "harness:client",
         title: "what a client of the harness protocol sends: initialize, thread/start, turn/start, …",
         schema: harness::client_schema,
     },
-    Accepted {
+    ClientSchema {
         name: "consumer:client",
         title: "what consumers say: user_message, permission_response, interrupt, …",
-        schema: consumer::said,
+        schema: consumer::client_message_schema,
     },
 ];
 
 /// Finds a dialect by its name.
 #[must_use]
-pub fn dialect(name: &str) -> Option<&'static Dialect> {
+pub fn find_dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
-/// A wire that speaks one dialect unless another is asked for.
+/// An interface with a default dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Surface {
-    /// Pages of messages, and the WebSocket beside them: what a board shows.
+pub enum DialectSurface {
+    /// Pages of messages and the corresponding WebSocket, as used by a board.
     Board,
     /// A stream of server-sent events.
     Stream,
-    /// One run, from a task to its end.
+    /// A single run, from its task to its end.
     Gateway,
-    /// Threads and turns, both ways.
+    /// Threads and turns in both directions.
     Harness,
-    /// Several who follow and steer one session.
+    /// Several clients that follow and control one session.
     Consumers,
-    /// What was said and done in the sessions that agents left on disk.
+    /// Transcripts of the sessions that agents left on disk.
     Log,
 }
 
-/// The dialect that a wire speaks unless another is asked for.
+/// Returns the default dialect of an interface.
 #[must_use]
-pub fn usual(surface: Surface) -> &'static Dialect {
+pub fn default_dialect(surface: DialectSurface) -> &'static Dialect {
     match surface {
-        Surface::Board => &board::DIALECT,
-        Surface::Stream => &unified::DIALECT,
-        Surface::Gateway => &gateway::DIALECT,
-        Surface::Harness => &harness::DIALECT,
-        Surface::Consumers => &consumer::DIALECT,
-        Surface::Log => &trace::DIALECT,
+        DialectSurface::Board => &board::DIALECT,
+        DialectSurface::Stream => &unified::DIALECT,
+        DialectSurface::Gateway => &gateway::DIALECT,
+        DialectSurface::Harness => &harness::DIALECT,
+        DialectSurface::Consumers => &consumer::DIALECT,
+        DialectSurface::Log => &trace::DIALECT,
     }
 }

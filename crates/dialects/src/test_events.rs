@@ -1,12 +1,12 @@
-//! Hand-made sessions for the tests of all dialects: events in a short form, and one session that has everything.
+//! Hand-written sessions for the tests of all dialects: a short form of events, and one session that covers everything.
 
 use serde_json::{Value, json};
 use switchboard_event::Event;
 
-use crate::{Dialect, Messages};
+use crate::{Dialect, MessageBuffer};
 
-/// Events from their short form: `kind`, `data` and what else of the envelope matters. The rest is made up.
-pub fn events(short: &[Value]) -> Vec<Event> {
+/// Builds events from a short form with `kind`, `data` and the relevant envelope fields; the rest gets default values.
+pub fn build_events(short: &[Value]) -> Vec<Event> {
     let whole = short.iter().zip(1..).map(|(short, seq)| {
         let at = format!("2026-11-15T10:{:02}:{:02}.000000Z", seq / 60, seq % 60);
         let mut event = json!({"seq": seq, "session": "s1", "at": at, "agent": "sample", "run": 1, "data": {}});
@@ -18,14 +18,14 @@ pub fn events(short: &[Value]) -> Vec<Event> {
     whole.map(|event| Event::from_json(&event.to_string()).unwrap_or_else(|error| panic!("{error}: {event}"))).collect()
 }
 
-/// The messages of a dialect for these events. Each is valid by its schema, and what is restored from a copy of the
-/// projection at any point goes on as the projection itself does.
-pub fn project(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
-    let schema = validator(dialect);
-    let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
-    for event in events(short) {
+/// Returns the messages of a dialect for these events. Validates each message against the schema, and restores the
+/// projection from a snapshot before every event.
+pub fn project_events(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
+    let schema = schema_validator(dialect);
+    let (mut projection, mut out) = ((dialect.projection)(), MessageBuffer::default());
+    for event in build_events(short) {
         projection = (dialect.restore)(&projection.snapshot().save().unwrap()).unwrap();
-        projection.event(&event, &mut out);
+        projection.project_event(&event, &mut out);
     }
     let messages: Vec<Value> = out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();
     for message in &messages {
@@ -36,53 +36,53 @@ pub fn project(dialect: &Dialect, short: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// The schema of a dialect, ready to be asked.
-pub fn validator(dialect: &Dialect) -> jsonschema::Validator {
+/// Returns a validator for the schema of a dialect.
+pub fn schema_validator(dialect: &Dialect) -> jsonschema::Validator {
     jsonschema::options().should_validate_formats(true).build(&(dialect.schema)(&["sample"])).unwrap()
 }
 
-/// A session around some events: it starts, has one turn, and ends well.
-pub fn turn(inner: &[Value]) -> Vec<Value> {
+/// Wraps events in a session with one turn that completes.
+pub fn session_with_turn(inner: &[Value]) -> Vec<Value> {
     let start = [json!({"kind": "session.started", "data": {"run": 1}}), json!({"kind": "turn.started", "turn": 1})];
-    let end = [completed_turn(), ended("completed", json!({}))];
+    let end = [completed_turn(), session_ended("completed", json!({}))];
     start.into_iter().chain(inner.iter().cloned()).chain(end).collect()
 }
 
-/// A turn ends well.
+/// A turn that completes.
 pub fn completed_turn() -> Value {
     json!({"kind": "turn.completed", "turn": 1, "data": {"status": "completed", "stop": "end_turn"}})
 }
 
-/// A run ends, with more said about it.
-pub fn ended(reason: &str, more: Value) -> Value {
-    let data = merged(json!({"reason": reason, "duration_ms": 1500, "by": "agent"}), more);
+/// The end of a run with additional fields.
+pub fn session_ended(reason: &str, more: Value) -> Value {
+    let data = merge_objects(json!({"reason": reason, "duration_ms": 1500, "by": "agent"}), more);
     json!({"kind": "session.ended", "data": data})
 }
 
-/// An item begins.
-pub fn started(id: &str, item: Value) -> Value {
+/// The start of an item.
+pub fn item_started(id: &str, item: Value) -> Value {
     json!({"kind": "item.started", "item": id, "turn": 1, "data": {"item": with_status(item, "running")}})
 }
 
-/// An item is finished.
-pub fn finished(id: &str, item: Value) -> Value {
+/// The end of an item.
+pub fn item_finished(id: &str, item: Value) -> Value {
     json!({"kind": "item.completed", "item": id, "turn": 1, "data": {"item": with_status(item, "completed")}})
 }
 
-/// Text is added to an item.
-pub fn grew(id: &str, field: &str, text: &str) -> Value {
+/// Text appended to an item.
+pub fn text_appended(id: &str, field: &str, text: &str) -> Value {
     json!({"kind": "item.delta", "item": id, "turn": 1, "data": {"op": "append", "field": field, "text": text}})
 }
 
-/// An item begins and is finished, in one piece.
-pub fn whole(id: &str, item: &Value) -> [Value; 2] {
+/// The start and end of an item.
+pub fn whole_item(id: &str, item: &Value) -> [Value; 2] {
     let mut hollow = item.clone();
     hollow["status"] = json!("running");
-    [started(id, hollow), finished(id, item.clone())]
+    [item_started(id, hollow), item_finished(id, item.clone())]
 }
 
-/// The same events as a subagent's.
-pub fn within(parent: &str, thread: &str, events: impl IntoIterator<Item = Value>) -> Vec<Value> {
+/// Attributes events to a subagent.
+pub fn in_subagent(parent: &str, thread: &str, events: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let place = |mut event: Value| {
         event["parent"] = json!(parent);
         event["thread"] = json!(thread);
@@ -91,12 +91,11 @@ pub fn within(parent: &str, thread: &str, events: impl IntoIterator<Item = Value
     events.into_iter().map(place).collect()
 }
 
-/// A notice.
-pub fn notice(topic: &str, more: Value) -> Value {
-    json!({"kind": "notice", "data": merged(json!({"topic": topic}), more)})
+pub fn notice_event(topic: &str, more: Value) -> Value {
+    json!({"kind": "notice", "data": merge_objects(json!({"topic": topic}), more)})
 }
 
-fn merged(mut one: Value, more: Value) -> Value {
+fn merge_objects(mut one: Value, more: Value) -> Value {
     if let (Some(one), Value::Object(more)) = (one.as_object_mut(), more) {
         one.extend(more);
     }
@@ -110,7 +109,7 @@ fn with_status(mut item: Value, status: &str) -> Value {
     item
 }
 
-/// One item of each type, and of tools one in each way in which they end.
+/// One item of each type, and tools with each possible outcome.
 pub fn every_item() -> Vec<Value> {
     let call = |name: &str, kind: &str| json!({"name": name, "kind": kind, "input": {"a": 1}});
     let change = json!({"path": "/w/a.rs", "kind": "modify", "diff": "@@ -1 +1 @@\n-a\n+b\n"});
@@ -146,9 +145,9 @@ pub fn every_item() -> Vec<Value> {
     items
 }
 
-/// A session with every kind of event, every type of item, every topic, a subagent, failed and interrupted turns, and
-/// a second run.
-pub fn everything() -> Vec<Value> {
+/// A session with every kind of event, every type of item, every topic, a subagent, failed and interrupted turns, and a
+/// second run.
+pub fn full_session() -> Vec<Value> {
     let mut all = vec![
         json!({"kind": "session.started", "data": {"run": 1, "agent_session": "native-1", "config": {"model": "m0"},
             "info": {"cwd": "/w", "model": "m1", "product": "sample_product"}}, "native": {"n": 1}}),
@@ -157,12 +156,12 @@ pub fn everything() -> Vec<Value> {
     let mut seq = 0;
     for item in every_item() {
         seq += 1;
-        all.extend(whole(&format!("i{seq}"), &item));
+        all.extend(whole_item(&format!("i{seq}"), &item));
     }
-    all.extend(within(
+    all.extend(in_subagent(
         "i12",
         "th1",
-        every_item().iter().zip(100..).flat_map(|(item, n)| whole(&format!("i{n}"), item)),
+        every_item().iter().zip(100..).flat_map(|(item, n)| whole_item(&format!("i{n}"), item)),
     ));
     all.extend(growing_items());
     all.extend(every_notice());
@@ -171,32 +170,32 @@ pub fn everything() -> Vec<Value> {
         completed_turn(),
         json!({"kind": "turn.started", "turn": 2, "data": {"origin": "background"}}),
         json!({"kind": "turn.completed", "turn": 2, "data": {"status": "interrupted", "stop": "cancelled"}}),
-        ended("cancelled", json!({"signal": 15})),
+        session_ended("cancelled", json!({"signal": 15})),
         json!({"kind": "session.started", "run": 2, "data": {"run": 2, "resumed": {"from": "native-1"}}}),
         json!({"kind": "turn.started", "turn": 3, "data": {"prompt": "again"}}),
         json!({"kind": "turn.completed", "turn": 3, "data": {"status": "failed", "stop": "error", "error": error}}),
-        ended("failed", json!({"error": error})),
+        session_ended("failed", json!({"error": error})),
     ]);
     all
 }
 
-/// Items that grow, are asked about and counted.
+/// Items with streamed text, requests and usage.
 fn growing_items() -> Vec<Value> {
     vec![
-        started("m", json!({"type": "agent_message", "text": ""})),
-        grew("m", "text", "fir"),
-        grew("m", "text", "st\nsecond"),
-        finished("m", json!({"type": "agent_message", "text": "first\nsecond\nthird", "reply": "r1"})),
-        started("r", json!({"type": "reasoning"})),
-        grew("r", "summary", "short"),
-        grew("r", "text", "long"),
-        finished("r", json!({"type": "reasoning", "text": "long", "summary": "short"})),
-        started("t", json!({"type": "tool", "call": {"name": "T", "input": "not an object"}})),
+        item_started("m", json!({"type": "agent_message", "text": ""})),
+        text_appended("m", "text", "fir"),
+        text_appended("m", "text", "st\nsecond"),
+        item_finished("m", json!({"type": "agent_message", "text": "first\nsecond\nthird", "reply": "r1"})),
+        item_started("r", json!({"type": "reasoning"})),
+        text_appended("r", "summary", "short"),
+        text_appended("r", "text", "long"),
+        item_finished("r", json!({"type": "reasoning", "text": "long", "summary": "short"})),
+        item_started("t", json!({"type": "tool", "call": {"name": "T", "input": "not an object"}})),
         json!({"kind": "item.delta", "item": "t", "data": {"op": "progress", "ratio": 0.5, "elapsed_ms": 10}}),
         json!({"kind": "item.delta", "item": "t", "data": {"op": "set", "patch": {"type": "tool", "status": "running",
             "output": "so far", "call": {"name": "T", "title": "a tool"}}}}),
-        grew("t", "output", "more"),
-        finished("t", json!({"type": "tool", "output": "so far more", "duration_ms": 12, "call": {"name": "T"}})),
+        text_appended("t", "output", "more"),
+        item_finished("t", json!({"type": "tool", "output": "so far more", "duration_ms": 12, "call": {"name": "T"}})),
         json!({"kind": "request.opened", "item": "t", "data": {"request": "q1", "about": "command", "title": "May I?"}}),
         json!({"kind": "request.resolved", "item": "t", "data": {"request": "q1", "outcome": "allowed", "by": "client"}}),
         json!({"kind": "session.updated", "data": {"info": {"model": "m2", "status": "running"}}}),
@@ -207,14 +206,17 @@ fn growing_items() -> Vec<Value> {
     ]
 }
 
-/// A notice of each topic: with nothing, with a text, with an error.
+/// Notices of each topic: empty, with a text, and with an error.
 fn every_notice() -> Vec<Value> {
     let mut notices = Vec::new();
-    for topic in crate::test_sessions::TOPICS {
+    for topic in crate::test_sessions::NOTICE_TOPICS {
         let fault = json!({"code": "rate_limit", "message": "slow down"});
-        notices.push(notice(topic, json!({})));
-        notices.push(notice(topic, json!({"text": "some\ntext", "name": "PreCommit", "status": "started"})));
-        notices.push(notice(topic, json!({"error": fault, "level": "error", "name": "PreCommit", "status": "failed"})));
+        notices.push(notice_event(topic, json!({})));
+        notices.push(notice_event(topic, json!({"text": "some\ntext", "name": "PreCommit", "status": "started"})));
+        notices.push(notice_event(
+            topic,
+            json!({"error": fault, "level": "error", "name": "PreCommit", "status": "failed"}),
+        ));
     }
     notices
 }

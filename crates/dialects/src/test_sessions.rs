@@ -1,13 +1,13 @@
-//! Events for tests: a session that has everything, made by hand, and ways to look at what a dialect makes of it.
+//! Hand-written events for tests: a builder, and a session that covers everything.
 
 use serde_json::{Value, json};
 use switchboard_event::Event;
 
-use crate::{Dialect, Messages};
+use crate::{Dialect, MessageBuffer};
 
-/// Events of one session, numbered in the order in which they are added.
+/// Events of one session, numbered in insertion order.
 #[derive(Default)]
-pub struct Samples {
+pub struct SampleSession {
     pub events: Vec<Event>,
     turn: Option<u32>,
     turns: u32,
@@ -16,67 +16,66 @@ pub struct Samples {
     thread: Option<&'static str>,
 }
 
-impl Samples {
-    /// A session that began.
-    pub fn begun() -> Self {
+impl SampleSession {
+    /// Creates a session that has started.
+    pub fn new_started() -> Self {
         let mut samples = Self { run: 1, ..Self::default() };
-        samples.add("session.started", json!({"run": 1, "info": {"cwd": "/repo", "model": "m-1", "provider": "acme"}}));
+        samples.add_event(
+            "session.started",
+            json!({"run": 1, "info": {"cwd": "/repo", "model": "m-1", "provider": "acme"}}),
+        );
         samples
     }
 
-    /// A session with a turn that began.
+    /// Creates a session with a running turn.
     pub fn in_turn() -> Self {
-        let mut samples = Self::begun();
-        samples.turn("do it");
+        let mut samples = Self::new_started();
+        samples.start_turn("do it");
         samples
     }
 
-    /// Another run of the session.
-    pub fn rerun(&mut self) {
+    /// Starts another run of the session.
+    pub fn start_run(&mut self) {
         self.run += 1;
-        self.add("session.started", json!({"run": self.run, "agent_session": "own-1", "resumed": {"from": "s"}}));
+        self.add_event("session.started", json!({"run": self.run, "agent_session": "own-1", "resumed": {"from": "s"}}));
     }
 
-    /// A turn begins.
-    pub fn turn(&mut self, prompt: &str) {
+    pub fn start_turn(&mut self, prompt: &str) {
         self.turns += 1;
         self.turn = Some(self.turns);
-        self.add("turn.started", json!({"origin": "prompt", "prompt": prompt}));
+        self.add_event("turn.started", json!({"origin": "prompt", "prompt": prompt}));
     }
 
-    /// The turn ends.
-    pub fn turn_ends(&mut self, data: Value) {
-        self.add("turn.completed", data);
+    pub fn end_turn(&mut self, data: Value) {
+        self.add_event("turn.completed", data);
         self.turn = None;
     }
 
-    /// What follows is a subagent's, below an item; or the main agent's again.
-    pub fn within(&mut self, place: Option<(&'static str, &'static str)>) {
+    /// Attributes the following events to a subagent below an item, or to the main agent.
+    pub fn set_subagent(&mut self, place: Option<(&'static str, &'static str)>) {
         (self.parent, self.thread) = place.unzip();
     }
 
-    /// An event that is about no item.
-    pub fn add(&mut self, kind: &str, data: Value) {
+    /// Adds an event without an item.
+    pub fn add_event(&mut self, kind: &str, data: Value) {
         self.push(None, kind, data);
     }
 
-    /// An event of an item.
-    pub fn item(&mut self, id: &str, kind: &str, data: Value) {
+    /// Adds an event of an item.
+    pub fn add_item_event(&mut self, id: &str, kind: &str, data: Value) {
         self.push(Some(id), kind, data);
     }
 
-    /// An item begins.
-    pub fn starts(&mut self, id: &str, item: Value) {
+    pub fn start_item(&mut self, id: &str, item: Value) {
         self.push(Some(id), "item.started", json!({"item": with_status(item, "running")}));
     }
 
-    /// An item is finished.
-    pub fn ends(&mut self, id: &str, item: Value) {
+    pub fn end_item(&mut self, id: &str, item: Value) {
         self.push(Some(id), "item.completed", json!({"item": with_status(item, "completed")}));
     }
 
-    /// A text of an item grows.
-    pub fn grows(&mut self, id: &str, field: &str, text: &str) {
+    /// Appends text to an item.
+    pub fn append_text(&mut self, id: &str, field: &str, text: &str) {
         self.push(Some(id), "item.delta", json!({"op": "append", "field": field, "part": 0, "text": text}));
     }
 
@@ -91,14 +90,14 @@ impl Samples {
         self.events.push(Event::from_json(&wire.to_string()).unwrap());
     }
 
-    /// The messages that a dialect makes of the events. Each must be valid by the dialect's schema, and what is
-    /// restored from a snapshot must go on like the original.
-    pub fn in_dialect(&self, dialect: &Dialect) -> Vec<Value> {
+    /// Returns the messages of a dialect for these events. Validates each message against the schema, and restores the
+    /// projection from a snapshot before every event.
+    pub fn project_to(&self, dialect: &Dialect) -> Vec<Value> {
         let validator = jsonschema::validator_for(&(dialect.schema)(&["some"])).unwrap();
-        let (mut projection, mut out) = ((dialect.projection)(), Messages::default());
+        let (mut projection, mut out) = ((dialect.projection)(), MessageBuffer::default());
         for event in &self.events {
             projection = (dialect.restore)(&projection.snapshot().save().unwrap()).unwrap();
-            projection.event(event, &mut out);
+            projection.project_event(event, &mut out);
         }
         let messages: Vec<Value> = out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();
         for message in &messages {
@@ -116,38 +115,38 @@ fn with_status(mut item: Value, status: &str) -> Value {
     item
 }
 
-/// Every kind of event, every type of item, every end that an item can have, every topic of a notice.
-pub fn everything() -> Samples {
-    let mut samples = Samples::begun();
-    samples.add("session.updated", json!({"info": info()}));
-    samples.turn("do it");
-    items(&mut samples);
-    requests(&mut samples);
-    samples.add(
+/// A session with every kind of event, every item type and outcome, and every notice topic.
+pub fn full_sample_session() -> SampleSession {
+    let mut samples = SampleSession::new_started();
+    samples.add_event("session.updated", json!({"info": sample_info()}));
+    samples.start_turn("do it");
+    add_items(&mut samples);
+    add_requests(&mut samples);
+    samples.add_event(
         "usage",
         json!({"input": 10, "output": 5, "cache_read": 3, "reasoning": 2, "cost_usd": 0.5, "model": "m-1"}),
     );
-    samples.add("usage", json!({"input": 1000, "output": 1000, "cumulative": true}));
-    notices(&mut samples);
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn", "duration_ms": 7, "steps": 2, "cost_usd": 0.5,
+    samples.add_event("usage", json!({"input": 1000, "output": 1000, "cumulative": true}));
+    add_notices(&mut samples);
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn", "duration_ms": 7, "steps": 2, "cost_usd": 0.5,
         "denied": [{"tool": "rm", "item": "t1", "input": {"a": 1}}], "result": "said beside"}));
     for (status, stop, code) in [("failed", "error", "provider_auth"), ("interrupted", "cancelled", "aborted")] {
-        samples.turn("again");
-        samples.turn_ends(json!({"status": status, "stop": stop, "error": {"code": code, "message": "no", "http_status": 401, "info": "Own"}}));
+        samples.start_turn("again");
+        samples.end_turn(json!({"status": status, "stop": stop, "error": {"code": code, "message": "no", "http_status": 401, "info": "Own"}}));
     }
-    samples.turn("and again");
-    samples.turn_ends(json!({"status": "failed", "stop": "error"}));
-    samples.add(
+    samples.start_turn("and again");
+    samples.end_turn(json!({"status": "failed", "stop": "error"}));
+    samples.add_event(
         "session.ended",
         json!({"reason": "failed", "duration_ms": 9, "by": "agent", "exit_code": 1, "signal": 9,
         "error": {"code": "api_error", "message": "broken"}}),
     );
-    samples.rerun();
-    samples.add("session.ended", json!({"reason": "completed", "duration_ms": 9, "by": "switchboard"}));
+    samples.start_run();
+    samples.add_event("session.ended", json!({"reason": "completed", "duration_ms": 9, "by": "switchboard"}));
     samples
 }
 
-fn info() -> Value {
+fn sample_info() -> Value {
     json!({
         "cwd": "/repo", "model": "m-2", "provider": "acme", "mode": "plan", "title": "A title", "version": "1.2",
         "status": "running", "tools": ["a"], "commands": [{"name": "c", "description": "d"}],
@@ -158,7 +157,7 @@ fn info() -> Value {
     })
 }
 
-/// One item of each type, as the event model has them.
+/// One item of each type.
 pub fn all_items() -> Vec<Value> {
     let call = json!({"name": "own_name", "title": "A title", "kind": "edit", "op": "write", "input": {"a": 1},
         "locations": [{"path": "/repo/a", "line": 3}], "error": "why", "team": "task",
@@ -198,32 +197,36 @@ pub fn all_items() -> Vec<Value> {
     ]
 }
 
-fn items(samples: &mut Samples) {
+fn add_items(samples: &mut SampleSession) {
     for (place, prefix) in [(None, "main"), (Some(("main-5-completed", "child")), "sub")] {
-        samples.within(place);
+        samples.set_subagent(place);
         for status in ["completed", "failed", "declined", "interrupted", "superseded"] {
             for (number, mut item) in all_items().into_iter().enumerate() {
                 let id = format!("{prefix}-{number}-{status}");
-                samples.starts(&id, item.clone());
+                samples.start_item(&id, item.clone());
                 for field in ["text", "summary", "output", "input", "diff"] {
-                    samples.grows(&id, field, "more");
+                    samples.append_text(&id, field, "more");
                 }
-                samples.item(
+                samples.add_item_event(
                     &id,
                     "item.delta",
                     json!({"op": "progress", "elapsed_ms": 1500, "ratio": 0.5, "text": "half"}),
                 );
-                samples.item(&id, "item.delta", json!({"op": "set", "patch": with_status(item.clone(), "running")}));
+                samples.add_item_event(
+                    &id,
+                    "item.delta",
+                    json!({"op": "set", "patch": with_status(item.clone(), "running")}),
+                );
                 item["status"] = json!(status);
-                samples.ends(&id, item);
+                samples.end_item(&id, item);
             }
         }
     }
-    samples.within(None);
+    samples.set_subagent(None);
 }
 
-fn requests(samples: &mut Samples) {
-    samples.starts("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+fn add_requests(samples: &mut SampleSession) {
+    samples.start_item("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
     let abouts =
         ["command", "file_change", "tool", "question", "plan", "auth", "permissions", "elicitation", "hook", "other"];
     for about in abouts {
@@ -234,25 +237,25 @@ fn requests(samples: &mut Samples) {
             "questions": [{"id": "q", "question": "Which?", "choices": [{"label": "this"}], "free_text": true}],
             "options": [{"id": "yes", "label": "Yes", "kind": "allow_once"}], "expires_at": "2026-11-15T10:10:00Z",
         });
-        samples.item("asked", "request.opened", data);
-        samples.add("request.opened", json!({"request": format!("{about}-bare"), "about": about, "title": "?"}));
+        samples.add_item_event("asked", "request.opened", data);
+        samples.add_event("request.opened", json!({"request": format!("{about}-bare"), "about": about, "title": "?"}));
     }
     let outcomes = ["allowed", "declined", "cancelled", "answered", "withdrawn", "expired"];
     for (number, about) in abouts.into_iter().enumerate() {
         let outcome = outcomes[number % outcomes.len()];
         let data = json!({"request": about, "outcome": outcome, "by": "client", "option": "yes", "input": {"a": 2},
             "answers": {"q": ["this"]}, "message": "well"});
-        samples.item("asked", "request.resolved", data);
-        samples.add(
+        samples.add_item_event("asked", "request.resolved", data);
+        samples.add_event(
             "request.resolved",
             json!({"request": format!("{about}-bare"), "outcome": outcome, "by": "switchboard"}),
         );
     }
-    samples.ends("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+    samples.end_item("asked", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
 }
 
-/// Every topic of a notice.
-pub const TOPICS: [&str; 22] = [
+/// Every notice topic.
+pub const NOTICE_TOPICS: [&str; 22] = [
     "status",
     "retry",
     "rate_limit",
@@ -277,11 +280,11 @@ pub const TOPICS: [&str; 22] = [
     "unknown",
 ];
 
-fn notices(samples: &mut Samples) {
-    for topic in TOPICS {
-        samples.add("notice", json!({"topic": topic}));
-        samples.add("notice", json!({"topic": topic, "level": "error", "text": "told", "name": "named", "status": "started",
+fn add_notices(samples: &mut SampleSession) {
+    for topic in NOTICE_TOPICS {
+        samples.add_event("notice", json!({"topic": topic}));
+        samples.add_event("notice", json!({"topic": topic, "level": "error", "text": "told", "name": "named", "status": "started",
             "error": {"code": "rate_limit", "message": "slow down", "http_status": 429, "retryable": true}, "detail": {"a": 1}}));
-        samples.add("notice", json!({"topic": topic, "text": "told", "status": "completed", "detail": ["x"]}));
+        samples.add_event("notice", json!({"topic": topic, "text": "told", "status": "completed", "detail": ["x"]}));
     }
 }

@@ -1,13 +1,12 @@
-//! Items as tool calls: which of them are, their name, their arguments, what they gave back. Several dialects
-//! show them so.
+//! Items as tool calls, shared by several dialects: which items are tools, their names, arguments and results.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Change, ChangeKind, Command, Details, Item, PlanEntry, Status, raw, raw_string};
+use switchboard_event::{Change, ChangeKind, Command, Details, Item, PlanEntry, Status, to_raw_json, to_raw_string};
 
-/// The item is work of a tool, whether the agent called it by a name or not.
+/// Returns whether the item is the work of a tool, named or not.
 pub fn is_work(item: &Item) -> bool {
     match &item.details {
         Details::FileChange(_) => true,
@@ -15,7 +14,8 @@ pub fn is_work(item: &Item) -> bool {
     }
 }
 
-/// The item is shown as a tool from its start. A change of files without a tool's name is only shown as such.
+/// Returns whether the item is shown as a tool from its start. A file change without a tool name is only shown as a
+/// change.
 pub fn is_tool(item: &Item) -> bool {
     match &item.details {
         Details::Command(_) | Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Tool(_) => true,
@@ -24,54 +24,56 @@ pub fn is_tool(item: &Item) -> bool {
     }
 }
 
-/// What a tool is called: by the agent's name, else by what it is.
-pub fn name(item: &Item) -> &str {
+/// Returns the agent's name for the tool, or else the item type.
+pub fn tool_name(item: &Item) -> &str {
     match (&item.call, &item.details) {
         (Some(call), _) if !call.name.is_empty() => &call.name,
         (_, Details::Mcp(mcp)) if !mcp.tool.is_empty() => &mcp.tool,
-        (_, details) => details.tag(),
+        (_, details) => details.type_tag(),
     }
 }
 
-/// What a tool was given; always an object.
-pub fn arguments(item: &Item) -> Cow<'_, RawValue> {
+/// Returns the arguments of a tool; always an object.
+pub fn tool_arguments(item: &Item) -> Cow<'_, RawValue> {
     let input = item.call.as_ref().and_then(|call| call.input.as_deref());
     match (input, &item.details) {
         (Some(input), _) if input.get().starts_with('{') => Cow::Borrowed(input),
-        (Some(input), _) => Cow::Owned(raw(&Input { input })),
-        (None, Details::Command(command)) => Cow::Owned(raw(&CommandInput::from(command))),
-        (None, Details::WebSearch(search)) => Cow::Owned(raw(&Queries { queries: &search.queries })),
+        (Some(input), _) => Cow::Owned(to_raw_json(&WrappedToolInput { input })),
+        (None, Details::Command(command)) => Cow::Owned(to_raw_json(&CommandToolInput::from(command))),
+        (None, Details::WebSearch(search)) => Cow::Owned(to_raw_json(&SearchQueriesInput { queries: &search.queries })),
         (None, Details::Subagent(subagent)) => {
-            Cow::Owned(raw(&Prompt { label: &subagent.label, prompt: subagent.prompt.as_deref() }))
+            Cow::Owned(to_raw_json(&SubagentInput { label: &subagent.label, prompt: subagent.prompt.as_deref() }))
         }
-        (None, Details::FileChange(change)) => Cow::Owned(raw(&Changes::of(&change.changes))),
-        (None, Details::Plan(plan)) => Cow::Owned(raw(&Entries { entries: &plan.entries })),
-        _ => Cow::Owned(raw(&Empty {})),
+        (None, Details::FileChange(change)) => {
+            Cow::Owned(to_raw_json(&ChangedPathsInput::from_changes(&change.changes)))
+        }
+        (None, Details::Plan(plan)) => Cow::Owned(to_raw_json(&PlanEntriesInput { entries: &plan.entries })),
+        _ => Cow::Owned(to_raw_json(&EmptyToolInput {})),
     }
 }
 
-/// What a tool gave back, if anything.
-pub fn result(item: &Item) -> Option<Cow<'_, RawValue>> {
+/// Returns the result of a tool, if any.
+pub fn tool_result(item: &Item) -> Option<Cow<'_, RawValue>> {
     match &item.details {
         Details::Command(command) => {
-            Some(Cow::Owned(raw(&CommandResult { output: &command.output, exit_code: command.exit_code })))
+            Some(Cow::Owned(to_raw_json(&CommandToolResult { output: &command.output, exit_code: command.exit_code })))
         }
         Details::Mcp(mcp) => mcp.result.as_deref().map(Cow::Borrowed),
         Details::WebSearch(search) => search.results.as_deref().map(Cow::Borrowed),
-        Details::Subagent(subagent) => subagent.result.as_deref().map(|text| Cow::Owned(raw_string(text))),
-        Details::FileChange(change) => change.output.as_deref().map(|text| Cow::Owned(raw_string(text))),
-        Details::Plan(plan) => plan.output.as_deref().map(|text| Cow::Owned(raw_string(text))),
+        Details::Subagent(subagent) => subagent.result.as_deref().map(|text| Cow::Owned(to_raw_string(text))),
+        Details::FileChange(change) => change.output.as_deref().map(|text| Cow::Owned(to_raw_string(text))),
+        Details::Plan(plan) => plan.output.as_deref().map(|text| Cow::Owned(to_raw_string(text))),
         Details::Tool(tool) => match &tool.result {
             Some(result) => Some(Cow::Borrowed(&**result)),
-            None => Some(Cow::Owned(raw_string(&tool.output))),
+            None => Some(Cow::Owned(to_raw_string(&tool.output))),
         },
         Details::Unknown(unknown) => unknown.raw.as_deref().map(Cow::Borrowed),
         _ => None,
     }
 }
 
-/// The tool did what it should: it ran to its end, and a command ended with zero.
-pub fn succeeded(item: &Item) -> bool {
+/// Returns whether the tool succeeded: it completed, and a command exited with zero.
+pub fn has_succeeded(item: &Item) -> bool {
     let exit_code = match &item.details {
         Details::Command(Command { exit_code, .. }) => exit_code.unwrap_or(0),
         _ => 0,
@@ -79,13 +81,13 @@ pub fn succeeded(item: &Item) -> bool {
     item.status == Status::Completed && exit_code == 0
 }
 
-/// The tool ran, be it with failure. Otherwise it was declined, stopped, or died.
-pub fn ran(item: &Item) -> bool {
+/// Returns whether the tool ran, successfully or not; otherwise it was declined or interrupted.
+pub fn has_run(item: &Item) -> bool {
     matches!(item.status, Status::Completed | Status::Failed | Status::Running)
 }
 
-/// Why it failed or did not run, in the words of the agent or the tool.
-pub fn said_error(item: &Item) -> Option<&str> {
+/// Returns the error reported by the agent or the tool.
+pub fn reported_error(item: &Item) -> Option<&str> {
     let called = item.call.as_ref().and_then(|call| call.error.as_deref());
     called.or(match &item.details {
         Details::Mcp(mcp) => mcp.error.as_deref(),
@@ -93,9 +95,9 @@ pub fn said_error(item: &Item) -> Option<&str> {
     })
 }
 
-/// Why it failed or did not run.
-pub fn error(item: &Item) -> Option<String> {
-    let said = said_error(item).map(str::to_owned);
+/// Returns the reported error, or else a description of the failure.
+pub fn tool_error(item: &Item) -> Option<String> {
+    let said = reported_error(item).map(str::to_owned);
     let said = said.or_else(|| match &item.details {
         Details::Command(Command { exit_code: Some(code), .. }) if *code != 0 => Some(format!("exit code {code}")),
         _ => None,
@@ -113,15 +115,15 @@ pub fn error(item: &Item) -> Option<String> {
 }
 
 #[derive(Serialize)]
-struct Input<'a> {
+struct WrappedToolInput<'a> {
     input: &'a RawValue,
 }
 
 #[derive(Serialize)]
-struct Empty {}
+struct EmptyToolInput {}
 
 #[derive(Serialize)]
-struct Changes<'a> {
+struct ChangedPathsInput<'a> {
     changes: Vec<ChangedPath<'a>>,
 }
 
@@ -131,37 +133,37 @@ struct ChangedPath<'a> {
     kind: ChangeKind,
 }
 
-impl<'a> Changes<'a> {
-    fn of(changes: &'a [Change]) -> Self {
+impl<'a> ChangedPathsInput<'a> {
+    fn from_changes(changes: &'a [Change]) -> Self {
         Self { changes: changes.iter().map(|change| ChangedPath { path: &change.path, kind: change.kind }).collect() }
     }
 }
 
 #[derive(Serialize)]
-struct Queries<'a> {
+struct SearchQueriesInput<'a> {
     queries: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Entries<'a> {
+struct PlanEntriesInput<'a> {
     entries: &'a [PlanEntry],
 }
 
 #[derive(Serialize)]
-struct Prompt<'a> {
+struct SubagentInput<'a> {
     label: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct CommandInput<'a> {
+struct CommandToolInput<'a> {
     command: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<&'a str>,
 }
 
-impl<'a> From<&'a Command> for CommandInput<'a> {
+impl<'a> From<&'a Command> for CommandToolInput<'a> {
     fn from(command: &'a Command) -> Self {
         Self { command: &command.command, cwd: command.cwd.as_deref() }
     }
@@ -169,7 +171,7 @@ impl<'a> From<&'a Command> for CommandInput<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CommandResult<'a> {
+struct CommandToolResult<'a> {
     output: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,

@@ -1,38 +1,37 @@
-//! What projections have to remember: which items are open, how much of their text was sent, what a turn used.
+//! State shared by the projections: open items, the amount of text sent, and the usage of a turn.
 
 use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
-use switchboard_event::{Body, Delta, Details, Event, Field, Id, Item, Usage};
+use switchboard_event::{Delta, Details, Event, EventBody, Field, Id, Item, Usage};
 
-/// The open items of a session, as far as a dialect needs them.
+/// The open items of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Track {
-    items: HashMap<Id, Tracked>,
+pub struct ItemTracker {
+    items: HashMap<Id, TrackedItem>,
 }
 
-/// An open item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tracked {
-    /// The item as it began, or as it was last set; its text is not kept here.
+pub struct TrackedItem {
+    /// The item as it started or was last replaced; its text is not updated.
     pub item: Item,
-    /// The field whose text is shown: the first that grew.
+    /// The field whose text is shown: the first that received text.
     pub field: Option<Field>,
-    /// How many bytes of that field were sent.
+    /// Number of bytes sent of that field.
     pub sent: usize,
-    /// The last piece that was sent.
+    /// The last text sent.
     last: String,
 }
 
-impl Track {
-    /// Takes note of an item event. Call it first; on completion the item stays until [`Track::finish`].
-    pub fn see(&mut self, event: &Event) {
+impl ItemTracker {
+    /// Records an item event. Must be called first; a completed item stays until it is removed.
+    pub fn observe_event(&mut self, event: &Event) {
         let Some(id) = &event.item else { return };
         match &event.body {
-            Body::ItemStarted(item) => {
-                let tracked = Tracked { item: (**item).clone(), field: None, sent: 0, last: String::new() };
+            EventBody::ItemStarted(item) => {
+                let tracked = TrackedItem { item: (**item).clone(), field: None, sent: 0, last: String::new() };
                 self.items.insert(id.clone(), tracked);
             }
-            Body::ItemDelta(Delta::Set { patch }) => {
+            EventBody::ItemDelta(Delta::Set { patch }) => {
                 if let Some(tracked) = self.items.get_mut(&**id) {
                     tracked.item = (**patch).clone();
                 }
@@ -41,19 +40,19 @@ impl Track {
         }
     }
 
-    /// An open item.
+    /// Returns an open item.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<&Tracked> {
+    pub fn get(&self, id: &str) -> Option<&TrackedItem> {
         self.items.get(id)
     }
 
-    /// Takes an item out: it is finished.
-    pub fn finish(&mut self, id: &str) -> Option<Tracked> {
+    /// Removes a finished item.
+    pub fn finish_item(&mut self, id: &str) -> Option<TrackedItem> {
         self.items.remove(id)
     }
 
-    /// Takes note of an appended text, and says of which item.
-    pub fn grew(&mut self, id: &str, field: Field, text: &str) -> Option<Grown<'_>> {
+    /// Records appended text and returns the item it belongs to.
+    pub fn append_text(&mut self, id: &str, field: Field, text: &str) -> Option<AppendedText<'_>> {
         let tracked = self.items.get_mut(id)?;
         let shown = *tracked.field.get_or_insert(field) == field;
         if shown {
@@ -61,24 +60,24 @@ impl Track {
             tracked.last.clear();
             tracked.last.push_str(text);
         }
-        Some(Grown { item: &tracked.item, shown })
+        Some(AppendedText { item: &tracked.item, shown })
     }
 }
 
-/// An item that grew.
-pub struct Grown<'a> {
+/// Text appended to an item.
+pub struct AppendedText<'a> {
     /// The item.
     pub item: &'a Item,
-    /// The text is to be shown: of an item whose text and summary both grow, the first to grow is shown and the
-    /// other is not, so that nothing is said twice.
+    /// The text is shown. If an item receives both text and a summary, only the first to arrive is shown, so that
+    /// nothing is repeated.
     pub shown: bool,
 }
 
-impl Tracked {
-    /// Of a finished text, what was not sent yet. Nothing, if it does not go on where the pieces stopped: an agent
-    /// may join them in another way than it sent them.
+impl TrackedItem {
+    /// Returns the unsent part of a finished text. Empty if the text does not continue what was sent: an agent may join
+    /// deltas differently than it sent them.
     #[must_use]
-    pub fn rest<'a>(&self, whole: &'a str) -> &'a str {
+    pub fn unsent_text<'a>(&self, whole: &'a str) -> &'a str {
         match whole.split_at_checked(self.sent) {
             Some((sent, rest)) if sent.ends_with(&self.last) => rest,
             _ => "",
@@ -86,9 +85,9 @@ impl Tracked {
     }
 }
 
-/// The text of an item that is shown as text, by the field that grew if one did.
+/// Returns the shown text of a text item, by the streamed field if there is one.
 #[must_use]
-pub fn text_of(item: &Item, grew: Option<Field>) -> &str {
+pub fn item_text(item: &Item, grew: Option<Field>) -> &str {
     match &item.details {
         Details::AgentMessage(message) => &message.text,
         Details::Reasoning(reasoning) => {
@@ -104,23 +103,23 @@ pub fn text_of(item: &Item, grew: Option<Field>) -> &str {
     }
 }
 
-/// What a turn used: the sum of all that is not a running total of unknown base.
+/// The usage of a turn: the sum of all reports except running totals of unknown base.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TurnUsage {
     total: Usage,
 }
 
 impl TurnUsage {
-    /// Adds the figures of an event, if it has any.
-    pub fn see(&mut self, event: &Event) {
-        if let Body::Usage(usage) = &event.body
+    /// Adds the usage of an event, if it reports any.
+    pub fn add_event(&mut self, event: &Event) {
+        if let EventBody::Usage(usage) = &event.body
             && !usage.cumulative
         {
             self.total.add(usage);
         }
     }
 
-    /// The sum so far; counting begins anew.
+    /// Returns the sum and starts counting anew.
     pub fn take(&mut self) -> Usage {
         std::mem::take(&mut self.total)
     }
@@ -128,7 +127,7 @@ impl TurnUsage {
 
 #[cfg(test)]
 mod tests {
-    use super::Tracked;
+    use super::TrackedItem;
     use switchboard_event::{AgentMessage, Item};
 
     #[test]
@@ -140,13 +139,13 @@ mod tests {
             (&["abc"], "ab", ""),
             (&["a"], "é", ""),
         ] {
-            let tracked = Tracked {
+            let tracked = TrackedItem {
                 item: Item::new(AgentMessage::default()),
                 field: None,
                 sent: pieces.concat().len(),
                 last: pieces.last().copied().unwrap_or_default().to_owned(),
             };
-            assert_eq!(tracked.rest(whole), rest, "{pieces:?} of {whole}");
+            assert_eq!(tracked.unsent_text(whole), rest, "{pieces:?} of {whole}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Runs an agent in this very process and shows what it says: `in_process SWITCHBOARD AGENT "TASK"`, where the first is
-//! the path of the `switchboard` program, which stays between us and an agent's process. Nothing is kept.
+//! Runs an agent in this process and prints its output: `in_process SWITCHBOARD AGENT "TASK"`, where the first argument
+//! is the path of the `switchboard` program, which supervises the agent's process. Nothing is stored.
 
 use std::{io::Write as _, sync::Arc};
 
 use futures_util::StreamExt as _;
 use switchboard_client::{AgentClient, AgentEventKind as Kind, SessionConfig};
-use switchboard_engine::{Engine, InProcess, Machine, this_process};
+use switchboard_engine::{Engine, HostEnvironment, InProcessTransport, this_process};
 use switchboard_event::{Id, Timestamp};
-use switchboard_store::{Options, Store};
+use switchboard_store::{SqliteStore, StoreOptions};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,19 +15,20 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [program, agent, task] = words.as_slice() else {
         return Err("usage: in_process SWITCHBOARD AGENT TASK".into());
     };
-    let folder = tempfile::tempdir()?;
-    let store = Store::open(folder.path(), &Options { owner: Some(this_process()), ..Options::default() })?;
-    let machine = Machine {
+    let directory = tempfile::tempdir()?;
+    let store =
+        SqliteStore::open(directory.path(), &StoreOptions { owner: Some(this_process()), ..StoreOptions::default() })?;
+    let host = HostEnvironment {
         env: std::env::vars().collect(),
-        home: std::env::home_dir().ok_or("no home folder")?,
-        temp: folder.path().join("tmp"),
+        home: std::env::home_dir().ok_or("no home directory")?,
+        temp: directory.path().join("tmp"),
         program: program.into(),
-        root: switchboard_engine::is_root(),
+        is_root: switchboard_engine::is_root(),
         now,
-        fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
-        secret: || uuid::Uuid::new_v4().simple().to_string(),
+        new_id: || Id::from(uuid::Uuid::now_v7().to_string()),
+        new_secret: || uuid::Uuid::new_v4().simple().to_string(),
     };
-    let client = AgentClient::new(InProcess::new(Engine::new(Arc::new(store), machine))).for_agent(agent);
+    let client = AgentClient::new(InProcessTransport::new(Engine::new(Arc::new(store), host))).for_agent(agent);
     let session = client.create_session(task, SessionConfig::default()).await?;
     let (mut events, mut out) = (session.events(), std::io::stdout());
     while let Some(event) = events.next().await {

@@ -1,12 +1,12 @@
-//! What a running session costs in memory, beside its agent and the launcher: starts many in one process and looks at
-//! how much it grew. `sessions COUNT SWITCHBOARD "AGENT'S COMMAND"`; `cargo xtask bench run` does it.
+//! Measures the memory of a running session, without its agent and the launcher: starts many in one process and reports
+//! its growth. `sessions COUNT SWITCHBOARD "AGENT'S COMMAND"`; `cargo xtask bench run` runs it.
 
 use std::{collections::BTreeMap, env, fs, io::Write as _, path::PathBuf, sync::Arc};
 
-use switchboard_agents::Prompt;
-use switchboard_engine::{Engine, Machine, Session, StartRequest, this_process};
-use switchboard_event::{Body, Id, Timestamp};
-use switchboard_store::{Options, Store};
+use switchboard_agents::AgentPrompt;
+use switchboard_engine::{Engine, HostEnvironment, SessionHandle, StartRequest, this_process};
+use switchboard_event::{EventBody, Id, Timestamp};
+use switchboard_store::{SqliteStore, StoreOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -18,19 +18,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn measure(count: u64, program: PathBuf, command: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    let store = Store::open(folder.path(), &Options { owner: Some(this_process()), ..Options::default() })?;
-    let machine = Machine {
+    let directory = tempfile::tempdir()?;
+    let store =
+        SqliteStore::open(directory.path(), &StoreOptions { owner: Some(this_process()), ..StoreOptions::default() })?;
+    let host = HostEnvironment {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        home: folder.path().to_owned(),
-        temp: folder.path().join("tmp"),
+        home: directory.path().to_owned(),
+        temp: directory.path().join("tmp"),
         program,
-        root: false,
+        is_root: false,
         now: Timestamp::default,
-        fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
-        secret: || uuid::Uuid::new_v4().simple().to_string(),
+        new_id: || Id::from(uuid::Uuid::now_v7().to_string()),
+        new_secret: || uuid::Uuid::new_v4().simple().to_string(),
     };
-    let engine = Engine::new(Arc::new(store), machine);
+    let engine = Engine::new(Arc::new(store), host);
     let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     let mut sessions = vec![begin(&engine, &words).await?];
     let one = resident()?;
@@ -40,28 +41,33 @@ async fn measure(count: u64, program: PathBuf, command: &str) -> Result<String, 
     let all = resident()?;
     for session in &sessions {
         session.cancel().await?;
-        session.outcome().await;
+        session.wait_for_outcome().await;
     }
     let each = all.saturating_sub(one) / count.saturating_sub(1).max(1);
     Ok(format!("memory: one session {one} kB, {count} sessions {all} kB, so {each} kB each"))
 }
 
-/// Starts a session, and waits until its agent speaks.
-async fn begin(engine: &Engine, command: &[String]) -> Result<Session, Box<dyn std::error::Error>> {
-    let prompt = Some(Prompt { text: "go".to_owned(), ..Prompt::default() });
+/// Starts a session, and waits until its agent responds.
+async fn begin(engine: &Engine, command: &[String]) -> Result<SessionHandle, Box<dyn std::error::Error>> {
+    let prompt = Some(AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() });
     let agent = "acp".to_owned();
-    let session =
-        engine.start(StartRequest { agent, prompt, command: command.to_vec(), ..StartRequest::default() }).await?;
+    let session = engine
+        .start_session(StartRequest { agent, prompt, command: command.to_vec(), ..StartRequest::default() })
+        .await?;
     let mut follower = session.follow();
     while let Some(events) = follower.next().await? {
-        if events.events()?.iter().any(|event| matches!(event.body, Body::ItemDelta(_) | Body::ItemStarted(_))) {
+        if events
+            .events()?
+            .iter()
+            .any(|event| matches!(event.body, EventBody::ItemDelta(_) | EventBody::ItemStarted(_)))
+        {
             return Ok(session);
         }
     }
     Err("the session ended before its agent spoke".into())
 }
 
-/// How much memory of ours is in use, in kilobytes.
+/// Returns the resident memory of this process in kilobytes.
 fn resident() -> Result<u64, Box<dyn std::error::Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;

@@ -1,391 +1,381 @@
-//! The engine: starts sessions and keeps them. What it is asked for is checked here, before anything starts.
+//! The engine: starts sessions and keeps track of them. Requests are checked here before anything starts.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
-
-use switchboard_agents::{Agent, Input, Options, Prompt, Start, Translator, agent};
+use parking_lot::Mutex;
+use switchboard_agents::{AgentPrompt, RecordTranslator, SessionContext, StdinMode, TranslatorOptions, find_agent};
 use switchboard_event::{ErrorCode, Fault, Id, Notice, SessionConfig, Usage};
-use switchboard_store::{Log, NewSession, Process, Run, StoreError};
-use tokio::sync::{mpsc, watch};
-
-use crate::{
-    Machine, StartError, StartRequest,
-    confinement::SandboxDefaults,
-    hub::Head,
-    mask::Mask,
-    owner,
-    past::Past,
-    paths::{WorkingDirectory, Workspace},
-    prepare::{Prepared, check_abilities},
-    recover,
-    rooms::{Reserved, Rooms},
-    session::{Actor, Journal, Link, Parts, Private, Session},
-    supervise::{self, Running, Spec},
+use switchboard_store::{AgentRun, NewSession, ProcessIdentity, SessionLog, StoreError};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
 };
 
-/// Variables of ours that no agent gets.
-const OURS: [&str; 2] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA"];
+use crate::{
+    HostEnvironment, HostRule, StartError, StartRequest,
+    confinement::SandboxDefaults,
+    follow::LiveTail,
+    host::boot_id,
+    mask::SecretMask,
+    paths::{WorkingDirectory, Workspace},
+    prepare::{PreparedSession, SessionSetup, check_abilities},
+    recover::{end_session, recover_sessions},
+    request::ResumeTarget,
+    session::{ActorParts, AgentLink, EventWriter, NetworkApprovals, PrivateDirectory, SessionActor, SessionHandle},
+    session_registry::{SessionRegistry, SessionReservation},
+    supervise::{ProcessSpec, RunningAgent, start_agent},
+};
 
-/// What an agent needs of the environment, whatever else it gets.
-const NEEDED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"];
+/// Switchboard's own variables, which no agent gets.
+const OWN_VARIABLES: [&str; 2] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA"];
 
-/// How often we try to write the end of a session down when the disk was full.
-const UNWRITTEN: Duration = Duration::from_secs(5);
+/// Variables that every agent gets, whatever the request passes on.
+const COMMON_VARIABLES: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"];
 
-/// Starts sessions.
+/// The interval between attempts to write the end of a session after the disk was full.
+const WRITE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
 #[derive(Clone)]
 pub struct Engine {
-    log: Arc<dyn Log>,
-    machine: Arc<Machine>,
-    rooms: Arc<Rooms>,
+    log: Arc<dyn SessionLog>,
+    host: Arc<HostEnvironment>,
+    registry: Arc<SessionRegistry>,
     secrets: Arc<Mutex<Vec<String>>>,
     sandbox: Arc<Mutex<SandboxDefaults>>,
 }
 
 impl Engine {
-    /// An engine that writes to a log.
-    #[must_use]
-    pub fn new(log: Arc<dyn Log>, machine: Machine) -> Self {
+    pub fn new(log: Arc<dyn SessionLog>, host: HostEnvironment) -> Self {
         let (secrets, sandbox) = (Arc::default(), Arc::default());
-        Self { log, machine: Arc::new(machine), rooms: Arc::default(), secrets, sandbox }
+        Self { log, host: Arc::new(host), registry: Arc::default(), secrets, sandbox }
     }
 
-    /// The same with another log. Sessions of one are not known to the other.
-    pub(crate) fn beside(&self, log: Arc<dyn Log>) -> Self {
-        Self { log, rooms: Arc::default(), ..self.clone() }
+    /// Returns the same engine with another log. Neither knows the sessions of the other.
+    pub(crate) fn with_log(&self, log: Arc<dyn SessionLog>) -> Self {
+        Self { log, registry: Arc::default(), ..self.clone() }
     }
 
-    /// The log that it writes to.
-    #[must_use]
-    pub fn log(&self) -> &Arc<dyn Log> {
+    pub fn log(&self) -> &Arc<dyn SessionLog> {
         &self.log
     }
 
-    /// The machine that it runs on.
-    #[must_use]
-    pub fn machine(&self) -> &Machine {
-        &self.machine
+    pub fn host(&self) -> &HostEnvironment {
+        &self.host
     }
 
-    /// Something of ours that no session shall tell, should its agent get to know it: what is kept of sessions that
-    /// are started from now on has a mask in its place.
-    pub fn keep_secret(&self, secret: String) {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).push(secret);
+    pub(crate) fn registry(&self) -> &Arc<SessionRegistry> {
+        &self.registry
     }
 
-    /// Hides a file or directory from confined sessions that are started from now on.
+    /// Masks a secret of Switchboard in the records of sessions started from now on, should an agent learn it.
+    pub fn mask_secret(&self, secret: String) {
+        self.secrets.lock().push(secret);
+    }
+
+    /// Hides a file or directory from confined sessions started from now on.
     pub fn hide_from_sessions(&self, path: PathBuf) {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).hidden.push(path);
+        self.sandbox.lock().hidden.push(path);
     }
 
-    /// Keeps confined sessions that are started from now on from writing to a directory, also if it lies in a workspace.
+    /// Keeps confined sessions started from now on from writing to a directory, even inside a workspace.
     pub fn protect_from_sessions(&self, directory: PathBuf) {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).protected.push(directory);
+        self.sandbox.lock().protected.push(directory);
     }
 
-    /// Lets confined sessions start even if the kernel cannot enforce all of a sandbox. Each says what is missing.
+    /// Lets confined sessions start even if the kernel cannot enforce all of a sandbox. Each reports the missing
+    /// features.
     pub fn accept_weaker_sandbox(&self) {
-        self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).best_effort = true;
+        self.sandbox.lock().best_effort = true;
     }
 
-    /// A session that runs in this process.
-    #[must_use]
-    pub fn session(&self, id: &str) -> Option<Session> {
-        self.rooms.get(id)
+    /// Lets confined sessions started from now on reach more hosts.
+    pub fn allow_domains(&self, rules: impl IntoIterator<Item = HostRule>) {
+        self.sandbox.lock().allowed_domains.extend(rules);
     }
 
-    /// All sessions that run in this process.
-    #[must_use]
-    pub fn sessions(&self) -> Vec<Session> {
-        self.rooms.all()
+    /// Keeps confined sessions started from now on from an address on which this process listens.
+    pub fn shield_listener(&self, address: SocketAddr) {
+        self.sandbox.lock().own_listeners.push(address);
     }
 
-    pub(crate) fn rooms(&self) -> &Arc<Rooms> {
-        &self.rooms
+    /// Stores permanently allowed hosts in a file.
+    pub fn store_network_grants_in(&self, file: PathBuf) {
+        self.sandbox.lock().network_grants = Some(file);
     }
 
-    /// Ends all sessions that run in this process, within some time: those that do not end by themselves in most of
-    /// it are killed.
-    pub async fn stop_all(&self, within: Duration) {
+    pub fn session(&self, id: &str) -> Option<SessionHandle> {
+        self.registry.get(id)
+    }
+
+    pub fn sessions(&self) -> Vec<SessionHandle> {
+        self.registry.list()
+    }
+
+    /// Ends all sessions that run in this process. Those that do not end by themselves within two thirds of the time
+    /// are killed.
+    pub async fn stop_all_sessions(&self, within: Duration) {
         let sessions = self.sessions();
-        let (patience, rest) = (within * 2 / 3, within / 3);
+        let (grace, rest) = (within * 2 / 3, within / 3);
         let cancelled = sessions.iter().map(async |session| drop(session.cancel().await));
         let ended = async {
             join_all(cancelled).await;
-            join_all(sessions.iter().map(Session::outcome)).await;
+            join_all(sessions.iter().map(SessionHandle::wait_for_outcome)).await;
         };
-        if tokio::time::timeout(patience, ended).await.is_err() {
+        if timeout(grace, ended).await.is_err() {
             let killed = async {
                 join_all(sessions.iter().map(async |session| drop(session.kill().await))).await;
-                join_all(sessions.iter().map(Session::outcome)).await;
+                join_all(sessions.iter().map(SessionHandle::wait_for_outcome)).await;
             };
-            // What is left is killed by its supervisor when we end.
-            tokio::time::timeout(rest, killed).await.ok();
+            // Supervisors kill the remaining agents when this process ends.
+            timeout(rest, killed).await.ok();
         }
     }
 
-    /// Ends the sessions that a crash of another process left open. Says how many.
-    ///
-    /// # Errors
-    /// If the log cannot be read or written.
-    pub fn recover(&self) -> Result<usize, StartError> {
-        Ok(recover::recover(&*self.log, &self.machine)?)
-    }
-
-    /// The log could not be written, so the end of a session is not in it: it is added as soon as it can be.
-    async fn close_later(&self, id: &Id, cause: &str) {
-        let message = format!("stopped, because the log could not be written: {cause}");
-        let fault = Fault::new(ErrorCode::Aborted, message).with_info("unwritten");
-        loop {
-            tokio::time::sleep(UNWRITTEN).await;
-            let (engine, id, fault) = (self.clone(), id.clone(), fault.clone());
-            let closed = tokio::task::spawn_blocking(move || match engine.log.session(&id)? {
-                Some(session) if !session.state.is_final() && engine.session(&id).is_none() => {
-                    recover::end(&*engine.log, &engine.machine, &session, fault)
-                }
-                _ => Ok(()),
-            });
-            if matches!(closed.await, Ok(Ok(()) | Err(StoreError::Closed)) | Err(_)) {
-                return;
-            }
-        }
+    /// Ends the sessions that a crash of another process left open. Returns their number.
+    pub fn recover_sessions(&self) -> Result<usize, StartError> {
+        Ok(recover_sessions(&*self.log, &self.host)?)
     }
 
     /// Starts a session, or continues one.
-    ///
-    /// # Errors
-    /// If it cannot be started: the error says why, and what can be done.
-    pub async fn start(&self, mut request: StartRequest) -> Result<Session, StartError> {
-        let _reserved = match request.resume.clone().filter(|_| !request.fork) {
+    pub async fn start_session(&self, mut request: StartRequest) -> Result<SessionHandle, StartError> {
+        let _reservation = match request.resume.clone().filter(|_| !request.fork) {
             Some(id) => Some(self.reserve(&id).await?),
             None => None,
         };
-        let past = Past::of(&*self.log, &mut request)?;
-        let agent = agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
-        check_abilities(agent, &request, past.as_ref())?;
-        let cwd = working_directory(&mut request)?;
-        roots(&request.config)?;
+        let target = ResumeTarget::find(&*self.log, &mut request)?;
+        let agent = find_agent(&request.agent).ok_or_else(|| StartError::UnknownAgent(request.agent.clone()))?;
+        check_abilities(agent, &request, target.as_ref())?;
+        let cwd = open_working_directory(&mut request)?;
+        check_writable_roots(&request.config)?;
         request.config.agent_type = Some(agent.name.to_owned());
         request.config.working_directory = Some(cwd.path().to_string_lossy().into_owned());
-        let machine = Arc::new(self.machine.with_env(self.environment(&request)));
-        let private = self.private()?;
-        let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let defaults = self.sandbox.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let prepared = Prepared::new(agent, &request, past.as_ref(), &cwd, &private, &machine, secrets, &defaults)?;
-        self.launch(agent, request, past, cwd, private, prepared, machine).await
+        let host = Arc::new(self.host.with_env(self.agent_environment(&request)));
+        let private = PrivateDirectory::new(&host.temp, &(host.new_secret)())
+            .map_err(|cause| StartError::Files { path: host.temp.clone(), cause })?;
+        let (secrets, defaults) = (self.secrets.lock().clone(), self.sandbox.lock().clone());
+        let setup = SessionSetup { agent, request, target, cwd, private, host };
+        let prepared = PreparedSession::new(&setup, secrets, &defaults)?;
+        self.launch(setup, prepared).await
     }
 
-    /// Reserves a session to continue it. What is left of its last run is waited for.
-    async fn reserve(&self, id: &Id) -> Result<Reserved, StartError> {
-        if let Some(last) = self.session(id).filter(Session::is_over) {
-            last.outcome().await;
-            // Also if whoever runs it has not come to say so.
-            self.rooms.leave(&last);
+    /// Reserves a session to continue it, and waits for the end of its last run.
+    async fn reserve(&self, id: &Id) -> Result<SessionReservation, StartError> {
+        if let Some(last_run) = self.session(id).filter(SessionHandle::is_over) {
+            last_run.wait_for_outcome().await;
+            // Its own task may not have removed it yet.
+            self.registry.remove(&last_run);
         }
-        self.rooms.reserve(id).ok_or_else(|| StartError::Running(id.clone()))
+        self.registry.reserve(id).ok_or_else(|| StartError::AlreadyRunning(id.clone()))
     }
 
-    /// The environment that the agent gets: all of ours but our secrets, or only what was asked for.
-    fn environment(&self, request: &StartRequest) -> BTreeMap<String, String> {
-        let passed = |name: &str| match &request.env_only {
-            _ if OURS.contains(&name) => false,
-            Some(only) => NEEDED.contains(&name) || only.iter().any(|entry| entry == name),
+    /// Returns the environment of the agent: that of Switchboard without its own secrets, or only the requested
+    /// variables.
+    fn agent_environment(&self, request: &StartRequest) -> BTreeMap<String, String> {
+        let is_passed = |name: &str| match &request.env_only {
+            _ if OWN_VARIABLES.contains(&name) => false,
+            Some(only) => COMMON_VARIABLES.contains(&name) || only.iter().any(|entry| entry == name),
             None => true,
         };
-        let mut env = self.machine.env.clone();
-        env.retain(|name, _| passed(name));
+        let mut env = self.host.env.clone();
+        env.retain(|name, _| is_passed(name));
         env.extend(request.env.clone());
         env
     }
 
-    fn private(&self) -> Result<Private, StartError> {
-        Private::new(&self.machine.temp, &(self.machine.secret)())
-            .map_err(|cause| StartError::Files { path: self.machine.temp.clone(), cause })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "each is a part of what was prepared, and used once")]
-    async fn launch(
-        &self,
-        agent: &'static Agent,
-        request: StartRequest,
-        past: Option<Past>,
-        cwd: WorkingDirectory,
-        private: Private,
-        mut prepared: Prepared,
-        machine: Arc<Machine>,
-    ) -> Result<Session, StartError> {
-        let used = past.as_ref().filter(|_| !request.fork).and_then(|past| past.used.clone());
-        let continued = past.filter(|past| !request.fork && past.is_ours);
-        let id = continued.as_ref().map_or_else(|| (machine.fresh_id)(), |past| past.id.clone());
-        let (mut link, arrivals) = Link::new();
+    async fn launch(&self, setup: SessionSetup, mut prepared: PreparedSession) -> Result<SessionHandle, StartError> {
+        let continued = setup.target.as_ref().filter(|target| !setup.request.fork && target.is_in_log);
+        let id = continued.map_or_else(|| (setup.host.new_id)(), |target| target.id.clone());
+        let run_number = continued.map_or(1, |target| target.runs + 1);
+        let (mut link, link_events) = AgentLink::new();
         let running = match prepared.spec.take() {
-            Some(spec) => Some(supervise::start(&machine.program, Spec { session: id.to_string(), ..spec }).await?),
+            Some(spec) => {
+                Some(start_agent(&setup.host.program, ProcessSpec { session: id.to_string(), ..spec }).await?)
+            }
             None => None,
         };
-        self.enter(&id, agent, &request, cwd.path(), continued.as_ref(), &prepared.mask)?;
-        let seen = continued.as_ref().map_or(0, |past| past.head);
-        let head = Head::new(id.clone(), seen, self.rooms.room.clone());
-        let mut journal = Journal::new(id.clone(), self.log.clone(), head.clone());
-        let number = continued.as_ref().map_or(1, |past| past.runs + 1);
-        let run = running.map(|running| self.attach(running, number, &mut prepared, &mut link));
-        journal.change().run.clone_from(&run);
-        journal.change().config = continued.as_ref().map(|_| request.config.clone());
-        let (orders, ordered) = mpsc::channel(16);
-        let (outcome, ended) = watch::channel(None);
-        let (ready, is_ready) = watch::channel(false);
-        let translator = self.translator(agent, &request, continued.as_ref(), used.clone(), &id, &prepared);
-        let notices = prepared.notices(request.config.sandbox_mode.unwrap_or_default());
-        let sandbox = prepared.session_sandbox((machine.now)());
-        let actor = Actor::new(Parts {
+        self.claim_in_log(&id, &setup, continued, &prepared.mask)?;
+        let start_seq = continued.map_or(0, |target| target.last_seq);
+        let tail = LiveTail::new(id.clone(), start_seq, self.registry.budget.clone());
+        let mut event_writer = EventWriter::new(id.clone(), self.log.clone(), tail.clone());
+        let run = running.as_ref().map(|running| self.run_record(run_number, running));
+        let network = running.map(|running| attach_agent(running, &mut prepared, &mut link)).unwrap_or_default();
+        event_writer.patch().run.clone_from(&run);
+        event_writer.patch().config = continued.map(|_| setup.request.config.clone());
+        let usage = setup.target.as_ref().filter(|_| !setup.request.fork).and_then(|target| target.usage.clone());
+        let translator = self.translator(&id, &setup, continued, usage.clone(), &prepared);
+        let SessionSetup { agent, request, cwd, private, host, .. } = setup;
+        let notices = prepared.take_notices(request.config.sandbox_mode.unwrap_or_default());
+        let sandbox = prepared.take_session_sandbox((host.now)());
+        let sandbox_report = prepared.sandbox.map(Arc::new);
+        let (session, channels) = SessionHandle::new(id, agent, start_seq, tail, self.log.clone(), sandbox_report);
+        let actor = SessionActor::new(ActorParts {
             agent,
             config: request.config,
-            workspace: workspace(&cwd, &machine),
-            machine,
+            workspace: edit_workspace(&cwd, &host),
+            host,
             translator,
             driver: prepared.launch.driver.take(),
             link,
-            arrivals,
-            orders: ordered,
-            outcome,
-            ready,
-            journal,
+            link_events,
+            channels,
+            event_writer,
             private: Some(private),
             run,
             audience: request.audience,
             stay: request.stay,
-            limits: request.limits,
-            used: used.unwrap_or_default(),
-            counts_turns: prepared.launch.counts_turns,
+            timeouts: request.timeouts,
+            usage: usage.unwrap_or_default(),
+            agent_counts_turns: prepared.launch.counts_turns,
             mask: prepared.mask,
             sandbox,
+            network,
         });
-        let (log, sandbox) = (self.log.clone(), prepared.sandbox.map(Arc::new));
-        let session = Session { id, agent, seen, head, log, orders, outcome: ended, ready: is_ready, sandbox };
-        self.rooms.enter(session.clone());
-        tokio::spawn(perform(self.clone(), session.clone(), actor, request.prompt, notices));
+        self.registry.insert(session.clone());
+        tokio::spawn(run_session(self.clone(), session.clone(), actor, request.prompt, notices));
         Ok(session)
     }
 
-    /// Links a process to its session, and gives it its input.
-    fn attach(&self, running: Running, number: u32, prepared: &mut Prepared, link: &mut Link) -> Run {
-        running.sandbox.iter().for_each(|report| prepared.note_sandbox(report));
-        let run = self.record_of(number, &running);
-        link.attach(running);
-        if let Input::Text(text) = &prepared.launch.input {
-            link.send_text(text);
-            link.close_input();
-        }
-        run
-    }
-
-    /// The processes of a run, so that they are found again should we be killed.
-    fn record_of(&self, run: u32, running: &Running) -> Run {
-        let process = |of: supervise::Process| Process { pid: of.pid, start: of.start_time };
-        Run {
+    /// Returns the record of a run's processes, by which they are found again if this process is killed.
+    fn run_record(&self, run: u32, running: &RunningAgent) -> AgentRun {
+        AgentRun {
             run,
-            boot: owner::boot(),
+            boot: boot_id(),
             supervisor: None,
-            agent: Some(process(running.agent)),
-            started: (self.machine.now)(),
+            agent: Some(ProcessIdentity { pid: running.agent.pid, start: running.agent.start_time }),
+            started: (self.host.now)(),
             ended: None,
         }
     }
 
-    /// Makes the session known, before anything of it is told.
-    fn enter(
+    /// Creates or claims the session in the log, before any event is written.
+    fn claim_in_log(
         &self,
         id: &Id,
-        agent: &Agent,
-        request: &StartRequest,
-        cwd: &Path,
-        past: Option<&Past>,
-        mask: &Mask,
+        setup: &SessionSetup,
+        continued: Option<&ResumeTarget>,
+        mask: &SecretMask,
     ) -> Result<(), StartError> {
-        if let Some(past) = past {
-            self.log.claim(id, Some(past.head))?;
+        if let Some(target) = continued {
+            self.log.claim_session(id, Some(target.last_seq))?;
             return Ok(());
         }
-        let prompt = request.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
-        self.log.create(NewSession {
+        let config = setup.request.config.clone();
+        let prompt = setup.request.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
+        self.log.create_session(NewSession {
             id: id.clone(),
-            agent: Id::from(agent.name),
-            created: (self.machine.now)(),
-            config: request.config.clone(),
-            prompt: String::from_utf8_lossy(&mask.cover(prompt.as_bytes())).into_owned(),
-            cwd: cwd.to_string_lossy().into_owned(),
-            project: request.config.project_id.clone(),
+            agent: Id::from(setup.agent.name),
+            created: (self.host.now)(),
+            prompt: String::from_utf8_lossy(&mask.mask_bytes(prompt.as_bytes())).into_owned(),
+            cwd: setup.cwd.path().to_string_lossy().into_owned(),
+            project: config.project_id.clone(),
+            config,
         })?;
         Ok(())
     }
 
     fn translator(
         &self,
-        agent: &'static Agent,
-        request: &StartRequest,
-        past: Option<&Past>,
-        used: Option<Usage>,
         id: &Id,
-        prepared: &Prepared,
-    ) -> Translator {
-        let start = Start {
-            config: request.config.masked(),
-            prompt: request.prompt.as_ref().map(|prompt| prompt.text.clone()),
-            resumed: prepared.resumed.clone(),
-            usage_base: used,
+        setup: &SessionSetup,
+        continued: Option<&ResumeTarget>,
+        usage: Option<Usage>,
+        prepared: &PreparedSession,
+    ) -> RecordTranslator {
+        let start = SessionContext {
+            config: setup.request.config.with_masked_secrets(),
+            prompt: setup.request.prompt.as_ref().map(|prompt| prompt.text.clone()),
+            resumed: setup.agent_session().cloned(),
+            usage_base: usage,
         };
-        let options = Options {
+        let options = TranslatorOptions {
             session: Some(id.clone()),
             hold: true,
-            agent: Some(agent.name),
+            agent: Some(setup.agent.name),
             made_up: id.clone(),
-            arrival: (self.machine.now)(),
-            run: past.map_or(1, |past| past.runs + 1),
-            events_before: past.map_or(0, |past| past.head),
-            turns_before: past.map_or(0, |past| past.turns),
+            arrival: (self.host.now)(),
+            run: continued.map_or(1, |target| target.runs + 1),
+            events_before: continued.map_or(0, |target| target.last_seq),
+            turns_before: continued.map_or(0, |target| target.turns),
             start,
         };
-        Translator::new(prepared.source, options)
+        RecordTranslator::new(prepared.source, options)
+    }
+
+    /// Adds the end of a session to the log as soon as the log can be written again.
+    async fn write_end_later(&self, id: &Id, cause: &str) {
+        let message = format!("stopped, because the log could not be written: {cause}");
+        let fault = Fault::new(ErrorCode::Aborted, message).with_info("unwritten");
+        loop {
+            sleep(WRITE_RETRY_INTERVAL).await;
+            let (engine, id, fault) = (self.clone(), id.clone(), fault.clone());
+            let written = spawn_blocking(move || match engine.log.get_session(&id)? {
+                Some(session) if !session.state.is_final() && engine.session(&id).is_none() => {
+                    end_session(&*engine.log, &engine.host, &session, fault)
+                }
+                _ => Ok(()),
+            });
+            if matches!(written.await, Ok(Ok(()) | Err(StoreError::Closed)) | Err(_)) {
+                return;
+            }
+        }
     }
 }
 
-/// Runs a session to its end, also to the end of what could not be written down.
-async fn perform(engine: Engine, session: Session, mut actor: Actor, prompt: Option<Prompt>, notices: Vec<Notice>) {
-    notices.iter().for_each(|notice| actor.say(notice));
+/// Links a process to its session, and writes its input.
+fn attach_agent(mut running: RunningAgent, prepared: &mut PreparedSession, link: &mut AgentLink) -> NetworkApprovals {
+    running.sandbox.iter().for_each(|report| prepared.record_sandbox(report));
+    let network = match running.network.take().zip(prepared.network.take()) {
+        Some((network, plan)) => {
+            NetworkApprovals::new(link.serve_network(network, plan), prepared.network_grants.take())
+        }
+        None => NetworkApprovals::default(),
+    };
+    link.attach(running);
+    if let StdinMode::Text(text) = &prepared.launch.input {
+        link.write(text.as_str());
+        link.close_input();
+    }
+    network
+}
+
+/// Runs a session to its end, including an end that could not be written at first.
+async fn run_session(
+    engine: Engine,
+    session: SessionHandle,
+    mut actor: SessionActor,
+    prompt: Option<AgentPrompt>,
+    notices: Vec<Notice>,
+) {
+    notices.iter().for_each(|notice| actor.write_notice(notice));
     actor.run(prompt).await;
-    engine.rooms.leave(&session);
-    if let Some(cause) = session.outcome().await.unwritten {
-        engine.close_later(session.id(), &cause).await;
+    engine.registry.remove(&session);
+    if let Some(cause) = session.wait_for_outcome().await.write_error {
+        engine.write_end_later(session.id(), &cause).await;
     }
 }
 
-/// The directory to work in: the one that the caller has opened, or that the settings name.
-fn working_directory(request: &mut StartRequest) -> Result<WorkingDirectory, StartError> {
+/// Returns the working directory: the one that the caller has opened, or the one in the settings.
+fn open_working_directory(request: &mut StartRequest) -> Result<WorkingDirectory, StartError> {
     if let Some(opened) = request.working_directory.take() {
         return Ok(opened);
     }
-    let folder = PathBuf::from(request.config.working_directory.as_deref().unwrap_or("."));
-    WorkingDirectory::open(&folder).map_err(|cause| StartError::BadFolder { folder, cause: cause.to_string() })
+    let path = PathBuf::from(request.config.working_directory.as_deref().unwrap_or("."));
+    WorkingDirectory::open(&path).map_err(|cause| StartError::BadDirectory { path, cause: cause.to_string() })
 }
 
-/// What the agent may edit without asking. `~` is the home directory of the agent, which the request can change.
-fn workspace(cwd: &WorkingDirectory, machine: &Machine) -> Workspace {
-    let homes = machine.env.get("HOME").map(PathBuf::from).into_iter().chain([machine.home.clone()]);
+/// Returns the workspace that the agent may edit without asking. `~` is the agent's home directory, which the request
+/// can change.
+fn edit_workspace(cwd: &WorkingDirectory, host: &HostEnvironment) -> Workspace {
+    let homes = host.env.get("HOME").map(PathBuf::from).into_iter().chain([host.home.clone()]);
     Workspace::new(cwd.path().to_owned(), homes)
 }
 
-/// Folders that may be written beside the workspace must be there: a sandbox cannot allow what is not.
-fn roots(config: &SessionConfig) -> Result<(), StartError> {
-    let bad = config.writable_roots.iter().flatten().map(PathBuf::from);
-    match bad.into_iter().find(|root| !root.is_absolute() || !root.is_dir()) {
+/// Checks that additional writable directories exist: a sandbox cannot allow writes to a missing one.
+fn check_writable_roots(config: &SessionConfig) -> Result<(), StartError> {
+    let mut roots = config.writable_roots.iter().flatten().map(PathBuf::from);
+    match roots.find(|root| !root.is_absolute() || !root.is_dir()) {
         None => Ok(()),
-        Some(folder) => {
-            Err(StartError::BadFolder { folder, cause: "it is not an absolute path of a folder".to_owned() })
-        }
+        Some(path) => Err(StartError::BadDirectory { path, cause: "not an absolute path of a directory".to_owned() }),
     }
 }

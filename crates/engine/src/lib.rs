@@ -1,40 +1,37 @@
-//! Runs coding agents: their processes, sessions and approvals. Not how they speak (`switchboard-agents`), nor how
-//! clients hear of it.
+//! Runs coding agents: their processes, sessions and approvals. The agents' protocols are in `switchboard-agents`; the
+//! protocols of clients are in other crates.
 
+mod agent_programs;
 mod confinement;
 mod discover;
 mod engine;
-pub mod find;
 mod follow;
-mod git_config;
-mod git_directories;
-mod hub;
+mod git;
+mod host;
 mod in_process;
-mod inspect;
-mod machine;
 mod mask;
-mod nowhere;
-mod owner;
-mod past;
+mod network;
 pub mod paths;
 mod policy;
-#[cfg(test)]
-mod policy_recordings;
 mod prepare;
 mod protected_files;
-pub mod protected_paths;
+mod protected_paths;
 mod recover;
 mod request;
-mod rooms;
 mod session;
+mod session_registry;
 pub mod supervise;
-mod unix_sockets;
+#[cfg(test)]
+mod test_tree;
 
+pub use agent_programs::{
+    AgentInstallation, InstallState, inspect_agents, is_older_version, locate_agents, program_override_variable,
+};
 pub use engine::Engine;
-pub use hub::{Follower, Look, Slice};
-pub use in_process::InProcess;
-pub use inspect::{Inspected, Installed, glance, inspect};
-pub use machine::{Machine, is_root};
-pub use owner::this_process;
-pub use request::{Adopted, Audience, CommandError, Limits, StartError, StartRequest};
-pub use session::{Outcome, Session};
+pub use follow::{EventSlice, EventSource, Follower, TailRead};
+pub use host::{HostEnvironment, is_root, this_process};
+pub use in_process::{InProcessTransport, session_lifecycle, session_view, to_request_answer};
+pub use network::{HostRule, RuleError, parse_domain};
+pub use protected_paths::is_protected;
+pub use request::{AdoptedSession, CommandError, RequestAudience, SessionTimeouts, StartError, StartRequest};
+pub use session::{RunOutcome, SessionHandle};

@@ -1,25 +1,75 @@
-//! What is allowed without asking: the session's settings against what an agent asks for. Of the world it looks only at
-//! where paths lead.
+//! Decides requests of an agent by the settings of the session. Its only outside input is where paths lead.
 
 use switchboard_event::{About, ApprovalMode, Call, CallKind, Change, ChangeKind, RequestOpened, SessionConfig};
 
 use crate::paths::{EditTarget, Workspace};
 
-/// What the settings say about a request.
+/// The decision of the settings about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may go on.
+pub enum PolicyVerdict {
     Allow,
-    /// It may not, and this is what the agent is told.
+    /// The request is declined, with a message for the agent.
     Decline(String),
-    /// Somebody must be asked.
+    /// A client must be asked.
     Ask,
 }
 
-/// What sort of tool a request is about, as settings name it.
+/// Decides a request by the session's settings. `is_mcp` means that the tool is known to belong to an MCP server.
+pub fn decide_request(
+    config: &SessionConfig,
+    workspace: &Workspace,
+    request: &RequestOpened,
+    is_mcp: bool,
+) -> PolicyVerdict {
+    let mode = config.approval_mode.unwrap_or_default();
+    match request.about {
+        About::Command | About::FileChange | About::Tool => decide_tool(config, mode, workspace, request, is_mcp),
+        About::Plan | About::Permissions if !request.requires_person && mode == ApprovalMode::AutoAll => {
+            PolicyVerdict::Allow
+        }
+        _ => PolicyVerdict::Ask,
+    }
+}
+
+fn decide_tool(
+    config: &SessionConfig,
+    mode: ApprovalMode,
+    workspace: &Workspace,
+    request: &RequestOpened,
+    is_mcp: bool,
+) -> PolicyVerdict {
+    let category = ToolCategory::of_request(request, is_mcp);
+    let name = request.call.as_ref().map(|call| call.name.as_str());
+    let is_listed = |list: &Option<Vec<String>>| list.iter().flatten().any(|entry| category.is_listed_as(entry, name));
+    if is_listed(&config.blocked_tools) {
+        return PolicyVerdict::Decline("this tool is blocked in the settings of the session".to_owned());
+    }
+    // A blocked tool never runs, not even if a person would allow it.
+    if request.requires_person {
+        return PolicyVerdict::Ask;
+    }
+    if mode == ApprovalMode::AutoAll {
+        return PolicyVerdict::Allow;
+    }
+    let is_edit = category == ToolCategory::Edit;
+    let scope = if is_edit { EditScope::of_request(workspace, request) } else { EditScope::Outside };
+    if scope == EditScope::Protected {
+        // An entry of a list allows a tool, but not changes of files that run code later.
+        return PolicyVerdict::Ask;
+    }
+    let is_allowed = is_listed(&config.allowed_tools)
+        || match mode {
+            ApprovalMode::AutoAll => true,
+            ApprovalMode::Ask => false,
+            ApprovalMode::AutoEdit => category == ToolCategory::Read || is_edit && scope == EditScope::Inside,
+            ApprovalMode::AskDangerous => !is_dangerous(category, scope, request),
+        };
+    if is_allowed { PolicyVerdict::Allow } else { PolicyVerdict::Ask }
+}
+
+/// The category of a tool, as settings name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Runs something.
+pub enum ToolCategory {
     Command,
     /// Changes files.
     Edit,
@@ -27,159 +77,109 @@ pub enum Kind {
     Read,
     /// Fetches from the network.
     Web,
-    /// A tool of an MCP server.
     Mcp,
-    /// Something else.
     Other,
 }
 
-impl Kind {
-    /// Its name in `allowedTools` and `blockedTools`.
-    fn name(self) -> Option<&'static str> {
-        match self {
+impl ToolCategory {
+    pub fn of_request(request: &RequestOpened, is_mcp: bool) -> Self {
+        let call = request.call.as_ref();
+        if is_mcp || call.is_some_and(|call| call.name.starts_with("mcp__")) {
+            return Self::Mcp;
+        }
+        match (request.about, call.map(|call| call.kind)) {
+            (About::Command, _) | (_, Some(CallKind::Execute)) => Self::Command,
+            (About::FileChange, _) | (_, Some(CallKind::Edit | CallKind::Delete | CallKind::Move)) => Self::Edit,
+            (_, Some(CallKind::Read | CallKind::Search)) => Self::Read,
+            (_, Some(CallKind::Fetch)) => Self::Web,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns whether an entry of `allowedTools` or `blockedTools` matches. An entry is a category, a tool's name, or
+    /// a name with a pattern in brackets that only the agent understands.
+    fn is_listed_as(self, entry: &str, tool: Option<&str>) -> bool {
+        let category = match self {
             Self::Command => Some("command"),
             Self::Edit => Some("edit"),
             Self::Read => Some("read"),
             Self::Web => Some("web"),
             Self::Mcp => Some("mcp"),
             Self::Other => None,
-        }
+        };
+        [category, tool].into_iter().flatten().any(|name| entry.eq_ignore_ascii_case(name))
     }
 }
 
-/// Decides by the session's settings. `mcp` says that the tool is known to belong to an MCP server.
-#[must_use]
-pub fn decide(config: &SessionConfig, workspace: &Workspace, request: &RequestOpened, mcp: bool) -> Verdict {
-    match request.about {
-        About::Command | About::FileChange | About::Tool => decide_tool(config, workspace, request, mcp),
-        _ if request.requires_person => Verdict::Ask,
-        About::Plan | About::Permissions if mode(config) == ApprovalMode::AutoAll => Verdict::Allow,
-        _ => Verdict::Ask,
-    }
-}
-
-fn decide_tool(config: &SessionConfig, workspace: &Workspace, request: &RequestOpened, mcp: bool) -> Verdict {
-    let (kind, name) = (call_kind(request, mcp), request.call.as_ref().map(|call| call.name.as_str()));
-    let listed = |list: &Option<Vec<String>>| list.iter().flatten().any(|entry| matches(entry, kind, name));
-    if listed(&config.blocked_tools) {
-        return Verdict::Decline("this tool is blocked in the settings of the session".to_owned());
-    }
-    // A blocked tool never runs, not even if a person would allow it.
-    if request.requires_person {
-        return Verdict::Ask;
-    }
-    if mode(config) == ApprovalMode::AutoAll {
-        return Verdict::Allow;
-    }
-    let edits = if kind == Kind::Edit { Edits::of(workspace, request) } else { Edits::Outside };
-    if kind == Kind::Edit && edits == Edits::Protected {
-        // An entry of a list speaks of a tool, and means no file that runs code later.
-        return Verdict::Ask;
-    }
-    if listed(&config.allowed_tools) {
-        return Verdict::Allow;
-    }
-    let allowed = match mode(config) {
-        ApprovalMode::AutoAll => true,
-        ApprovalMode::Ask => false,
-        ApprovalMode::AutoEdit => kind == Kind::Read || kind == Kind::Edit && edits == Edits::Inside,
-        ApprovalMode::AskDangerous => !is_dangerous(kind, edits, request),
-    };
-    if allowed { Verdict::Allow } else { Verdict::Ask }
-}
-
-fn mode(config: &SessionConfig) -> ApprovalMode {
-    config.approval_mode.unwrap_or_default()
-}
-
-/// Where the files lie that a request would change.
+/// The location of the files that a request would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Edits {
+enum EditScope {
     /// All in the workspace.
     Inside,
     /// At least one elsewhere.
     Outside,
-    /// At least one is protected, or may be: it cannot be told where it lies.
+    /// At least one is protected, or may be: its location is unknown.
     Protected,
 }
 
-impl Edits {
-    fn of(workspace: &Workspace, request: &RequestOpened) -> Self {
+impl EditScope {
+    fn of_request(workspace: &Workspace, request: &RequestOpened) -> Self {
         if moves_to_unknown(request) {
             return Self::Protected;
         }
         let changed = request.changes.iter().flat_map(|change| [Some(&change.path), change.to.as_ref()]).flatten();
         let located = request.call.iter().flat_map(|call| call.locations.iter().map(|location| &location.path));
-        let mut edits = None;
+        let mut scope = None;
         for path in changed.chain(located) {
             match workspace.edit_target(path) {
                 Ok(EditTarget { is_protected: false, is_inside: true }) => {
-                    edits.get_or_insert(Self::Inside);
+                    scope.get_or_insert(Self::Inside);
                 }
-                Ok(EditTarget { is_protected: false, is_inside: false }) => edits = Some(Self::Outside),
+                Ok(EditTarget { is_protected: false, is_inside: false }) => scope = Some(Self::Outside),
                 Ok(EditTarget { is_protected: true, .. }) | Err(_) => return Self::Protected,
             }
         }
-        edits.unwrap_or(Self::Protected)
+        scope.unwrap_or(Self::Protected)
     }
 }
 
-/// A file is moved, and the request does not say where to.
-pub(crate) fn moves_to_unknown(request: &RequestOpened) -> bool {
+/// Returns whether a file is moved to a target that the request does not contain.
+pub fn moves_to_unknown(request: &RequestOpened) -> bool {
     let has_target = request.changes.iter().any(|change| change.to.is_some());
     let is_open = |change: &Change| change.kind == ChangeKind::Move && change.to.is_none();
     let is_call = |call: &Call| call.kind == CallKind::Move && !has_target && call.locations.len() < 2;
     request.changes.iter().any(is_open) || request.call.as_deref().is_some_and(is_call)
 }
 
-/// Dangerous is what runs something, deletes, changes files outside the workspace, reaches the network, or is not
+/// Returns whether a tool runs something, deletes, changes files outside the workspace, reaches the network, or is not
 /// known to do none of that.
-fn is_dangerous(kind: Kind, edits: Edits, request: &RequestOpened) -> bool {
-    match kind {
-        Kind::Read => false,
-        Kind::Edit => deletes(request) || edits != Edits::Inside,
-        Kind::Command | Kind::Web | Kind::Mcp => true,
-        Kind::Other => !matches!(request.call.as_ref().map(|call| call.kind), Some(CallKind::Think)),
+fn is_dangerous(category: ToolCategory, scope: EditScope, request: &RequestOpened) -> bool {
+    let call_kind = request.call.as_ref().map(|call| call.kind);
+    match category {
+        ToolCategory::Read => false,
+        ToolCategory::Edit => {
+            let deletes = request.changes.iter().any(|change| change.kind == ChangeKind::Delete);
+            deletes || call_kind == Some(CallKind::Delete) || scope != EditScope::Inside
+        }
+        ToolCategory::Command | ToolCategory::Web | ToolCategory::Mcp => true,
+        ToolCategory::Other => call_kind != Some(CallKind::Think),
     }
-}
-
-fn deletes(request: &RequestOpened) -> bool {
-    request.call.as_ref().is_some_and(|call| call.kind == CallKind::Delete)
-        || request.changes.iter().any(|change| change.kind == ChangeKind::Delete)
-}
-
-/// Returns what sort of tool a request is about.
-pub(crate) fn call_kind(request: &RequestOpened, mcp: bool) -> Kind {
-    let call = request.call.as_ref();
-    if mcp || call.is_some_and(|call| call.name.starts_with("mcp__")) {
-        return Kind::Mcp;
-    }
-    match (request.about, call.map(|call| call.kind)) {
-        (About::Command, _) | (_, Some(CallKind::Execute)) => Kind::Command,
-        (About::FileChange, _) | (_, Some(CallKind::Edit | CallKind::Delete | CallKind::Move)) => Kind::Edit,
-        (_, Some(CallKind::Read | CallKind::Search)) => Kind::Read,
-        (_, Some(CallKind::Fetch)) => Kind::Web,
-        _ => Kind::Other,
-    }
-}
-
-/// An entry is a kind, a tool's name, or a name with a pattern in brackets, of which the agent knows the meaning and
-/// we only the name.
-fn matches(entry: &str, kind: Kind, name: Option<&str>) -> bool {
-    kind.name().is_some_and(|kind| entry.eq_ignore_ascii_case(kind))
-        || name.is_some_and(|name| entry.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
+    use std::{collections::BTreeSet, path::PathBuf};
 
+    use serde_json::{Value, json};
+    use switchboard_agents::find_source;
     use switchboard_event::{
-        About, ApprovalMode, Call, CallKind, Change, ChangeKind, Location, RequestOpened, SessionConfig,
+        About, ApprovalMode, Call, CallKind, Change, ChangeKind, Event, EventBody, Location, RequestOpened,
+        SessionConfig,
     };
+    use switchboard_testkit::{play, recording::load_recordings};
 
-    use super::{Verdict, decide};
-    use crate::paths::Workspace;
+    use super::{PolicyVerdict, decide_request};
+    use crate::{paths::Workspace, test_tree::TestTree};
 
     fn command() -> RequestOpened {
         let call = Call { name: "Bash".to_owned(), kind: CallKind::Execute, ..Call::default() };
@@ -216,29 +216,27 @@ mod tests {
         }
     }
 
-    struct Place {
-        _directory: tempfile::TempDir,
+    /// A project with links that leave it.
+    struct PolicyFixture {
+        _tree: TestTree,
         workspace: Workspace,
+        /// A file outside of the workspace.
         other: String,
     }
 
-    /// A project with links that leave it.
-    fn place() -> Place {
-        let directory = tempfile::tempdir().unwrap();
-        let base = directory.path().canonicalize().unwrap();
-        for name in ["project/src", "project/.git/hooks", "other", "home"] {
-            fs::create_dir_all(base.join(name)).unwrap();
+    impl PolicyFixture {
+        fn new() -> Self {
+            let tree = TestTree::new(&["project/src", "project/.git/hooks", "other", "home"]);
+            tree.write("other/file", "");
+            tree.link("../other", "project/directory_link");
+            tree.link("../other/file", "project/file_link");
+            tree.link("../other/missing", "project/dangling_link");
+            tree.link(".git/hooks", "project/hooks_link");
+            let workspace = Workspace::new(tree.join("project"), [tree.join("home")]);
+            let other = tree.join("other/a.rs").to_string_lossy().into_owned();
+            Self { _tree: tree, workspace, other }
         }
-        fs::write(base.join("other/file"), "").unwrap();
-        symlink("../other", base.join("project/directory_link")).unwrap();
-        symlink("../other/file", base.join("project/file_link")).unwrap();
-        symlink("../other/missing", base.join("project/dangling_link")).unwrap();
-        symlink(".git/hooks", base.join("project/hooks_link")).unwrap();
-        let workspace = Workspace::new(base.join("project"), [base.join("home")]);
-        Place { _directory: directory, workspace, other: base.join("other/a.rs").to_string_lossy().into_owned() }
-    }
 
-    impl Place {
         fn check(
             &self,
             mode: ApprovalMode,
@@ -247,10 +245,10 @@ mod tests {
             request: &RequestOpened,
             expected: &str,
         ) {
-            let verdict = match decide(&config(mode, allowed, blocked), &self.workspace, request, false) {
-                Verdict::Allow => "allow",
-                Verdict::Decline(_) => "decline",
-                Verdict::Ask => "ask",
+            let verdict = match decide_request(&config(mode, allowed, blocked), &self.workspace, request, false) {
+                PolicyVerdict::Allow => "allow",
+                PolicyVerdict::Decline(_) => "decline",
+                PolicyVerdict::Ask => "ask",
             };
             assert_eq!(verdict, expected, "{mode:?} {allowed:?} {blocked:?} {request:?}");
         }
@@ -259,8 +257,8 @@ mod tests {
     #[test]
     fn modes_decide() {
         use ApprovalMode::{Ask, AskDangerous, AutoAll, AutoEdit};
-        let place = place();
-        let (inside, outside) = (edit("src/a.rs", ChangeKind::Modify), edit(&place.other, ChangeKind::Modify));
+        let fixture = PolicyFixture::new();
+        let (inside, outside) = (edit("src/a.rs", ChangeKind::Modify), edit(&fixture.other, ChangeKind::Modify));
         let (sneaky, delete) = (edit("../other/a.rs", ChangeKind::Add), edit("a.rs", ChangeKind::Delete));
         let question = RequestOpened { about: About::Question, ..RequestOpened::default() };
         for (mode, request, expected) in [
@@ -280,49 +278,42 @@ mod tests {
             (AutoAll, command(), "allow"),
             (AutoAll, question, "ask"),
         ] {
-            place.check(mode, &[], &[], &request, expected);
+            fixture.check(mode, &[], &[], &request, expected);
         }
     }
 
     #[test]
     fn lists_come_before_modes_and_blocked_before_allowed() {
-        let place = place();
-        place.check(ApprovalMode::Ask, &["command"], &[], &command(), "allow");
-        place.check(ApprovalMode::Ask, &["bash"], &[], &command(), "allow");
-        place.check(ApprovalMode::Ask, &["edit"], &[], &edit(&place.other, ChangeKind::Modify), "allow");
-        place.check(ApprovalMode::AutoAll, &["Bash"], &["COMMAND"], &command(), "decline");
-        place.check(ApprovalMode::AutoAll, &[], &["read"], &command(), "allow");
-        place.check(ApprovalMode::AutoAll, &[], &["read"], &read(), "decline");
+        let fixture = PolicyFixture::new();
+        fixture.check(ApprovalMode::Ask, &["command"], &[], &command(), "allow");
+        fixture.check(ApprovalMode::Ask, &["bash"], &[], &command(), "allow");
+        fixture.check(ApprovalMode::Ask, &["edit"], &[], &edit(&fixture.other, ChangeKind::Modify), "allow");
+        fixture.check(ApprovalMode::AutoAll, &["Bash"], &["COMMAND"], &command(), "decline");
+        fixture.check(ApprovalMode::AutoAll, &[], &["read"], &command(), "allow");
+        fixture.check(ApprovalMode::AutoAll, &[], &["read"], &read(), "decline");
     }
 
     #[test]
     fn an_edit_that_leaves_the_workspace_is_asked() {
-        let place = place();
-        for path in [
-            "directory_link/x",
-            "file_link",
-            "dangling_link",
-            "~/notes",
-            "~ada/notes",
-            "",
-            "a\0b",
-            ".",
-            "file:///etc/passwd",
-            "$HOME/.bashrc",
-            " /etc/passwd",
-        ] {
+        let fixture = PolicyFixture::new();
+        #[rustfmt::skip]
+        let paths = [
+            "directory_link/x", "file_link", "dangling_link", "~/notes", "~ada/notes", "", "a\0b", ".",
+            "file:///etc/passwd", "$HOME/.bashrc", " /etc/passwd",
+        ];
+        for path in paths {
             for mode in [ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
-                place.check(mode, &[], &[], &edit(path, ChangeKind::Modify), "ask");
-                place.check(mode, &[], &[], &tool("Edit", CallKind::Edit, path), "ask");
-                place.check(mode, &[], &[], &rename("src/a.rs", path), "ask");
+                fixture.check(mode, &[], &[], &edit(path, ChangeKind::Modify), "ask");
+                fixture.check(mode, &[], &[], &tool("Edit", CallKind::Edit, path), "ask");
+                fixture.check(mode, &[], &[], &rename("src/a.rs", path), "ask");
             }
-            place.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Modify), "allow");
+            fixture.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Modify), "allow");
         }
     }
 
     #[test]
     fn an_edit_of_a_protected_path_is_asked_in_every_mode_but_auto_all() {
-        let place = place();
+        let fixture = PolicyFixture::new();
         for path in [
             ".git/hooks/pre-commit",
             ".git/config",
@@ -334,61 +325,177 @@ mod tests {
         ] {
             for mode in [ApprovalMode::Ask, ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
                 for allowed in [&[][..], &["edit"], &["Write"]] {
-                    place.check(mode, allowed, &[], &edit(path, ChangeKind::Add), "ask");
-                    place.check(mode, allowed, &[], &tool("Write", CallKind::Edit, path), "ask");
+                    fixture.check(mode, allowed, &[], &edit(path, ChangeKind::Add), "ask");
+                    fixture.check(mode, allowed, &[], &tool("Write", CallKind::Edit, path), "ask");
                 }
             }
-            place.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Add), "allow");
-            place.check(ApprovalMode::AutoEdit, &["edit"], &["edit"], &edit(path, ChangeKind::Add), "decline");
+            fixture.check(ApprovalMode::AutoAll, &[], &[], &edit(path, ChangeKind::Add), "allow");
+            fixture.check(ApprovalMode::AutoEdit, &["edit"], &["edit"], &edit(path, ChangeKind::Add), "decline");
         }
-        // What reads a protected file changes nothing.
-        place.check(ApprovalMode::AutoEdit, &[], &[], &tool("Read", CallKind::Read, ".git/config"), "allow");
+        // Reading a protected file changes nothing.
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &tool("Read", CallKind::Read, ".git/config"), "allow");
     }
 
     #[test]
     fn a_request_for_a_person_is_never_allowed_by_settings() {
-        let place = place();
+        let fixture = PolicyFixture::new();
         let plan = RequestOpened { about: About::Plan, ..RequestOpened::default() };
         let permissions = RequestOpened { about: About::Permissions, ..RequestOpened::default() };
         let requests = [command(), read(), edit("src/a.rs", ChangeKind::Modify), plan, permissions];
-        for request in requests.map(RequestOpened::for_a_person) {
+        for request in requests.map(RequestOpened::require_person) {
             for mode in [ApprovalMode::Ask, ApprovalMode::AskDangerous, ApprovalMode::AutoEdit, ApprovalMode::AutoAll] {
                 for allowed in [&[][..], &["command", "read", "edit", "Bash", "Read"]] {
-                    place.check(mode, allowed, &[], &request, "ask");
+                    fixture.check(mode, allowed, &[], &request, "ask");
                 }
             }
         }
-        place.check(ApprovalMode::AutoAll, &[], &["command"], &command().for_a_person(), "decline");
+        fixture.check(ApprovalMode::AutoAll, &[], &["command"], &command().require_person(), "decline");
     }
 
     #[test]
     fn one_file_elsewhere_is_enough_to_ask() {
-        let place = place();
+        let fixture = PolicyFixture::new();
         let mut both = edit("src/a.rs", ChangeKind::Modify);
-        both.changes.extend(edit(&place.other, ChangeKind::Modify).changes);
-        place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
+        both.changes.extend(edit(&fixture.other, ChangeKind::Modify).changes);
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
         both.changes.reverse();
-        place.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &both, "ask");
     }
 
     #[test]
-    fn a_move_to_an_unknown_place_is_asked() {
-        let place = place();
+    fn a_move_to_an_unknown_target_is_asked() {
+        let fixture = PolicyFixture::new();
         let mut moved = tool("Move", CallKind::Move, "src/a.rs");
-        place.check(ApprovalMode::AutoEdit, &[], &[], &moved, "ask");
-        place.check(ApprovalMode::AskDangerous, &[], &[], &moved, "ask");
-        place.check(ApprovalMode::AutoEdit, &[], &[], &edit("src/a.rs", ChangeKind::Move), "ask");
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &moved, "ask");
+        fixture.check(ApprovalMode::AskDangerous, &[], &[], &moved, "ask");
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &edit("src/a.rs", ChangeKind::Move), "ask");
         let target = Location { path: "src/b.rs".to_owned(), line: None };
         moved.call.as_mut().unwrap().locations.push(target);
-        place.check(ApprovalMode::AutoEdit, &[], &[], &moved, "allow");
-        place.check(ApprovalMode::AutoEdit, &[], &[], &rename("src/a.rs", "src/b.rs"), "allow");
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &moved, "allow");
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &rename("src/a.rs", "src/b.rs"), "allow");
     }
 
     #[test]
     fn a_change_of_unknown_files_is_dangerous() {
-        let (place, unknown) = (place(), RequestOpened { about: About::FileChange, ..RequestOpened::default() });
-        place.check(ApprovalMode::AutoEdit, &[], &[], &unknown, "ask");
-        place.check(ApprovalMode::AskDangerous, &[], &[], &unknown, "ask");
-        place.check(ApprovalMode::Ask, &["edit"], &[], &unknown, "ask");
+        let (fixture, unknown) =
+            (PolicyFixture::new(), RequestOpened { about: About::FileChange, ..RequestOpened::default() });
+        fixture.check(ApprovalMode::AutoEdit, &[], &[], &unknown, "ask");
+        fixture.check(ApprovalMode::AskDangerous, &[], &[], &unknown, "ask");
+        fixture.check(ApprovalMode::Ask, &["edit"], &[], &unknown, "ask");
+    }
+
+    /// Paths that are not in the workspace, however an agent interprets them.
+    const OUTSIDE_PATHS: [&str; 6] = [
+        "~/.bashrc",
+        "$HOME/.bashrc",
+        "${HOME}/.bashrc",
+        "file:///home/ada/.bashrc",
+        " ~/.bashrc",
+        " /home/ada/.bashrc",
+    ];
+
+    fn file_requests(events: &[Event]) -> Vec<RequestOpened> {
+        let request = |event: &Event| match &event.body {
+            EventBody::RequestOpened(request) if request.about == About::FileChange => Some((**request).clone()),
+            _ => None,
+        };
+        events.iter().filter_map(request).collect()
+    }
+
+    /// Returns the working directory of the recorded agent.
+    fn recorded_cwd(events: &[Event]) -> PathBuf {
+        let cwd = |event: &Event| match &event.body {
+            EventBody::SessionStarted(started) => started.info.cwd.clone(),
+            EventBody::SessionUpdated(updated) => updated.info.cwd.clone(),
+            _ => None,
+        };
+        events.iter().filter_map(cwd).next_back().unwrap_or_else(|| "/work".to_owned()).into()
+    }
+
+    fn is_allowed_in(request: &RequestOpened, workspace: &Workspace, mode: ApprovalMode) -> bool {
+        let config = SessionConfig { approval_mode: Some(mode), ..SessionConfig::default() };
+        decide_request(&config, workspace, request, false) == PolicyVerdict::Allow
+    }
+
+    #[test]
+    fn a_file_request_outside_of_the_workspace_is_asked_for_every_agent() {
+        let mut tried = BTreeSet::new();
+        for recording in load_recordings().unwrap().iter().filter(|recording| recording.log.is_none()) {
+            let recorded = play::stream_events(recording.source, &recording.bytes);
+            let workspace = Workspace::new(recorded_cwd(&recorded), [PathBuf::from("/home/ada")]);
+            let text = String::from_utf8_lossy(&recording.bytes);
+            for request in file_requests(&recorded) {
+                let [change] = request.changes.as_slice() else { continue };
+                if !is_allowed_in(&request, &workspace, ApprovalMode::AutoEdit) {
+                    continue;
+                }
+                for elsewhere in OUTSIDE_PATHS {
+                    let exchanged = text.replace(&change.path, elsewhere);
+                    let requests = file_requests(&play::stream_events(recording.source, exchanged.as_bytes()));
+                    let same = requests.iter().filter(|exchanged| exchanged.request == request.request);
+                    for exchanged in
+                        same.filter(|exchanged| exchanged.changes.iter().all(|now| now.path != change.path))
+                    {
+                        tried.insert(recording.source.name);
+                        for mode in [ApprovalMode::AutoEdit, ApprovalMode::AskDangerous] {
+                            assert!(
+                                !is_allowed_in(exchanged, &workspace, mode),
+                                "{recording}: {elsewhere} is allowed in {mode:?}: {:?}",
+                                exchanged.changes
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        assert!(tried.len() >= 5, "file requests of these sources only: {tried:?}");
+    }
+
+    /// Returns the request of an ACP session in which a call is announced first.
+    fn announced_and_asked(announced: &Value, asked: &Value) -> RequestOpened {
+        let join = |fields: &Value, more: Value| {
+            let fields = fields.as_object().into_iter().chain(more.as_object()).flatten();
+            fields.map(|(key, value)| (key.clone(), value.clone())).collect::<serde_json::Map<_, _>>()
+        };
+        let update = join(announced, json!({ "sessionUpdate": "tool_call", "toolCallId": "c1" }));
+        let call = join(asked, json!({ "toolCallId": "c1" }));
+        let lines = [
+            json!({ "dir": "out", "msg": { "id": 0, "method": "session/new", "params": { "cwd": "/work", "mcpServers": [] } } }),
+            json!({ "dir": "in", "msg": { "id": 0, "result": { "sessionId": "s" } } }),
+            json!({ "dir": "out", "msg": { "id": 1, "method": "session/prompt", "params": { "sessionId": "s", "prompt": [] } } }),
+            json!({ "dir": "in", "msg": { "method": "session/update", "params": { "sessionId": "s", "update": update } } }),
+            json!({ "dir": "in", "msg": { "id": 7, "method": "session/request_permission",
+                "params": { "sessionId": "s", "toolCall": call, "options": [] } } }),
+        ];
+        let text = lines.map(|line| format!("{line}\n")).concat();
+        let events = play::stream_events(find_source("acp").unwrap(), text.as_bytes());
+        let request = |event: &Event| match &event.body {
+            EventBody::RequestOpened(request) => Some((**request).clone()),
+            _ => None,
+        };
+        events.iter().find_map(request).unwrap()
+    }
+
+    #[test]
+    fn a_call_is_judged_by_all_announcements() {
+        let workspace = Workspace::new("/work".into(), ["/home/ada".into()]);
+        let at = |path: &str| json!([{ "path": path }]);
+        let diff = |path: &str| json!([{ "type": "diff", "path": path, "oldText": "a", "newText": "b" }]);
+        for (announced, asked, expected) in [
+            (json!({ "kind": "read" }), json!({ "kind": "read" }), true),
+            (json!({ "kind": "execute", "rawInput": { "command": "id" } }), json!({ "kind": "read" }), false),
+            (json!({ "kind": "read" }), json!({ "kind": "execute" }), false),
+            (json!({ "kind": "edit", "locations": at("a") }), json!({ "kind": "read" }), true),
+            (json!({ "kind": "edit", "locations": at("/etc/passwd") }), json!({ "kind": "read" }), false),
+            (json!({ "kind": "edit", "locations": at("a") }), json!({ "locations": at("/etc/passwd") }), false),
+            (json!({ "kind": "edit", "locations": at("/etc/passwd") }), json!({ "locations": at("a") }), false),
+            (json!({ "kind": "edit", "content": diff("/etc/passwd") }), json!({ "content": diff("a") }), false),
+            (json!({ "kind": "edit", "content": diff("a") }), json!({ "content": diff("/etc/passwd") }), false),
+            (json!({ "kind": "edit", "content": diff("a") }), json!({ "content": diff("a") }), true),
+            (json!({ "kind": "move", "locations": at("a") }), json!({}), false),
+        ] {
+            let request = announced_and_asked(&announced, &asked);
+            assert_eq!(is_allowed_in(&request, &workspace, ApprovalMode::AutoEdit), expected, "{announced} {asked}");
+        }
     }
 }

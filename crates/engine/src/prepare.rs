@@ -1,108 +1,110 @@
-//! What a session needs before it can start: the agent's program, its files, its sandbox. Nothing runs yet.
+//! Prepares a session before it starts: the agent's program, its files, its sandbox. Nothing runs yet.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
+use std::{iter, path::PathBuf, sync::Arc};
+
+use switchboard_agents::{
+    Agent, AgentEndpoint, AgentLaunch, AgentPrompt, HostAccess as _, LaunchRequest, RecordSource, ResumeRequest,
+    StdinMode, UnsupportedOperation, find_source,
 };
-
-use switchboard_agents::{Agent, Input, Launch, Order, Prompt, Resume, Unsupported, source};
 use switchboard_event::{Id, Level, Notice, SandboxMode, Timestamp, Topic};
 
 use crate::{
-    Machine, StartError, StartRequest,
-    confinement::{SandboxDefaults, SandboxOrder},
-    find,
-    mask::{Mask, secrets_of},
-    past::Past,
+    HostEnvironment, StartError, StartRequest,
+    agent_programs::{AgentProgram, check_version},
+    confinement::{SandboxDefaults, SandboxRequest},
+    mask::{SecretMask, secrets_of},
+    network::{NetworkPlan, NetworkSettings, ProjectGrants, parse_domain},
     paths::{WorkingDirectory, copy_file_beneath},
     protected_files::KnownFiles,
-    session::{
-        Private,
-        sandbox_notices::{self, SessionSandbox},
-    },
-    supervise::{self, Confinement, Spec},
+    request::ResumeTarget,
+    session::{PrivateDirectory, SessionSandbox, sandbox_notice},
+    supervise::{Confinement, ProcessSpec, SandboxReport},
 };
 
-/// All that is needed to start, and nothing started yet.
-pub struct Prepared {
-    pub launch: Launch,
-    pub source: &'static switchboard_agents::Source,
-    /// The process to start, unless the agent is built in.
-    pub spec: Option<Spec>,
-    pub resumed: Option<Id>,
-    pub remarks: Vec<String>,
-    /// What nobody shall read who reads the session.
-    pub mask: Mask,
-    /// The directories that a confined session may write.
-    pub workspace: Vec<PathBuf>,
-    /// The protected files that are there when a confined session starts.
-    pub known: KnownFiles,
-    /// The sandbox around the session, once it runs.
-    pub sandbox: Option<supervise::SandboxReport>,
+/// A checked request, and the resources that the session gets.
+pub struct SessionSetup {
+    pub agent: &'static Agent,
+    pub request: StartRequest,
+    pub target: Option<ResumeTarget>,
+    pub cwd: WorkingDirectory,
+    pub private: PrivateDirectory,
+    pub host: Arc<HostEnvironment>,
 }
 
-impl Prepared {
-    /// Checks and makes everything.
-    #[expect(clippy::too_many_arguments, reason = "each is a part of what is asked for, and used once")]
-    pub fn new(
-        agent: &'static Agent,
-        request: &StartRequest,
-        past: Option<&Past>,
-        cwd: &WorkingDirectory,
-        private: &Private,
-        machine: &Arc<Machine>,
-        secrets: Vec<String>,
-        defaults: &SandboxDefaults,
-    ) -> Result<Self, StartError> {
-        let confined = matches!(request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite));
-        let (empty, secret) = (Prompt::default(), (machine.secret)());
-        let launch = (agent.launch)(&Order {
+impl SessionSetup {
+    fn is_confined(&self) -> bool {
+        matches!(self.request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite))
+    }
+
+    /// Returns the agent's own ID of the session to continue.
+    pub fn agent_session(&self) -> Option<&Id> {
+        self.target.as_ref().and_then(|target| target.agent_session.as_ref())
+    }
+}
+
+/// Everything that is needed to start a session.
+pub struct PreparedSession {
+    pub launch: AgentLaunch,
+    pub source: &'static RecordSource,
+    /// The process to start, unless the agent is built in.
+    pub spec: Option<ProcessSpec>,
+    remarks: Vec<String>,
+    pub mask: SecretMask,
+    /// The directories that a confined session may write.
+    workspace: Vec<PathBuf>,
+    /// The protected files that exist when a confined session starts.
+    known_files: KnownFiles,
+    /// The sandbox around the session, once it runs.
+    pub sandbox: Option<SandboxReport>,
+    /// The network limits of a confined session; `None` if it has full access.
+    pub network: Option<NetworkPlan>,
+    /// The permanently allowed hosts of the project.
+    pub network_grants: Option<ProjectGrants>,
+}
+
+impl PreparedSession {
+    pub fn new(setup: &SessionSetup, secrets: Vec<String>, defaults: &SandboxDefaults) -> Result<Self, StartError> {
+        let SessionSetup { agent, request, cwd, private, host, .. } = setup;
+        let (empty_prompt, secret) = (AgentPrompt::default(), (host.new_secret)());
+        let launch = (agent.launch)(&LaunchRequest {
             config: &request.config,
             cwd: cwd.path(),
-            resume: native(past).map(|session| Resume { session, fork: request.fork }),
+            resume: setup.agent_session().map(|session| ResumeRequest { session, fork: request.fork }),
             one_shot: request.one_shot,
-            prompt: request.prompt.as_ref().unwrap_or(&empty),
+            prompt: request.prompt.as_ref().unwrap_or(&empty_prompt),
             command: &request.command,
             private: private.path(),
-            confined,
-            root: machine.root,
+            confined: setup.is_confined(),
+            root: host.is_root,
             secret: &secret,
-            host: &**machine,
+            host: &**host,
         })?;
-        let source = source(launch.source)
-            .ok_or_else(|| StartError::BadRequest(format!("nothing reads `{}`", launch.source)))?;
+        let source = find_source(launch.source)
+            .ok_or_else(|| StartError::BadRequest(format!("no reader for source `{}`", launch.source)))?;
         let mut prepared = Self {
             remarks: request.remarks.iter().chain(&launch.weaker).cloned().collect(),
-            resumed: native(past).cloned(),
             launch,
             source,
             spec: None,
             workspace: Vec::new(),
-            known: KnownFiles::default(),
+            known_files: KnownFiles::default(),
             sandbox: None,
-            mask: Mask::new(secrets.into_iter().chain([secret]).chain(secrets_of(request))),
+            network: None,
+            network_grants: None,
+            mask: SecretMask::new(secrets.into_iter().chain([secret]).chain(secrets_of(request))),
         };
         if !prepared.launch.program.is_empty() {
-            prepared.process(agent, request, cwd, private, machine, defaults, confined)?;
+            prepared.prepare_process(setup, defaults)?;
         }
         Ok(prepared)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is a part of what is asked for, and used once")]
-    fn process(
-        &mut self,
-        agent: &Agent,
-        request: &StartRequest,
-        cwd: &WorkingDirectory,
-        private: &Private,
-        machine: &Machine,
-        defaults: &SandboxDefaults,
-        confined: bool,
-    ) -> Result<(), StartError> {
-        let found = find::program(agent, &self.launch.program, machine)?;
-        self.remarks.extend(find::check_version(agent, found.version.as_deref())?);
+    fn prepare_process(&mut self, setup: &SessionSetup, defaults: &SandboxDefaults) -> Result<(), StartError> {
+        let SessionSetup { agent, request, cwd, private, host, .. } = setup;
+        let program = AgentProgram::find(agent, &self.launch.program, host)?;
+        self.remarks.extend(check_version(agent, program.version.as_deref())?);
         for (path, text) in &self.launch.files {
-            private.write(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
+            private.write_file(path, text).map_err(|cause| StartError::Files { path: path.clone(), cause })?;
         }
         for (from, to) in &self.launch.copies {
             let state = self.launch.state.iter().map(|state| state.path.clone());
@@ -110,108 +112,114 @@ impl Prepared {
                 self.launch.writable.iter().cloned().chain(state).chain([private.path().to_owned()]).collect();
             copy_file_beneath(&own, from, to).map_err(|cause| StartError::Files { path: to.clone(), cause })?;
         }
-        let mut env = machine.env.clone();
-        env.retain(|name, _| !is_token(name));
-        if confined {
+        let mut env = host.env.clone();
+        env.retain(|name, _| !is_server_token(name));
+        if setup.is_confined() {
             env.insert("TMPDIR".to_owned(), private.path().to_string_lossy().into_owned());
-        }
-        let free = request.config.network_access.unwrap_or(!confined);
-        if !free {
-            // The agent itself must reach its model.
-            self.remarks.push("the sandbox does not limit the network".to_owned());
         }
         env.extend(self.launch.env.iter().cloned());
         self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
-        let confine =
-            if confined { Some(self.confinement(request, cwd.path(), private, machine, defaults)?) } else { None };
-        let argv = std::iter::once(found.path.into_os_string()).chain(self.launch.args.iter().map(Into::into));
-        self.spec = Some(Spec {
-            argv: argv.collect(),
+        match request.config.network_access {
+            Some(false) if !setup.is_confined() => {
+                let text = "networkAccess: false has no effect without a sandbox (readOnly or workspaceWrite): \
+                            Switchboard leaves the network to whatever confines it from outside";
+                self.remarks.push(text.to_owned());
+            }
+            None | Some(false) if setup.is_confined() => self.plan_network(setup, defaults)?,
+            _ => {}
+        }
+        let confinement = if setup.is_confined() { Some(self.confine(setup, defaults)?) } else { None };
+        let args = self.launch.args.iter().map(Into::into);
+        self.spec = Some(ProcessSpec {
+            argv: iter::once(program.path.into_os_string()).chain(args).collect(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd: cwd.path().to_owned(),
             cwd_identity: Some(cwd.identity()),
-            stdin: if self.launch.input == Input::Closed { supervise::Input::Closed } else { supervise::Input::Open },
-            confine,
+            has_stdin: self.launch.input != StdinMode::Closed,
+            confinement,
             session: String::new(),
         });
         Ok(())
     }
 
-    fn confinement(
-        &mut self,
-        request: &StartRequest,
-        cwd: &Path,
-        private: &Private,
-        machine: &Machine,
-        defaults: &SandboxDefaults,
-    ) -> Result<Confinement, StartError> {
-        let order = SandboxOrder {
-            config: &request.config,
-            launch: &self.launch,
-            cwd,
-            private: private.path(),
-            home: &machine.home,
-            best_effort: request.sandbox_best_effort || defaults.best_effort,
-            defaults,
-        };
-        let workspace = order.workspace();
-        let mut remarks = Vec::new();
-        let confinement = order.confinement(&mut remarks)?;
-        self.remarks.extend(remarks);
-        self.workspace = workspace;
-        self.known = KnownFiles::remember(&confinement.protected);
+    /// Decides which hosts a confined session may reach.
+    fn plan_network(&mut self, setup: &SessionSetup, defaults: &SandboxDefaults) -> Result<(), StartError> {
+        let (host, config) = (&*setup.host, &setup.request.config);
+        let mut endpoints = (setup.agent.endpoints)(host);
+        let servers = config.mcp_servers.values().filter_map(|server| server.url.as_deref());
+        endpoints.extend(servers.filter_map(AgentEndpoint::from_configured_url));
+        let mut allowed = defaults.allowed_domains.clone();
+        for domain in config.allowed_domains.iter().flatten() {
+            allowed.extend(parse_domain(domain).map_err(|error| StartError::BadRequest(error.to_string()))?);
+        }
+        let grants = defaults.network_grants.clone().map(|file| ProjectGrants::new(file, setup.cwd.path()));
+        allowed.extend(grants.iter().flat_map(ProjectGrants::rules));
+        let plan = NetworkPlan::new(NetworkSettings {
+            endpoints,
+            allowed,
+            published_ports: config.published_ports.as_deref().unwrap_or_default(),
+            own_listeners: defaults.own_listeners.clone(),
+            env: &|name| host.env_var(name),
+        });
+        self.network = Some(plan.map_err(StartError::BadRequest)?);
+        self.network_grants = grants;
+        Ok(())
+    }
+
+    fn confine(&mut self, setup: &SessionSetup, defaults: &SandboxDefaults) -> Result<Confinement, StartError> {
+        let network = self.network.as_ref().map(NetworkPlan::isolated_network);
+        let request = SandboxRequest { setup, launch: &self.launch, network, defaults };
+        self.workspace = request.workspace();
+        let confinement = request.confinement(&mut self.remarks)?;
+        self.known_files = KnownFiles::remember(&confinement.protected);
         Ok(confinement)
     }
 
-    /// What the session says before anything else.
-    pub fn notices(&mut self, mode: SandboxMode) -> Vec<Notice> {
-        let confined = self.sandbox.as_ref().map(|report| sandbox_notices::confined(mode, report));
-        let remarks = std::mem::take(&mut self.remarks).into_iter();
-        let remarks = remarks.map(|text| Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
-        confined.into_iter().chain(remarks).collect()
-    }
-
-    /// The sandbox of a confined session, for what is reported about it.
-    pub fn session_sandbox(&mut self, started: Timestamp) -> Option<SessionSandbox> {
-        let workspace = std::mem::take(&mut self.workspace);
-        let known = std::mem::take(&mut self.known);
-        self.sandbox.is_some().then_some(SessionSandbox { workspace, started, known, refusals: 0 })
-    }
-
-    /// Adds a remark about each feature that the sandbox lacks.
-    pub fn note_sandbox(&mut self, report: &supervise::SandboxReport) {
+    /// Records the sandbox in force, with a remark about each feature that it lacks.
+    pub fn record_sandbox(&mut self, report: &SandboxReport) {
         self.sandbox = Some(report.clone());
         for (feature, reason) in &report.missing {
-            self.remarks.push(format!("the sandbox is weaker than asked for: {feature} is not available: {reason}"));
+            self.remarks.push(format!("the sandbox is weaker than requested: {feature} is not available: {reason}"));
         }
+    }
+
+    pub fn take_notices(&mut self, mode: SandboxMode) -> Vec<Notice> {
+        let sandbox = self.sandbox.as_ref().map(|report| sandbox_notice(mode, report));
+        let remarks = std::mem::take(&mut self.remarks).into_iter();
+        let remarks = remarks.map(|text| Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+        sandbox.into_iter().chain(remarks).collect()
+    }
+
+    /// Takes the state from which a confined session reports about its sandbox.
+    pub fn take_session_sandbox(&mut self, started: Timestamp) -> Option<SessionSandbox> {
+        let workspace = std::mem::take(&mut self.workspace);
+        let known_files = std::mem::take(&mut self.known_files);
+        self.sandbox.is_some().then_some(SessionSandbox { workspace, started, known_files, refused_writes: 0 })
     }
 }
 
-/// A token for a server that only built-in agents speak to: no process gets it.
-fn is_token(name: &str) -> bool {
+/// Returns whether a variable is a token for a server that only built-in agents use. No process gets it.
+fn is_server_token(name: &str) -> bool {
     name.starts_with("SWITCHBOARD_") && name.ends_with("_TOKEN")
 }
 
-/// The agent's own id of what is continued. A session that had no turn yet begins anew.
-fn native(past: Option<&Past>) -> Option<&Id> {
-    past.and_then(|past| past.agent_session.as_ref())
-}
-
-/// What the agent cannot do is refused before anything is made.
-pub fn check_abilities(agent: &Agent, request: &StartRequest, past: Option<&Past>) -> Result<(), StartError> {
-    let (abilities, continues) = (agent.abilities, native(past).is_some());
-    let images = request.prompt.as_ref().is_some_and(|prompt| !prompt.images.is_empty());
-    let schema = request.prompt.as_ref().is_some_and(|prompt| prompt.output_schema.is_some());
-    let missing = [
-        (continues && !abilities.resume, "continue a session"),
-        (continues && request.fork && !abilities.fork, "continue a copy of a session"),
-        (request.one_shot && !abilities.one_shot, "run one prompt only"),
-        (images && !abilities.images, "look at images"),
-        (schema && !abilities.output_schema, "answer by a schema"),
+/// Refuses a request that the agent cannot fulfill, before anything is created.
+pub fn check_abilities(agent: &Agent, request: &StartRequest, target: Option<&ResumeTarget>) -> Result<(), StartError> {
+    let abilities = agent.abilities;
+    // A session that had no turn yet begins anew.
+    let is_continued = target.is_some_and(|target| target.agent_session.is_some());
+    let has_images = request.prompt.as_ref().is_some_and(|prompt| !prompt.images.is_empty());
+    let has_schema = request.prompt.as_ref().is_some_and(|prompt| prompt.output_schema.is_some());
+    let unsupported = [
+        (is_continued && !abilities.resume, "continue a session"),
+        (is_continued && request.fork && !abilities.fork, "continue a copy of a session"),
+        (request.one_shot && !abilities.one_shot, "run a single prompt"),
+        (has_images && !abilities.images, "read images"),
+        (has_schema && !abilities.output_schema, "answer by a schema"),
         (!request.config.mcp_servers.is_empty() && !abilities.mcp, "use MCP servers of the session"),
     ];
-    match missing.iter().find(|(missing, _)| *missing) {
-        Some((_, what)) => Err(Unsupported::new(format!("{} cannot {what}", agent.title)).into()),
+    match unsupported.iter().find(|(is_unsupported, _)| *is_unsupported) {
+        Some((_, what)) => Err(UnsupportedOperation::new(format!("{} cannot {what}", agent.title)).into()),
         None => Ok(()),
     }
 }

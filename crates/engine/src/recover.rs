@@ -1,75 +1,83 @@
-//! After a crash: sessions whose process is gone are ended, and what is left of their agents is killed.
+//! Recovery after a crash: ends sessions whose process is gone, and kills the remaining processes of their agents.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc::sync_channel};
 
-use switchboard_agents::Mender;
-use switchboard_event::{Body, ErrorCode, Event, Fault};
-use switchboard_store::{Abandoned, Batch, Chunk, End, Log, Page, Row, Run, State, StoreError, Update};
+use switchboard_agents::SessionRepair;
+use switchboard_event::{ErrorCode, Event, EventBody, Fault};
+use switchboard_store::{
+    AbandonedSession, AgentRun, EventBatch, EventChunk, PageQuery, SessionEnd, SessionLog, SessionPatch, SessionPhase,
+    SessionRecord, StoreError,
+};
 
-use crate::{Machine, owner, session, supervise};
+use crate::{
+    HostEnvironment,
+    host::boot_id,
+    session::remove_abandoned_directories,
+    supervise::{ProcessRef, remove_abandoned_cgroups, sweep_session},
+};
 
-/// So much of a log is read at once.
-const PAGE: usize = 4096;
+const MAX_PAGE_EVENTS: usize = 4096;
+const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// Ends all sessions that a dead process left open. Says how many.
-pub fn recover(log: &dyn Log, machine: &Machine) -> Result<usize, StoreError> {
-    session::clean(&machine.temp);
-    supervise::remove_abandoned_cgroups();
-    if log.abandoned()?.is_empty() {
+/// Ends all sessions that a dead process left open. Returns their number.
+pub fn recover_sessions(log: &dyn SessionLog, host: &HostEnvironment) -> Result<usize, StoreError> {
+    remove_abandoned_directories(&host.temp);
+    remove_abandoned_cgroups();
+    if log.list_abandoned()?.is_empty() {
         return Ok(0);
     }
     let abandoned = log.take_over()?;
-    for Abandoned { session, runs } in &abandoned {
-        sweep(&session.id, runs);
+    for AbandonedSession { session, runs } in &abandoned {
+        kill_remaining_processes(&session.id, runs);
         let fault = Fault::new(ErrorCode::Aborted, "interrupted: the process that ran the session ended before it");
-        end(log, machine, session, fault.with_info("interrupted"))?;
+        end_session(log, host, session, fault.with_info("interrupted"))?;
     }
     Ok(abandoned.len())
 }
 
-/// Kills what runs of an earlier process left, if this is still the same boot of the machine.
-fn sweep(session: &str, runs: &[Run]) {
-    let boot = owner::boot();
-    let here = runs.iter().filter(|run| run.boot == boot);
-    let processes = here.flat_map(|run| [run.supervisor, run.agent]).flatten();
-    let known: Vec<_> =
-        processes.map(|process| supervise::Process { pid: process.pid, start_time: process.start }).collect();
-    // What cannot be killed belongs to another user, and is not ours to end.
-    drop(supervise::sweep(session, &known));
+/// Kills the remaining processes of earlier runs, if this is still the same boot of the machine.
+fn kill_remaining_processes(session: &str, runs: &[AgentRun]) {
+    let boot = boot_id();
+    let processes = runs.iter().filter(|run| run.boot == boot).flat_map(|run| [run.supervisor, run.agent]).flatten();
+    let known: Vec<_> = processes.map(|process| ProcessRef { pid: process.pid, start_time: process.start }).collect();
+    // Processes that cannot be killed belong to another user.
+    drop(sweep_session(session, &known));
 }
 
-/// Closes what is open in a session of ours, for a reason.
-pub fn end(
-    log: &dyn Log,
-    machine: &Machine,
-    session: &switchboard_store::Session,
+/// Closes everything that is open in a session, and ends it with a fault.
+pub fn end_session(
+    log: &dyn SessionLog,
+    host: &HostEnvironment,
+    session: &SessionRecord,
     fault: Fault,
 ) -> Result<(), StoreError> {
-    let mut mender = Mender::new(session.id.clone(), &session.agent);
+    let mut repair = SessionRepair::new(session.id.clone(), &session.agent);
     let mut after = 0;
     while after < session.head {
-        let (rows, _) = log.sound_rows(&session.id, Page { after, limit: PAGE, max_bytes: 8 << 20 })?;
+        let page = PageQuery { after, limit: MAX_PAGE_EVENTS, max_bytes: MAX_PAGE_BYTES, kinds: &[] };
+        let (rows, _) = log.read_sound_rows(&session.id, page)?;
         let Some(last) = rows.last() else { break };
         after = last.seq;
-        let read =
-            |row: &Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.id.clone(), error));
-        rows.iter().try_for_each(|row| read(row).map(|event| mender.event(&event)))?;
+        for row in &rows {
+            let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.id.clone(), error))?;
+            repair.replay_event(&event);
+        }
     }
-    append(log, mender.finish(fault, (machine.now)()))
+    append_end(log, repair.finish(fault, (host.now)()))
 }
 
-fn append(log: &dyn Log, events: Vec<Event>) -> Result<(), StoreError> {
+fn append_end(log: &dyn SessionLog, events: Vec<Event>) -> Result<(), StoreError> {
     let Some(last) = events.last() else { return Ok(()) };
     let end = match &last.body {
-        Body::SessionEnded(ended) => Some(End { at: last.at, how: (**ended).clone() }),
+        EventBody::SessionEnded(ended) => Some(SessionEnd { at: last.at, how: (**ended).clone() }),
         _ => None,
     };
     let session = last.session.clone();
-    let (done, committed) = std::sync::mpsc::sync_channel(1);
-    log.append(Batch {
+    let (done, committed) = sync_channel(1);
+    log.append_batch(EventBatch {
         session,
-        events: Arc::new(Chunk::try_from(events)?),
-        update: Update { state: Some(State::Failed), end, ..Update::default() },
+        events: Arc::new(EventChunk::try_from(events)?),
+        update: SessionPatch { state: Some(SessionPhase::Failed), end, ..SessionPatch::default() },
         done: Box::new(move |result| drop(done.send(result))),
     });
     committed.recv().unwrap_or(Err(StoreError::Closed))

@@ -8,12 +8,12 @@ use crate::{
     TurnStarted, Usage,
 };
 
-/// What happened. The large ones are boxed, so that the many small ones stay small.
+/// The content of an event. Large variants are boxed so that the enum stays small.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum EventBody {
     /// A run began.
     SessionStarted(Box<SessionStarted>),
-    /// Something about the session changed.
+    /// The known facts about the session changed.
     SessionUpdated(Box<SessionUpdated>),
     /// A run ended.
     SessionEnded(Box<SessionEnded>),
@@ -25,15 +25,15 @@ pub enum Body {
     ItemStarted(Box<Item>),
     /// An item grew or changed.
     ItemDelta(Delta),
-    /// An item is finished; this is all of it.
+    /// An item is finished; the payload is the complete item.
     ItemCompleted(Box<Item>),
     /// The agent waits for an answer.
     RequestOpened(Box<RequestOpened>),
-    /// It no longer waits.
+    /// The request was answered or withdrawn.
     RequestResolved(Box<RequestResolved>),
     /// Tokens were used.
     Usage(Box<Usage>),
-    /// Something else to know.
+    /// Anything else worth recording.
     Notice(Box<Notice>),
 }
 
@@ -67,8 +67,8 @@ pub enum Kind {
     Notice,
 }
 
-impl Body {
-    /// Its kind.
+impl EventBody {
+    /// Returns the kind of the event.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -87,17 +87,17 @@ impl Body {
         }
     }
 
-    /// Reads the `data` of an event of the given kind.
-    pub(crate) fn read(kind: Kind, data: &str) -> serde_json::Result<Self> {
+    /// Parses the `data` of an event of the given kind.
+    pub(crate) fn parse_data(kind: Kind, data: &str) -> serde_json::Result<Self> {
         Ok(match kind {
             Kind::SessionStarted => Self::SessionStarted(serde_json::from_str(data)?),
             Kind::SessionUpdated => Self::SessionUpdated(serde_json::from_str(data)?),
             Kind::SessionEnded => Self::SessionEnded(serde_json::from_str(data)?),
             Kind::TurnStarted => Self::TurnStarted(serde_json::from_str(data)?),
             Kind::TurnCompleted => Self::TurnCompleted(serde_json::from_str(data)?),
-            Kind::ItemStarted => Self::ItemStarted(serde_json::from_str::<Whole>(data)?.item),
+            Kind::ItemStarted => Self::ItemStarted(serde_json::from_str::<ItemPayload>(data)?.item),
             Kind::ItemDelta => Self::ItemDelta(serde_json::from_str(data)?),
-            Kind::ItemCompleted => Self::ItemCompleted(serde_json::from_str::<Whole>(data)?.item),
+            Kind::ItemCompleted => Self::ItemCompleted(serde_json::from_str::<ItemPayload>(data)?.item),
             Kind::RequestOpened => Self::RequestOpened(serde_json::from_str(data)?),
             Kind::RequestResolved => Self::RequestResolved(serde_json::from_str(data)?),
             Kind::Usage => Self::Usage(serde_json::from_str(data)?),
@@ -106,18 +106,18 @@ impl Body {
     }
 }
 
-/// `data` of `item.started` and `item.completed`.
+/// The `data` of `item.started` and `item.completed`.
 #[derive(Deserialize)]
-struct Whole {
+struct ItemPayload {
     item: Box<Item>,
 }
 
 #[derive(Serialize)]
-struct WholeRef<'a> {
+struct ItemPayloadRef<'a> {
     item: &'a Item,
 }
 
-impl Serialize for Body {
+impl Serialize for EventBody {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::SessionStarted(data) => data.serialize(serializer),
@@ -125,7 +125,7 @@ impl Serialize for Body {
             Self::SessionEnded(data) => data.serialize(serializer),
             Self::TurnStarted(data) => data.serialize(serializer),
             Self::TurnCompleted(data) => data.serialize(serializer),
-            Self::ItemStarted(item) | Self::ItemCompleted(item) => WholeRef { item }.serialize(serializer),
+            Self::ItemStarted(item) | Self::ItemCompleted(item) => ItemPayloadRef { item }.serialize(serializer),
             Self::ItemDelta(data) => data.serialize(serializer),
             Self::RequestOpened(data) => data.serialize(serializer),
             Self::RequestResolved(data) => data.serialize(serializer),

@@ -1,4 +1,4 @@
-//! How a session is to be run: the same settings for every agent. Each agent's folder maps them to its own.
+//! The settings of a session, the same for every agent. Each agent's module maps them to its own settings.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,11 @@ pub struct SessionConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_tools: Option<Vec<String>>,
     /// How many turns the agent may take.
-    #[serde(default, deserialize_with = "crate::text::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::text::deserialize_whole_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_turns: Option<u32>,
     /// MCP servers that the agent gets beside its own, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -81,9 +85,17 @@ pub struct SessionConfig {
     /// Protected paths that a confined agent may write all the same: absolute, or relative to the working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable_paths: Option<Vec<String>>,
-    /// Whether what the agent runs may use the network.
+    /// Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their login,
+    /// the MCP servers of the session and `allowedDomains`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_access: Option<bool>,
+    /// Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for the
+    /// package registries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_domains: Option<Vec<String>>,
+    /// TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_ports: Option<Vec<u16>>,
 }
 
 /// An MCP server to offer to the agent: a program, or an address.
@@ -132,16 +144,16 @@ pub enum McpTransport {
     Sse,
 }
 
-/// What stands in place of a secret.
-const MASK: &str = "***";
+/// The text shown in place of a secret.
+const SECRET_MASK: &str = "***";
 
 impl SessionConfig {
-    /// The same without the values that are likely to be secrets: what may be shown and kept.
+    /// Returns a copy without the values that are likely to be secrets; it is safe to show and to store.
     #[must_use]
-    pub fn masked(&self) -> Self {
+    pub fn with_masked_secrets(&self) -> Self {
         let mut config = self.clone();
         for server in config.mcp_servers.values_mut() {
-            server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| MASK.clone_into(value));
+            server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| SECRET_MASK.clone_into(value));
         }
         config
     }

@@ -1,78 +1,78 @@
-//! The envelope of an event, written and read by hand: a verbatim `native` does not pass through serde's
-//! tagged enums or `flatten`.
+//! The envelope of an event, written and read by hand: a verbatim `native` does not survive serde's tagged enums or
+//! `flatten`.
 
 use std::{borrow::Cow, fmt};
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::{Body, Dir, Id, Kind, Native, NativeBody, Timestamp};
+use crate::{Dir, EventBody, Id, Kind, NativeBody, NativeRecord, Timestamp};
 
 /// One event of a session.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Its place in the session: 1, 2, 3, …
+    /// The sequence number in the session: 1, 2, 3, …
     pub seq: u64,
     /// The session.
     pub session: Id,
-    /// When it happened, never before the event before it: an agent's own times may go back, and stay as they are in
-    /// `native`.
+    /// The time of the event, never earlier than that of the previous event. An agent's own times may go backwards;
+    /// they stay unchanged in `native`.
     pub at: Timestamp,
     /// The agent.
     pub agent: Id,
-    /// Which process of the session, from 1.
+    /// The run of the session (one process each), from 1.
     pub run: u32,
-    /// The turn it belongs to.
+    /// The turn that the event belongs to.
     pub turn: Option<u32>,
-    /// The item it is about.
+    /// The item that the event is about.
     pub item: Option<Id>,
     /// The item under which a subagent works.
     pub parent: Option<Id>,
-    /// The subagent's own thread; what carries one is not part of the answer.
+    /// The subagent's own thread; an event with a thread is not part of the answer.
     pub thread: Option<Id>,
-    /// What happened.
-    pub body: Body,
-    /// The record that caused it, if this is the first event that it caused.
-    pub native: Option<Native>,
-    /// The event that carries the record that caused this one too.
+    /// The content of the event.
+    pub body: EventBody,
+    /// The native record that caused the event, if this is the first event that it caused.
+    pub native: Option<NativeRecord>,
+    /// The event that carries the native record, if that record caused an earlier event as well.
     pub cause: Option<u64>,
 }
 
 impl Event {
-    /// The id of the event: unique, and the same whenever the session is read again.
+    /// Returns the ID of the event: unique, and the same whenever the session is read again.
     #[must_use]
     pub fn id(&self) -> EventId {
-        EventId { session: hash(self.session.as_bytes()), seq: self.seq }
+        EventId { session: hash_session_id(self.session.as_bytes()), seq: self.seq }
     }
 
-    /// Adds its wire form to a text: the same as serde writes, faster. Every event is written once, and there are many.
+    /// Appends the wire form of the event to a buffer. Serialized by hand for speed: every event passes through here.
     ///
     /// # Errors
-    /// Never with the types that events have.
+    /// Never fails with the types that events have.
     pub fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         out.extend_from_slice(br#"{"v":1,"seq":"#);
-        number(self.seq, out)?;
+        write_number(self.seq, out)?;
         out.extend_from_slice(br#","id":""#);
         self.id().write_to(out);
         out.extend_from_slice(br#"","session":"#);
-        text(Some(&self.session), out)?;
+        write_string(Some(&self.session), out)?;
         out.extend_from_slice(br#","at":"#);
         serde_json::to_writer(&mut *out, &self.at)?;
         out.extend_from_slice(br#","agent":"#);
-        text(Some(&self.agent), out)?;
+        write_string(Some(&self.agent), out)?;
         out.extend_from_slice(br#","run":"#);
-        number(self.run.into(), out)?;
+        write_number(self.run.into(), out)?;
         out.extend_from_slice(br#","turn":"#);
         match self.turn {
-            Some(turn) => number(turn.into(), out)?,
+            Some(turn) => write_number(turn.into(), out)?,
             None => out.extend_from_slice(b"null"),
         }
         for (name, id) in [("item", &self.item), ("parent", &self.parent), ("thread", &self.thread)] {
             out.extend_from_slice(b",\"");
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(b"\":");
-            text(id.as_deref(), out)?;
+            write_string(id.as_deref(), out)?;
         }
         out.extend_from_slice(br#","kind":"#);
         serde_json::to_writer(&mut *out, &self.body.kind())?;
@@ -90,26 +90,36 @@ impl Event {
             serde_json::to_writer(&mut *out, &native.dir)?;
             if let Some(enc) = enc {
                 out.extend_from_slice(br#","enc":"#);
-                text(Some(enc), out)?;
+                write_string(Some(enc), out)?;
             }
             out.extend_from_slice(br#","native":"#);
             out.extend_from_slice(raw.get().as_bytes());
         }
         if let Some(cause) = self.cause {
             out.extend_from_slice(br#","cause":"#);
-            number(cause, out)?;
+            write_number(cause, out)?;
         }
         Ok(())
     }
 
-    /// Reads one event from its wire form.
+    /// Returns the item of an event in its wire form without decoding the rest; `None` if it cannot be determined.
+    #[must_use]
+    pub fn peek_item(json: &str) -> Option<&str> {
+        // Relies on the field order of `write_json`; before `kind`, only ids contain text from the agent.
+        let (envelope, _) = json.split_once(r#","kind":""#)?;
+        let (_, rest) = envelope.rsplit_once(r#","item":""#)?;
+        let (id, _) = rest.split_once('"')?;
+        (!id.contains('\\')).then_some(id)
+    }
+
+    /// Parses one event from its wire form.
     ///
     /// # Errors
-    /// If it is not JSON, or not an event.
+    /// Fails if the text is not JSON or not an event.
     pub fn from_json(text: &str) -> Result<Self, EventError> {
-        let wire: Wire<'_> = serde_json::from_str(text).map_err(EventError::Envelope)?;
-        let body = Body::read(wire.kind, wire.data.get()).map_err(|e| EventError::Data(wire.kind, e))?;
-        let native = wire.native.map(|raw| Native {
+        let wire: EventWire<'_> = serde_json::from_str(text).map_err(EventError::Envelope)?;
+        let body = EventBody::parse_data(wire.kind, wire.data.get()).map_err(|e| EventError::Data(wire.kind, e))?;
+        let native = wire.native.map(|raw| NativeRecord {
             dir: wire.dir.unwrap_or_default(),
             body: NativeBody::from_wire(raw, wire.enc.as_deref()),
         });
@@ -130,12 +140,12 @@ impl Event {
     }
 }
 
-fn number(number: u64, out: &mut Vec<u8>) -> serde_json::Result<()> {
+fn write_number(number: u64, out: &mut Vec<u8>) -> serde_json::Result<()> {
     serde_json::to_writer(out, &number)
 }
 
-/// A text, or null. Ids have nothing to escape, so that is looked at first.
-fn text(text: Option<&str>, out: &mut Vec<u8>) -> serde_json::Result<()> {
+/// Writes a string or null. Ids rarely need escaping, so the unescaped case is checked first.
+fn write_string(text: Option<&str>, out: &mut Vec<u8>) -> serde_json::Result<()> {
     match text {
         None => out.extend_from_slice(b"null"),
         Some(text) if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') => {
@@ -148,18 +158,18 @@ fn text(text: Option<&str>, out: &mut Vec<u8>) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// Why something is not an event.
+/// The reason why a text is not an event.
 #[derive(Debug, Error)]
 pub enum EventError {
-    /// The envelope is wrong.
+    /// The envelope is malformed.
     #[error("not an event: {0}")]
     Envelope(serde_json::Error),
-    /// The data is not that of its kind.
+    /// The data does not match the kind.
     #[error("data of {0:?}: {1}")]
     Data(Kind, serde_json::Error),
 }
 
-/// An event's id: it prints as `evt_`, a hash of the session, and the `seq`.
+/// The ID of an event, printed as `evt_`, a hash of the session, and the `seq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventId {
     session: u64,
@@ -168,28 +178,28 @@ pub struct EventId {
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.text(&mut [0; LONGEST]))
+        f.pad(self.encode_into(&mut [0; MAX_EVENT_ID_BYTES]))
     }
 }
 
 impl Serialize for EventId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text(&mut [0; LONGEST]))
+        serializer.serialize_str(self.encode_into(&mut [0; MAX_EVENT_ID_BYTES]))
     }
 }
 
-/// `evt_`, eight digits of the hash, `_`, and the longest `seq`.
-const LONGEST: usize = 4 + 8 + 1 + 20;
+/// The length of `evt_`, eight digits of the hash, `_`, and the longest `seq`.
+const MAX_EVENT_ID_BYTES: usize = 4 + 8 + 1 + 20;
 
 impl EventId {
-    /// Adds the id to a text.
+    /// Appends the ID to a buffer.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.text(&mut [0; LONGEST]).as_bytes());
+        out.extend_from_slice(self.encode_into(&mut [0; MAX_EVENT_ID_BYTES]).as_bytes());
     }
 
-    /// Written by hand, from the end: every message has an id.
-    fn text<'a>(&self, out: &'a mut [u8; LONGEST]) -> &'a str {
-        let mut at = LONGEST;
+    /// Formats the ID by hand, from the end: every message has one, so this is hot.
+    fn encode_into<'a>(&self, out: &'a mut [u8; MAX_EVENT_ID_BYTES]) -> &'a str {
+        let mut at = MAX_EVENT_ID_BYTES;
         let mut put = |byte: u8| {
             at -= 1;
             if let Some(place) = out.get_mut(at) {
@@ -214,8 +224,8 @@ impl EventId {
     }
 }
 
-/// A short hash of the session's id that stays the same across versions. It only has to tell sessions apart.
-fn hash(bytes: &[u8]) -> u64 {
+/// Computes a short hash of a session ID that stays the same across versions. It only has to distinguish sessions.
+fn hash_session_id(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let mut words = bytes.chunks_exact(8);
     let whole = words
@@ -226,37 +236,15 @@ fn hash(bytes: &[u8]) -> u64 {
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("v", &1)?;
-        map.serialize_entry("seq", &self.seq)?;
-        map.serialize_entry("id", &self.id())?;
-        map.serialize_entry("session", &self.session)?;
-        map.serialize_entry("at", &self.at)?;
-        map.serialize_entry("agent", &self.agent)?;
-        map.serialize_entry("run", &self.run)?;
-        map.serialize_entry("turn", &self.turn)?;
-        map.serialize_entry("item", &self.item)?;
-        map.serialize_entry("parent", &self.parent)?;
-        map.serialize_entry("thread", &self.thread)?;
-        map.serialize_entry("kind", &self.body.kind())?;
-        map.serialize_entry("data", &self.body)?;
-        if let Some(native) = &self.native {
-            let (raw, enc) = native.body.to_wire();
-            map.serialize_entry("dir", &native.dir)?;
-            if let Some(enc) = enc {
-                map.serialize_entry("enc", enc)?;
-            }
-            map.serialize_entry("native", &*raw)?;
-        }
-        if let Some(cause) = self.cause {
-            map.serialize_entry("cause", &cause)?;
-        }
-        map.end()
+        let mut json = Vec::new();
+        self.write_json(&mut json).map_err(S::Error::custom)?;
+        let json = String::from_utf8(json).map_err(S::Error::custom)?;
+        RawValue::from_string(json).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
 #[derive(Deserialize)]
-struct Wire<'a> {
+struct EventWire<'a> {
     seq: u64,
     session: Id,
     at: Timestamp,
@@ -273,7 +261,7 @@ struct Wire<'a> {
     dir: Option<Dir>,
     #[serde(borrow, default)]
     enc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "crate::text::present")]
+    #[serde(borrow, default, deserialize_with = "crate::text::deserialize_present")]
     native: Option<&'a RawValue>,
     cause: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! What went wrong: one taxonomy for all agents. Each agent's folder maps its own errors to an [`ErrorCode`];
-//! the eight kinds of the client library and the ten codes of the message protocol both follow from it.
+//! Failures: one taxonomy for all agents. Each agent's module maps its own errors to an [`ErrorCode`]; the eight kinds
+//! of the client library and the ten codes of the message protocol both follow from it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorCode {
-    /// The kind that the client library reports.
+    /// Returns the kind that the client library reports.
     #[must_use]
     pub fn kind(self) -> ErrorKind {
         match self {
@@ -92,7 +92,7 @@ impl ErrorCode {
         }
     }
 
-    /// The code that the message protocol reports.
+    /// Returns the code that the message protocol reports.
     #[must_use]
     pub fn message_code(self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ impl ErrorCode {
         }
     }
 
-    /// The code that an HTTP status of a provider stands for.
+    /// Maps an HTTP status of a provider to a code.
     #[must_use]
     pub fn from_http_status(status: u16) -> Self {
         match status {
@@ -149,20 +149,20 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A failure with a message and nothing more.
+    /// Creates a failure with a message and nothing else.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), ..Self::default() }
     }
 
-    /// The same with the agent's own name for it.
+    /// Sets the agent's own name for the error.
     #[must_use]
     pub fn with_info(mut self, info: impl Into<String>) -> Self {
         self.info = Some(info.into());
         self
     }
 
-    /// The same with the provider's HTTP status.
+    /// Sets the provider's HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: Option<u16>) -> Self {
         self.http_status = status;

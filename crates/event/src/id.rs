@@ -1,4 +1,4 @@
-//! Identifiers: short strings that are copied often. Not a place for meaning; an id is opaque.
+//! Identifiers: short, opaque strings that are copied often.
 
 use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Id(Arc<str>);
 
 impl Id {
-    /// The identifier as text.
+    /// Returns the identifier as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! Native records: what an agent said or was told, byte for byte.
+//! Native records: the input and output of an agent, byte for byte.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
@@ -18,17 +18,17 @@ pub enum Dir {
 
 /// One native record, verbatim.
 #[derive(Clone, Debug)]
-pub struct Native {
-    /// Which way it went.
+pub struct NativeRecord {
+    /// The direction of the record.
     pub dir: Dir,
-    /// What it was.
+    /// The content of the record.
     pub body: NativeBody,
 }
 
-/// The three forms that a record can have.
+/// The three forms of a record.
 #[derive(Clone, Debug)]
 pub enum NativeBody {
-    /// Valid JSON, as it was written.
+    /// Valid JSON, verbatim.
     Json(Box<RawValue>),
     /// Text that is not JSON.
     Text(String),
@@ -37,23 +37,25 @@ pub enum NativeBody {
 }
 
 impl NativeBody {
-    /// The wire form: a JSON value, and the `enc` that says how to read it if it is not simply the record.
+    /// Returns the wire form: a JSON value, and the `enc` that describes its encoding unless the value is the record.
     #[must_use]
     pub fn to_wire(&self) -> (std::borrow::Cow<'_, RawValue>, Option<&'static str>) {
         use std::borrow::Cow;
         match self {
             Self::Json(raw) => (Cow::Borrowed(raw), None),
-            Self::Text(text) => (Cow::Owned(crate::raw_string(text)), Some("text")),
-            Self::Bytes(bytes) => (Cow::Owned(crate::raw(&Base64 { base64: STANDARD.encode(bytes) })), Some("base64")),
+            Self::Text(text) => (Cow::Owned(crate::to_raw_string(text)), Some("text")),
+            Self::Bytes(bytes) => {
+                (Cow::Owned(crate::to_raw_json(&Base64Payload { base64: STANDARD.encode(bytes) })), Some("base64"))
+            }
         }
     }
 
-    /// Back from the wire form. What cannot be decoded is kept as the JSON it is.
+    /// Decodes the wire form. A value that cannot be decoded is kept as JSON.
     #[must_use]
     pub fn from_wire(raw: &RawValue, enc: Option<&str>) -> Self {
         let decoded = match enc {
             Some("text") => serde_json::from_str(raw.get()).ok().map(Self::Text),
-            Some("base64") => serde_json::from_str::<Base64>(raw.get())
+            Some("base64") => serde_json::from_str::<Base64Payload>(raw.get())
                 .ok()
                 .and_then(|b| STANDARD.decode(b.base64).ok())
                 .map(Self::Bytes),
@@ -64,6 +66,6 @@ impl NativeBody {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Base64 {
+struct Base64Payload {
     base64: String,
 }

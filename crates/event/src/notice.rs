@@ -27,7 +27,7 @@ pub struct Notice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     /// What else there is to it; its shape depends on the topic.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub detail: Option<Box<RawValue>>,
     /// The maker of the agent, where only its agents have such a notice.
@@ -36,34 +36,34 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// A notice without a text.
+    /// Creates a notice without a text.
     #[must_use]
     pub fn new(topic: Topic) -> Self {
         Self { topic, ..Self::default() }
     }
 
-    /// The same with a text.
+    /// Sets the text.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// The same with a native name.
+    /// Sets the native name.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The same with a stage.
+    /// Sets the stage.
     #[must_use]
     pub fn with_status(mut self, status: impl Into<String>) -> Self {
         self.status = Some(status.into());
         self
     }
 
-    /// The same with a level.
+    /// Sets the level.
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;

@@ -1,4 +1,4 @@
-//! `request.opened` and `request.resolved`: what an agent asks of whoever watches it.
+//! `request.opened` and `request.resolved`: requests of an agent to its clients.
 
 use std::collections::BTreeMap;
 
@@ -51,10 +51,10 @@ pub struct RequestOpened {
 }
 
 impl RequestOpened {
-    /// Leaves it to a person: only answers for this one time are offered, and those that say no come first, since some
-    /// clients preselect the first.
+    /// Requires a person to answer: only one-time answers are offered, and rejections come first because some clients
+    /// preselect the first option.
     #[must_use]
-    pub fn for_a_person(mut self) -> Self {
+    pub fn require_person(mut self) -> Self {
         self.requires_person = true;
         let lasts = |option: &RequestOption| matches!(option.kind, OptionKind::AllowSession | OptionKind::AllowAlways);
         self.options.retain(|option| !lasts(option));
@@ -166,7 +166,7 @@ pub struct RequestResolved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
     /// The changed input that was allowed instead.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
     /// The answers, by question.
@@ -222,7 +222,7 @@ mod tests {
         use OptionKind::{AllowAlways, AllowOnce, AllowSession, Cancel, Reject};
         let option = |kind| RequestOption { kind, ..RequestOption::default() };
         let options = [AllowOnce, AllowSession, AllowAlways, Reject, Cancel].map(option).to_vec();
-        let request = RequestOpened { options, ..RequestOpened::default() }.for_a_person();
+        let request = RequestOpened { options, ..RequestOpened::default() }.require_person();
         let kinds: Vec<_> = request.options.iter().map(|option| option.kind).collect();
         assert!(request.requires_person);
         assert_eq!(kinds, [Reject, Cancel, AllowOnce]);

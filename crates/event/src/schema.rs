@@ -1,4 +1,4 @@
-//! The JSON Schema of an event, made from the types that write it.
+//! The JSON Schema of an event, generated from the event types.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use crate::{
     SessionUpdated, Timestamp, TurnCompleted, TurnStarted, Usage,
 };
 
-/// The schema of one event.
+/// Returns the schema of one event.
 #[must_use]
-pub fn event() -> Value {
+pub fn event_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = Event::json_schema(&mut generator);
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -20,9 +20,9 @@ pub fn event() -> Value {
     schema.to_value()
 }
 
-/// The schema of a request to start a session with one of the given agents.
+/// Returns the schema of a request to start a session with one of the given agents.
 #[must_use]
-pub fn session_request(agents: &[&str]) -> Value {
+pub fn session_request_schema(agents: &[&str]) -> Value {
     let mut schema: Value = serde_json::from_str(include_str!("session_request.json")).unwrap_or_default();
     if let Some(names) = schema.pointer_mut("/properties/agentType/enum") {
         *names = json!(agents);

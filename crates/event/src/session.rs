@@ -1,4 +1,4 @@
-//! `session.started`, `session.updated`, `session.ended`: a run of an agent and what is known about it.
+//! `session.started`, `session.updated`, `session.ended`: a run of an agent and the known facts about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,47 +149,47 @@ pub struct Info {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     /// What it can do, in its own words.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub capabilities: Option<Box<RawValue>>,
     /// The ways to log in that the agent offers, as it wrote them.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub auth_methods: Option<Box<RawValue>>,
 }
 
 impl Info {
-    /// Takes over what is news.
-    pub fn learn(&mut self, news: &Self) {
-        fn value<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
+    /// Overwrites the fields that are set in an update.
+    pub fn apply_update(&mut self, news: &Self) {
+        fn replace_value<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
             if new.is_some() {
                 old.clone_from(new);
             }
         }
-        fn list<T: Clone>(old: &mut Vec<T>, new: &[T]) {
+        fn replace_list<T: Clone>(old: &mut Vec<T>, new: &[T]) {
             if !new.is_empty() {
                 new.clone_into(old);
             }
         }
-        value(&mut self.cwd, &news.cwd);
-        value(&mut self.project_hash, &news.project_hash);
-        value(&mut self.model, &news.model);
-        value(&mut self.provider, &news.provider);
-        value(&mut self.mode, &news.mode);
-        value(&mut self.title, &news.title);
-        value(&mut self.version, &news.version);
-        value(&mut self.product, &news.product);
-        value(&mut self.status, &news.status);
-        list(&mut self.tools, &news.tools);
-        list(&mut self.commands, &news.commands);
-        list(&mut self.modes, &news.modes);
-        list(&mut self.models, &news.models);
-        list(&mut self.options, &news.options);
-        list(&mut self.mcp, &news.mcp);
-        list(&mut self.agents, &news.agents);
-        value(&mut self.context, &news.context);
-        value(&mut self.capabilities, &news.capabilities);
-        value(&mut self.auth_methods, &news.auth_methods);
+        replace_value(&mut self.cwd, &news.cwd);
+        replace_value(&mut self.project_hash, &news.project_hash);
+        replace_value(&mut self.model, &news.model);
+        replace_value(&mut self.provider, &news.provider);
+        replace_value(&mut self.mode, &news.mode);
+        replace_value(&mut self.title, &news.title);
+        replace_value(&mut self.version, &news.version);
+        replace_value(&mut self.product, &news.product);
+        replace_value(&mut self.status, &news.status);
+        replace_list(&mut self.tools, &news.tools);
+        replace_list(&mut self.commands, &news.commands);
+        replace_list(&mut self.modes, &news.modes);
+        replace_list(&mut self.models, &news.models);
+        replace_list(&mut self.options, &news.options);
+        replace_list(&mut self.mcp, &news.mcp);
+        replace_list(&mut self.agents, &news.agents);
+        replace_value(&mut self.context, &news.context);
+        replace_value(&mut self.capabilities, &news.capabilities);
+        replace_value(&mut self.auth_methods, &news.auth_methods);
     }
 }
 
@@ -204,7 +204,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// Only a name.
+    /// Creates an entry that has only a name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), description: None }

@@ -1,4 +1,4 @@
-//! Points in time as the wire has them: RFC 3339, UTC, microseconds. Reading a clock is not done here.
+//! Timestamps in the wire format: RFC 3339, UTC, microseconds. This module never reads a clock.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// Reads RFC 3339 with any offset and any precision; finer than a microsecond is cut off.
+    /// Parses RFC 3339 with any offset and precision; fractions of a microsecond are cut off.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().and_then(|t| Self::from_micros(t.as_microsecond()))
     }
 
-    /// Microseconds since 1970.
+    /// Converts microseconds since 1970; `None` if the year is out of range.
     #[must_use]
     pub fn from_micros(micros: i64) -> Option<Self> {
         let floor = jiff::Timestamp::from_microsecond(micros).ok()?;
-        // Four-digit years only: what is outside cannot be written as RFC 3339.
+        // RFC 3339 allows only four-digit years.
         (floor.as_second() >= -62_135_596_800).then_some(Self(floor))
     }
 
-    /// Milliseconds since 1970, as most agents count.
+    /// Converts milliseconds since 1970, the unit of most agents.
     #[must_use]
     pub fn from_millis(millis: i64) -> Option<Self> {
         Self::from_micros(millis.checked_mul(1_000)?)
     }
 
-    /// Seconds since 1970 with a fraction, as transcripts count.
+    /// Converts fractional seconds since 1970, the unit of transcripts.
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Option<Self> {
         let micros = (seconds * 1e6).round();
@@ -41,13 +41,13 @@ impl Timestamp {
         Self::from_micros(micros as i64)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since 1970.
     #[must_use]
     pub fn as_micros(self) -> i64 {
         self.0.as_microsecond()
     }
 
-    /// Milliseconds from `earlier` to here, never negative.
+    /// Returns the milliseconds since `earlier`, never negative.
     #[must_use]
     pub fn millis_since(self, earlier: Self) -> u64 {
         u64::try_from((self.as_micros() - earlier.as_micros()) / 1_000).unwrap_or(0)
@@ -56,35 +56,35 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.text(&mut [0; LENGTH]))
+        f.pad(self.encode_into(&mut [0; TIMESTAMP_BYTES]))
     }
 }
 
 /// The length of `2026-11-15T10:00:00.123456Z`.
-const LENGTH: usize = 27;
+const TIMESTAMP_BYTES: usize = 27;
 
 impl Timestamp {
-    /// Adds the time to a text.
+    /// Appends the timestamp to a buffer.
     pub fn write_to(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.text(&mut [0; LENGTH]).as_bytes());
+        out.extend_from_slice(self.encode_into(&mut [0; TIMESTAMP_BYTES]).as_bytes());
     }
 
-    /// The wire form, written by hand: every message has a time, and formatting it was a tenth of all the work.
-    fn text(self, out: &mut [u8; LENGTH]) -> &str {
+    /// Formats the wire form by hand: every message has a timestamp, and generic formatting took a tenth of CPU time.
+    fn encode_into(self, out: &mut [u8; TIMESTAMP_BYTES]) -> &str {
         let time = jiff::tz::Offset::UTC.to_datetime(self.0);
         *out = *b"0000-00-00T00:00:00.000000Z";
-        digits(out, 0..4, time.year().unsigned_abs().into());
-        digits(out, 5..7, time.month().unsigned_abs().into());
-        digits(out, 8..10, time.day().unsigned_abs().into());
-        digits(out, 11..13, time.hour().unsigned_abs().into());
-        digits(out, 14..16, time.minute().unsigned_abs().into());
-        digits(out, 17..19, time.second().unsigned_abs().into());
-        digits(out, 20..26, time.subsec_nanosecond().unsigned_abs() / 1_000);
+        write_digits(out, 0..4, time.year().unsigned_abs().into());
+        write_digits(out, 5..7, time.month().unsigned_abs().into());
+        write_digits(out, 8..10, time.day().unsigned_abs().into());
+        write_digits(out, 11..13, time.hour().unsigned_abs().into());
+        write_digits(out, 14..16, time.minute().unsigned_abs().into());
+        write_digits(out, 17..19, time.second().unsigned_abs().into());
+        write_digits(out, 20..26, time.subsec_nanosecond().unsigned_abs() / 1_000);
         std::str::from_utf8(out).unwrap_or_default()
     }
 }
 
-fn digits(out: &mut [u8], place: Range<usize>, mut number: u32) {
+fn write_digits(out: &mut [u8], place: Range<usize>, mut number: u32) {
     for digit in out.get_mut(place).unwrap_or_default().iter_mut().rev() {
         *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
         number /= 10;
@@ -99,7 +99,7 @@ impl fmt::Debug for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text(&mut [0; LENGTH]))
+        serializer.serialize_str(self.encode_into(&mut [0; TIMESTAMP_BYTES]))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `turn.started` and `turn.completed`: one prompt and all that follows from it.
+//! `turn.started` and `turn.completed`: one prompt and everything that follows from it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ pub struct Denied {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Id>,
     /// What it would have been given.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
 }

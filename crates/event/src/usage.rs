@@ -1,5 +1,5 @@
-//! Tokens and money. One [`Usage`] is one model reply, counted once; adding up all that are not `cumulative`
-//! gives what was spent.
+//! Tokens and cost. One [`Usage`] is one model reply, counted once; the sum of all that are not `cumulative` is the
+//! total.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,37 +65,37 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All tokens written to a cache.
+    /// Returns all tokens written to a cache.
     #[must_use]
     pub fn cache_write(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)
     }
 
-    /// All input: fresh, read from a cache, written to a cache.
+    /// Returns all input tokens: fresh, read from a cache, written to a cache.
     #[must_use]
     pub fn all_input(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write())
     }
 
-    /// All tokens: input, output, and those of tool use.
+    /// Returns all tokens: input, output, and tool use.
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub fn total_tokens(&self) -> u64 {
         self.all_input().saturating_add(self.output).saturating_add(self.tool.unwrap_or(0))
     }
 
-    /// Nothing was used.
+    /// Returns whether nothing was used.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.all_input() == 0 && self.output == 0 && self.reasoning == 0 && self.cost_usd.is_none_or(|c| c == 0.0)
     }
 
-    /// The input figure as the agent counts it.
+    /// Returns the input tokens as the agent counts them.
     #[must_use]
     pub fn native_input(&self) -> u64 {
         if self.cached_in_input { self.all_input() } else { self.input }
     }
 
-    /// The output figure as the agent counts it.
+    /// Returns the output tokens as the agent counts them.
     #[must_use]
     pub fn native_output(&self) -> u64 {
         if self.reasoning_in_output { self.output } else { self.output.saturating_sub(self.reasoning) }
@@ -113,9 +113,9 @@ impl Usage {
         self.cost_usd = add_option(self.cost_usd, other.cost_usd, |a, b| (a + b).clamp(f64::MIN, f64::MAX));
     }
 
-    /// What remains of these figures after `other` was counted, never below zero.
+    /// Subtracts the figures of `other`, never going below zero.
     #[must_use]
-    pub fn minus(&self, other: &Self) -> Self {
+    pub fn saturating_sub(&self, other: &Self) -> Self {
         Self {
             input: self.input.saturating_sub(other.input),
             output: self.output.saturating_sub(other.output),

@@ -1,70 +1,71 @@
-//! A client of `switchboard harness`, as an editor or a bot would write it. It knows no agent: what it does follows from
-//! what the harness says about itself and about what can be chosen.
+//! A client of `switchboard harness` as an editor or a bot would implement it. It knows no agent: it follows the
+//! capabilities and options that the harness reports.
 
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use switchboard_testkit::rpc::Rpc;
+use switchboard_event::SandboxMode;
+use switchboard_testkit::rpc::RpcTestClient;
 
-use crate::trial::Trial;
+use crate::trial::LiveTrial;
 
-/// A harness that runs.
-pub struct Harness {
-    rpc: Rpc,
-    /// What it says it can do.
+/// A running harness.
+pub struct HarnessTestClient {
+    rpc: RpcTestClient,
     pub capabilities: Value,
+    sandbox: Option<SandboxMode>,
 }
 
-/// A turn that is over.
-pub struct Turn {
-    /// The turn: its status, its items.
+/// A completed turn.
+pub struct CompletedHarnessTurn {
     pub turn: Value,
-    /// All notifications that came while it ran.
+    /// All notifications during the turn.
     pub told: Vec<Value>,
 }
 
-/// What a client says to whatever it is asked.
 #[derive(Clone, Copy)]
-pub enum Answer {
+pub enum ApprovalReply {
     Accept,
     Decline,
 }
 
-impl Harness {
-    /// Starts one, with the agent of the trial.
-    pub fn open(trial: &Trial<'_>) -> anyhow::Result<Self> {
-        let mut command = trial.stage.command(trial.switchboard, &["harness", "--agent", trial.cli.name]);
-        command.arg("--data").arg(trial.stage.data());
-        let mut rpc = Rpc::start(command)?;
+impl HarnessTestClient {
+    /// Starts a harness with the agent of the trial.
+    pub fn open(trial: &LiveTrial<'_>) -> anyhow::Result<Self> {
+        let mut command = trial.stage.new_command(trial.switchboard, &["harness", "--agent", trial.cli.name]);
+        command.arg("--data").arg(trial.stage.data_dir());
+        let mut rpc = RpcTestClient::start(command)?;
         let client = json!({ "name": "scenario", "version": "1.0.0" });
         let about = rpc.call("initialize", &json!({ "clientInfo": client }))?;
-        rpc.send(&json!({ "method": "initialized", "params": {} }))?;
-        Ok(Self { rpc, capabilities: about["capabilities"].clone() })
+        rpc.send_message(&json!({ "method": "initialized", "params": {} }))?;
+        Ok(Self { rpc, capabilities: about["capabilities"].clone(), sandbox: trial.sandbox })
     }
 
-    /// It says that it can do this.
-    pub fn can(&self, what: &str) -> bool {
+    pub fn has_capability(&self, what: &str) -> bool {
         self.capabilities[what] == true
     }
 
-    /// Calls a method.
     pub fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
         self.rpc.call(method, params)
     }
 
-    /// A new thread in a folder; everything is asked.
-    pub fn thread(&mut self, folder: &Path) -> anyhow::Result<String> {
-        let result = self.call("thread/start", &json!({ "cwd": folder, "approvalPolicy": "always" }))?;
+    /// Starts a thread in a directory with approvals for everything.
+    pub fn start_thread(&mut self, folder: &Path) -> anyhow::Result<String> {
+        let mut params = json!({ "cwd": folder, "approvalPolicy": "always" });
+        if let Some(sandbox) = self.sandbox {
+            params["sandbox"] = json!({ "type": sandbox });
+        }
+        let result = self.call("thread/start", &params)?;
         let id = result["thread"]["id"].as_str().context("a thread has an id")?.to_owned();
-        self.rpc.wait("thread/started", |message| {
+        self.rpc.wait_for("thread/started", |message| {
             message["method"] == "thread/started" && message["params"]["thread"]["id"] == id.as_str()
         })?;
         Ok(id)
     }
 
-    /// Begins a turn; gives its id.
-    pub fn begin(&mut self, thread: &str, text: &str, more: &Value) -> anyhow::Result<String> {
+    /// Starts a turn and returns its id.
+    pub fn start_turn(&mut self, thread: &str, text: &str, more: &Value) -> anyhow::Result<String> {
         let mut params = json!({ "threadId": thread, "input": [{ "type": "text", "text": text }] });
         for (key, value) in more.as_object().into_iter().flatten() {
             params[key] = value.clone();
@@ -74,52 +75,56 @@ impl Harness {
         Ok(result["turn"]["id"].as_str().context("a turn has an id")?.to_owned())
     }
 
-    /// Waits for a notification or a request by its method.
-    pub fn wait(&mut self, method: &str) -> anyhow::Result<Value> {
-        Ok(self.rpc.wait(method, |message| message["method"] == method)?.body)
+    /// Waits for a notification or request with this method.
+    pub fn wait_for_method(&mut self, method: &str) -> anyhow::Result<Value> {
+        Ok(self.rpc.wait_for(method, |message| message["method"] == method)?.body)
     }
 
-    /// Answers a request of the agent.
-    pub fn answer(&mut self, request: &Value, answer: Answer) -> anyhow::Result<()> {
+    pub fn answer_request(&mut self, request: &Value, answer: ApprovalReply) -> anyhow::Result<()> {
         let decision = match answer {
-            Answer::Accept => "accept",
-            Answer::Decline => "decline",
+            ApprovalReply::Accept => "accept",
+            ApprovalReply::Decline => "decline",
         };
-        self.rpc.send(&json!({ "id": request["id"], "result": { "decision": decision } }))
+        self.rpc.send_message(&json!({ "id": request["id"], "result": { "decision": decision } }))
     }
 
-    /// Waits for the end of a turn.
-    pub fn end(&mut self, turn: &str) -> anyhow::Result<Turn> {
+    pub fn wait_for_turn_end(&mut self, turn: &str) -> anyhow::Result<CompletedHarnessTurn> {
         let wanted = |message: &Value| {
             message["method"] == "turn/completed" && message["params"]["turn"]["id"] == turn
                 || message["method"].as_str().is_some_and(|method| method.ends_with("/requestApproval"))
         };
-        let mut message = self.rpc.wait("turn/completed", wanted)?.body;
+        let mut message = self.rpc.wait_for("turn/completed", wanted)?.body;
         ensure!(message["method"] == "turn/completed", "it asks: {message}");
-        let told = self.rpc.unheard().into_iter().map(|message| message.body).collect();
-        let turn = Turn { turn: message["params"]["turn"].take(), told };
-        turn.is_whole()?;
+        let told = self.rpc.take_unread().into_iter().map(|message| message.body).collect();
+        let turn = CompletedHarnessTurn { turn: message["params"]["turn"].take(), told };
+        turn.check_consistency()?;
         Ok(turn)
     }
 
-    /// A whole turn in which nothing is asked.
-    pub fn turn(&mut self, thread: &str, text: &str, more: &Value) -> anyhow::Result<Turn> {
-        let turn = self.begin(thread, text, more)?;
-        let turn = self.end(&turn)?;
+    /// Runs a turn without approvals.
+    pub fn run_turn(&mut self, thread: &str, text: &str, more: &Value) -> anyhow::Result<CompletedHarnessTurn> {
+        let turn = self.start_turn(thread, text, more)?;
+        let turn = self.wait_for_turn_end(&turn)?;
         ensure!(turn.turn["status"] == "completed", "{}", turn.turn);
         Ok(turn)
     }
 
-    /// A whole turn in which one thing is asked, by this method. Gives what was asked, too.
-    pub fn asked(&mut self, thread: &str, text: &str, method: &str, answer: Answer) -> anyhow::Result<(Value, Turn)> {
-        let turn = self.begin(thread, text, &json!({}))?;
-        let request = self.wait(method)?;
+    /// Runs a turn with one approval request of this method, and returns the request too.
+    pub fn run_approval_turn(
+        &mut self,
+        thread: &str,
+        text: &str,
+        method: &str,
+        answer: ApprovalReply,
+    ) -> anyhow::Result<(Value, CompletedHarnessTurn)> {
+        let turn = self.start_turn(thread, text, &json!({}))?;
+        let request = self.wait_for_method(method)?;
         ensure!(request["params"]["turnId"] == turn.as_str() && request["params"]["itemId"].is_string(), "{request}");
-        self.answer(&request, answer)?;
-        Ok((request, self.end(&turn)?))
+        self.answer_request(&request, answer)?;
+        Ok((request, self.wait_for_turn_end(&turn)?))
     }
 
-    /// No more is said: it ends well.
+    /// Closes the input and checks that the harness exits successfully.
     pub fn close(self) -> anyhow::Result<()> {
         let (status, _) = self.rpc.close()?;
         ensure!(status.success(), "the harness ended with {status}");
@@ -127,34 +132,33 @@ impl Harness {
     }
 }
 
-impl Turn {
-    /// Its items of a type.
-    pub fn items(&self, kind: &str) -> Vec<&Value> {
+impl CompletedHarnessTurn {
+    pub fn items_of_type(&self, kind: &str) -> Vec<&Value> {
         self.turn["items"].as_array().into_iter().flatten().filter(|item| item["type"] == kind).collect()
     }
 
-    /// The only item of a type.
-    pub fn item(&self, kind: &str) -> anyhow::Result<&Value> {
-        let items = self.items(kind);
+    /// Returns the only item of a type.
+    pub fn single_item(&self, kind: &str) -> anyhow::Result<&Value> {
+        let items = self.items_of_type(kind);
         let [item] = items.as_slice() else { anyhow::bail!("not one {kind}: {}", self.turn) };
         Ok(item)
     }
 
-    /// All that the agent said.
-    pub fn text(&self) -> String {
-        self.items("agentMessage").iter().filter_map(|item| item["text"].as_str()).collect()
+    /// Returns all text of the agent's messages.
+    pub fn agent_text(&self) -> String {
+        self.items_of_type("agentMessage").iter().filter_map(|item| item["text"].as_str()).collect()
     }
 
-    /// The parameters of what was told by a method about this turn.
-    fn told<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Value> {
+    /// Returns the parameters of this turn's notifications with a method.
+    fn notifications<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'a Value> {
         let told = self.told.iter().filter(move |message| message["method"] == method);
         told.map(|message| &message["params"]).filter(|params| params["turnId"] == self.turn["id"])
     }
 
-    /// What the client put together from the pieces is what the turn says; each item began once and ended once.
-    fn is_whole(&self) -> anyhow::Result<()> {
+    /// Checks that the deltas add up to the items of the turn, and that each item starts and completes once.
+    fn check_consistency(&self) -> anyhow::Result<()> {
         let ids = |method: &str| {
-            let mut ids: Vec<_> = self.told(method).map(|params| params["item"]["id"].to_string()).collect();
+            let mut ids: Vec<_> = self.notifications(method).map(|params| params["item"]["id"].to_string()).collect();
             ids.sort();
             ids
         };
@@ -164,8 +168,8 @@ impl Turn {
             self.turn["items"].as_array().into_iter().flatten().map(|item| item["id"].to_string()).collect();
         listed.sort();
         ensure!(listed == ended, "the turn has {listed:?}, and {ended:?} ended");
-        for item in self.items("agentMessage") {
-            let pieces = self.told("item/agentMessage/delta").filter(|params| params["itemId"] == item["id"]);
+        for item in self.items_of_type("agentMessage") {
+            let pieces = self.notifications("item/agentMessage/delta").filter(|params| params["itemId"] == item["id"]);
             let joined: String = pieces.filter_map(|params| params["delta"].as_str()).collect();
             ensure!(item["text"] == joined.as_str(), "the pieces are {joined:?}: {item}");
         }

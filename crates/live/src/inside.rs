@@ -1,110 +1,102 @@
-//! Switchboard's engine in this process, for what `switchboard run` has no words for: a session that stays, answers with
-//! another input, limits for a handshake. Its agents run on the stage like all others.
+//! Switchboard's engine in this process, for cases that `switchboard run` has no options for: sessions that stay open,
+//! answers with changed input, handshake timeouts. Its agents run on the stage too.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
-use switchboard_agents::{Answer, Command, Decision, Prompt};
-use switchboard_engine::{Audience, Engine, Follower, Machine, Outcome, Session, StartRequest, is_root, this_process};
-use switchboard_event::{Body, Event, Id, Info, RequestOpened, SessionConfig, Timestamp};
-use switchboard_store::{Options, Page, Store};
-use switchboard_testkit::stage::Ended;
+use switchboard_agents::{AgentCommand, AgentPrompt, RequestAnswer, RequestDecision};
+use switchboard_engine::{
+    Engine, Follower, HostEnvironment, RequestAudience, RunOutcome, SessionHandle, StartRequest, is_root, this_process,
+};
+use switchboard_event::{Event, EventBody, Id, Info, RequestOpened, SessionConfig, Timestamp};
+use switchboard_store::{PageQuery, SqliteStore, StoreOptions};
+use switchboard_testkit::stage::StageProcessOutput;
 use tokio::{
     runtime::{Builder, Runtime},
     time::timeout,
 };
 
-use crate::{heard::Heard, trial::Trial};
+use crate::{heard::ObservedRun, trial::LiveTrial};
 
-/// The longest that anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An engine on a stage.
-pub struct Inside {
-    /// The engine.
+pub struct EmbeddedEngine {
     pub engine: Engine,
     runtime: Runtime,
 }
 
-/// A session that is being watched.
-pub struct Watched<'a> {
-    /// The session.
-    pub session: Session,
+pub struct WatchedSession<'a> {
+    pub session: SessionHandle,
     follower: Follower,
     events: Vec<Event>,
-    /// How many of the events were looked at: several come at once, and the next wait goes on behind the one it found.
+    /// Number of events examined: several arrive at once, and the next wait continues after the last match.
     seen: usize,
-    inside: &'a Inside,
+    inside: &'a EmbeddedEngine,
 }
 
-impl Inside {
-    /// An engine with the sessions of the stage.
-    pub fn new(trial: &Trial<'_>) -> anyhow::Result<Self> {
-        let options = Options { owner: Some(this_process()), ..Options::default() };
-        let store = Store::open(&trial.stage.data(), &options)?;
-        let machine = Machine {
+impl EmbeddedEngine {
+    /// Creates an engine with the sessions of the stage.
+    pub fn new(trial: &LiveTrial<'_>) -> anyhow::Result<Self> {
+        let options = StoreOptions { owner: Some(this_process()), ..StoreOptions::default() };
+        let store = SqliteStore::open(&trial.stage.data_dir(), &options)?;
+        let machine = HostEnvironment {
             env: trial.stage.environment().iter().cloned().collect(),
-            home: trial.stage.home(),
-            temp: trial.stage.data().join("tmp"),
+            home: trial.stage.home_dir(),
+            temp: trial.stage.data_dir().join("tmp"),
             program: trial.switchboard.to_owned(),
-            root: is_root(),
+            is_root: is_root(),
             now,
-            fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
-            secret: || uuid::Uuid::new_v4().simple().to_string(),
+            new_id: || Id::from(uuid::Uuid::now_v7().to_string()),
+            new_secret: || uuid::Uuid::new_v4().simple().to_string(),
         };
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { engine: Engine::new(Arc::new(store), machine), runtime })
     }
 
-    /// Starts a session with somebody to answer.
-    pub fn start(&self, request: StartRequest) -> anyhow::Result<Watched<'_>> {
-        let session = self.runtime.block_on(self.engine.start(request))?;
-        Ok(Watched { follower: session.follow(), session, events: Vec::new(), seen: 0, inside: self })
+    /// Starts a session whose requests are answered by the client.
+    pub fn start_session(&self, request: StartRequest) -> anyhow::Result<WatchedSession<'_>> {
+        let session = self.runtime.block_on(self.engine.start_session(request))?;
+        Ok(WatchedSession { follower: session.follow(), session, events: Vec::new(), seen: 0, inside: self })
     }
 
-    /// What an agent offers, without a session.
-    pub fn discover(&self, agent: &str, config: SessionConfig) -> anyhow::Result<Info> {
-        Ok(self.runtime.block_on(self.engine.discover(agent, config, None))?)
+    /// Returns what an agent offers, without a session.
+    pub fn discover_agent(&self, agent: &str, config: SessionConfig) -> anyhow::Result<Info> {
+        Ok(self.runtime.block_on(self.engine.discover_capabilities(agent, config, None))?)
     }
 
-    /// All events of a session.
-    pub fn events(&self, session: &Id) -> anyhow::Result<Vec<Event>> {
-        let everything = Page { after: 0, limit: 1_000_000, max_bytes: 1 << 30 };
-        Ok(self.engine.log().page(session, everything)?)
+    pub fn session_events(&self, session: &Id) -> anyhow::Result<Vec<Event>> {
+        let everything = PageQuery { after: 0, limit: 1_000_000, max_bytes: 1 << 30, kinds: &[] };
+        Ok(self.engine.log().read_events(session, everything)?)
     }
 
-    /// Events that were not told by a program.
-    pub fn heard(&self, events: Vec<Event>, ended: Ended) -> Heard {
-        Heard { events, ended }
+    pub fn run_from_events(&self, events: Vec<Event>, ended: StageProcessOutput) -> ObservedRun {
+        ObservedRun { events, ended }
     }
 }
 
-/// A session that stays and has somebody to answer.
-pub fn staying(trial: &Trial<'_>, folder: &Path, prompt: &str) -> StartRequest {
-    let mut request = StartRequest {
+/// A request for a session that stays open, with a client to answer.
+pub fn persistent_request(trial: &LiveTrial<'_>, folder: &Path, prompt: &str) -> StartRequest {
+    StartRequest {
         agent: trial.cli.name.to_owned(),
-        prompt: Some(words(prompt)),
-        audience: Audience::Client,
+        prompt: Some(text_prompt(prompt)),
+        config: trial.session_config(folder),
+        audience: RequestAudience::Client,
         stay: true,
         ..StartRequest::default()
-    };
-    request.config.working_directory = Some(folder.to_string_lossy().into_owned());
-    request
+    }
 }
 
-/// A prompt of words alone.
-pub fn words(text: &str) -> Prompt {
-    Prompt { text: text.to_owned(), ..Prompt::default() }
+pub fn text_prompt(text: &str) -> AgentPrompt {
+    AgentPrompt { text: text.to_owned(), ..AgentPrompt::default() }
 }
 
-/// An answer that says no more than it must.
-pub fn answer(request: &RequestOpened, decision: Decision) -> Answer {
-    Answer { request: request.request.clone(), decision, ..Answer::default() }
+pub fn minimal_answer(request: &RequestOpened, decision: RequestDecision) -> RequestAnswer {
+    RequestAnswer { request: request.request.clone(), decision, ..RequestAnswer::default() }
 }
 
-impl Watched<'_> {
-    /// Waits for the next event that is wanted.
-    pub fn wait<T>(&mut self, what: &str, mut wanted: impl FnMut(&Event) -> Option<T>) -> anyhow::Result<T> {
+impl WatchedSession<'_> {
+    /// Waits for the next matching event.
+    pub fn wait_for_event<T>(&mut self, what: &str, mut wanted: impl FnMut(&Event) -> Option<T>) -> anyhow::Result<T> {
         let Self { follower, events, seen, inside, .. } = self;
         let search = async {
             loop {
@@ -118,58 +110,57 @@ impl Watched<'_> {
                 events.extend(next.events()?);
             }
         };
-        let found = inside.runtime.block_on(async { timeout(PATIENCE, search).await });
-        found.map_err(|_| anyhow!("it took too long")).and_then(|found| found).with_context(|| self.never(what))
+        let found = inside.runtime.block_on(async { timeout(EVENT_TIMEOUT, search).await });
+        found
+            .map_err(|_| anyhow!("it took too long"))
+            .and_then(|found| found)
+            .with_context(|| self.timeout_message(what))
     }
 
-    fn never(&self, what: &str) -> String {
+    fn timeout_message(&self, what: &str) -> String {
         let kinds = self.events.iter().map(|event| format!("{:?}", event.body)).collect::<Vec<_>>();
         let last = kinds.iter().rev().take(12).rev().map(String::as_str).collect::<Vec<_>>();
         format!("never: {what}; the last events were\n{}", last.join("\n"))
     }
 
-    /// Waits until the agent asks.
-    pub fn asked(&mut self) -> anyhow::Result<RequestOpened> {
-        self.wait("a question", |event| match &event.body {
-            Body::RequestOpened(request) => Some((**request).clone()),
+    pub fn wait_for_request(&mut self) -> anyhow::Result<RequestOpened> {
+        self.wait_for_event("a question", |event| match &event.body {
+            EventBody::RequestOpened(request) => Some((**request).clone()),
             _ => None,
         })
     }
 
-    /// Waits until a turn is over.
-    pub fn turn(&mut self) -> anyhow::Result<()> {
-        self.wait("the end of a turn", |event| matches!(event.body, Body::TurnCompleted(_)).then_some(()))
+    pub fn wait_for_turn_end(&mut self) -> anyhow::Result<()> {
+        self.wait_for_event("the end of a turn", |event| {
+            matches!(event.body, EventBody::TurnCompleted(_)).then_some(())
+        })
     }
 
-    /// Gives the agent a prompt.
-    pub fn prompt(&self, text: &str) -> anyhow::Result<()> {
-        Ok(self.inside.runtime.block_on(self.session.prompt(words(text)))?)
+    pub fn send_prompt(&self, text: &str) -> anyhow::Result<()> {
+        Ok(self.inside.runtime.block_on(self.session.send_prompt(text_prompt(text)))?)
     }
 
-    /// Wants something of the agent.
-    pub fn command(&self, command: Command) -> anyhow::Result<()> {
-        Ok(self.inside.runtime.block_on(self.session.command(command))?)
+    pub fn send_command(&self, command: AgentCommand) -> anyhow::Result<()> {
+        Ok(self.inside.runtime.block_on(self.session.send_command(command))?)
     }
 
-    /// Answers what the agent asks.
-    pub fn answer(&self, answer: Answer) -> anyhow::Result<()> {
-        Ok(self.inside.runtime.block_on(self.session.answer(answer))?)
+    pub fn send_answer(&self, answer: RequestAnswer) -> anyhow::Result<()> {
+        Ok(self.inside.runtime.block_on(self.session.answer_request(answer))?)
     }
 
-    /// Stops the turn.
-    pub fn interrupt(&self) -> anyhow::Result<()> {
+    pub fn interrupt_turn(&self) -> anyhow::Result<()> {
         Ok(self.inside.runtime.block_on(self.session.interrupt())?)
     }
 
-    /// No more is wanted: how it ends, and all that was told.
-    pub fn end(mut self) -> anyhow::Result<(Outcome, Heard)> {
-        let close = self.session.command(Command::Close);
-        // It may have ended by itself.
+    /// Closes the session and returns its outcome and all events.
+    pub fn close_and_wait(mut self) -> anyhow::Result<(RunOutcome, ObservedRun)> {
+        let close = self.session.send_command(AgentCommand::Close);
+        // The session may have ended already.
         drop(self.inside.runtime.block_on(close));
-        self.wait("the end", |event| matches!(event.body, Body::SessionEnded(_)).then_some(()))?;
-        let outcome = self.inside.runtime.block_on(self.session.outcome());
-        let ended = Ended { code: None, signal: None, stdout: String::new(), stderr: String::new() };
-        Ok((outcome, Heard { events: self.events, ended }))
+        self.wait_for_event("the end", |event| matches!(event.body, EventBody::SessionEnded(_)).then_some(()))?;
+        let outcome = self.inside.runtime.block_on(self.session.wait_for_outcome());
+        let ended = StageProcessOutput { code: None, signal: None, stdout: String::new(), stderr: String::new() };
+        Ok((outcome, ObservedRun { events: self.events, ended }))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The real agents against scripted models: every scenario with every agent, two at a time. A program and not a test of
-//! cargo's, because it needs the pinned agents and a place without network: `cargo xtask live` sees to both.
+//! Scenarios with the real agents against scripted models. This is a program and not a cargo test, because it needs the
+//! pinned agents and a network namespace, which `cargo xtask live` provides.
 
 mod harness;
 mod heard;
@@ -17,15 +17,18 @@ use std::{
 };
 
 use clap::Parser;
+use switchboard_event::SandboxMode;
 use switchboard_testkit::{
-    clis::{CLIS, Cli},
-    stage::{Programs, isolated},
+    clis::{AGENT_CLIS, AgentCli},
+    stage::{StagePrograms, is_isolated},
 };
+
+use crate::trial::sandbox_flag;
 
 /// Run every scenario with every real agent
 #[derive(Parser)]
 #[command(name = "switchboard-live")]
-struct Args {
+struct LiveArgs {
     /// Switchboard's program
     #[arg(long)]
     switchboard: PathBuf,
@@ -42,27 +45,32 @@ struct Args {
     #[arg(long, default_value_t = 2)]
     jobs: usize,
     /// Run sessions in this sandbox, read-only or workspace-write, and expect what it promises; repeatable
-    #[arg(long)]
-    sandbox: Vec<String>,
+    #[arg(long, value_parser = parse_sandbox)]
+    sandbox: Vec<SandboxMode>,
     /// Leave out agents that are not installed, instead of failing
     #[arg(long)]
     installed: bool,
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    if !isolated() {
-        say("error: there is a way out of here, and agents would take it; run this by `cargo xtask live`");
+    let args = LiveArgs::parse();
+    if !is_isolated() {
+        print_line("error: there is a way out of here, and agents would take it; run this by `cargo xtask live`");
         return ExitCode::FAILURE;
     }
-    let programs = Programs { clis: args.clis, node: args.node };
-    let is_played = |cli: &Cli| !args.installed || programs.clis.join(cli.program).exists();
-    let clis = CLIS.iter().filter(|cli| is_played(cli)).collect();
-    let plan = play::Plan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
-    if play::all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let programs = StagePrograms { clis: args.clis, node: args.node };
+    let is_played = |cli: &AgentCli| !args.installed || programs.clis.join(cli.program).exists();
+    let clis = AGENT_CLIS.iter().filter(|cli| is_played(cli)).collect();
+    let plan = play::ScenarioPlan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
+    if play::run_all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints a line. A reader that has seen enough is no failure.
-fn say(line: &str) {
+fn parse_sandbox(flag: &str) -> Result<SandboxMode, String> {
+    let known = [SandboxMode::ReadOnly, SandboxMode::WorkspaceWrite];
+    known.into_iter().find(|mode| sandbox_flag(*mode) == flag).ok_or_else(|| format!("no confining sandbox: {flag}"))
+}
+
+/// Prints a line. A closed output is not an error.
+fn print_line(line: &str) {
     drop(writeln!(io::stdout(), "{line}"));
 }

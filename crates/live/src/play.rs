@@ -1,125 +1,129 @@
-//! Playing the scenarios: some at a time, each on a stage of its own, and the end says how all of them fared.
+//! Runs the scenarios, several at a time and each on its own stage, and prints a summary.
 
 use std::{
     collections::{BTreeMap, VecDeque},
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, anyhow, ensure};
+use parking_lot::Mutex;
+use switchboard_event::SandboxMode;
 use switchboard_testkit::{
-    clis::Cli,
-    stage::{Programs, Stage},
+    clis::AgentCli,
+    stage::{AgentStage, StagePrograms},
 };
 
 use crate::{
-    say,
-    table::{SCENARIOS, Scenario},
-    trial::Trial,
+    print_line,
+    table::{LiveScenario, SCENARIOS},
+    trial::{LiveTrial, sandbox_flag},
 };
 
-/// How long processes may take to go after a scenario.
-pub const GOING: Duration = Duration::from_secs(5);
+/// Time for processes to exit after a scenario.
+pub const PROCESS_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many lines of an agent's own log are shown with a failure.
+/// Number of lines of an agent's own log that are shown with a failure.
 const DIAGNOSTIC_LINES: usize = 60;
 
-/// What is to be played.
-pub struct Plan {
-    /// Switchboard's program.
+/// The scenarios to run.
+pub struct ScenarioPlan {
     pub switchboard: PathBuf,
-    /// The agents.
-    pub clis: Vec<&'static Cli>,
-    /// Only scenarios with this in their name.
+    pub clis: Vec<&'static AgentCli>,
     pub only: String,
-    /// The sandboxes to run sessions in; none means without.
-    pub sandboxes: Vec<String>,
+    /// The sandboxes to run sessions in; empty means without a sandbox.
+    pub sandboxes: Vec<SandboxMode>,
 }
 
 /// A scenario with an agent, in a sandbox or not.
-struct Part<'a> {
-    cli: &'static Cli,
-    scenario: &'static Scenario,
-    sandbox: Option<&'a str>,
+struct ScenarioCase {
+    cli: &'static AgentCli,
+    scenario: &'static LiveScenario,
+    sandbox: Option<SandboxMode>,
 }
 
-impl Part<'_> {
-    fn name(&self) -> String {
-        let sandbox = self.sandbox.map(|sandbox| format!(" ({sandbox})")).unwrap_or_default();
+impl ScenarioCase {
+    fn display_name(&self) -> String {
+        let sandbox = self.sandbox.map(|sandbox| format!(" ({})", sandbox_flag(sandbox))).unwrap_or_default();
         format!("{} {}{sandbox}", self.cli.name, self.scenario.name)
     }
 }
 
-impl Plan {
-    fn parts(&self) -> VecDeque<Part<'_>> {
+impl ScenarioPlan {
+    fn scenario_cases(&self) -> VecDeque<ScenarioCase> {
         let sandboxes: Vec<_> = match self.sandboxes.as_slice() {
             [] => vec![None],
-            named => named.iter().map(|sandbox| Some(sandbox.as_str())).collect(),
+            named => named.iter().copied().map(Some).collect(),
         };
         let all = sandboxes.into_iter().flat_map(|sandbox| {
-            let with = move |cli| SCENARIOS.iter().map(move |scenario| Part { cli, scenario, sandbox });
+            let with = move |cli| SCENARIOS.iter().map(move |scenario| ScenarioCase { cli, scenario, sandbox });
             self.clis.iter().copied().flat_map(with)
         });
-        all.filter(|part| (part.scenario.with)(part.cli) && part.name().contains(&self.only)).collect()
+        let is_meant = |part: &ScenarioCase| {
+            (part.scenario.with)(part.cli)
+                && part.scenario.confinement.includes(part.sandbox)
+                && part.display_name().contains(&self.only)
+        };
+        all.filter(is_meant).collect()
     }
 }
 
-/// Plays all that is planned; true if nothing failed.
-pub fn all(programs: &Programs, plan: &Plan, jobs: usize) -> bool {
-    let parts = plan.parts();
+/// Runs all planned scenarios. Returns whether none failed.
+pub fn run_all(programs: &StagePrograms, plan: &ScenarioPlan, jobs: usize) -> bool {
+    let parts = plan.scenario_cases();
     let count = parts.len();
     let (waiting, failed) = (Mutex::new(parts), Mutex::new(Vec::new()));
     let worker = || {
-        while let Some(part) = take(&waiting) {
-            let (title, begin) = (part.name(), Instant::now());
-            let result = play(programs, &plan.switchboard, &part);
+        while let Some(part) = next_case(&waiting) {
+            let (title, begin) = (part.display_name(), Instant::now());
+            let result = run_case(programs, &plan.switchboard, &part);
             let seconds = begin.elapsed().as_secs_f32();
             match result {
-                Ok(()) => say(&format!("ok      {title} ({seconds:.1} s)")),
+                Ok(()) => print_line(&format!("ok      {title} ({seconds:.1} s)")),
                 Err(error) => {
-                    say(&format!("FAILED  {title} ({seconds:.1} s): {error:#}"));
-                    failed.lock().unwrap_or_else(PoisonError::into_inner).push(title);
+                    print_line(&format!("FAILED  {title} ({seconds:.1} s): {error:#}"));
+                    failed.lock().push(title);
                 }
             }
         }
     };
     thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(worker))));
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    say(&format!("{} passed, {} failed", count - failed.len(), failed.len()));
-    failed.iter().for_each(|title| say(&format!("FAILED  {title}")));
+    let failed = failed.into_inner();
+    print_line(&format!("{} passed, {} failed", count - failed.len(), failed.len()));
+    failed.iter().for_each(|title| print_line(&format!("FAILED  {title}")));
     count > 0 && failed.is_empty()
 }
 
-fn take<'a>(waiting: &Mutex<VecDeque<Part<'a>>>) -> Option<Part<'a>> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+fn next_case(waiting: &Mutex<VecDeque<ScenarioCase>>) -> Option<ScenarioCase> {
+    waiting.lock().pop_front()
 }
 
-/// One scenario with one agent. Whatever it is about, nothing may be left of it.
-fn play(programs: &Programs, switchboard: &Path, part: &Part<'_>) -> anyhow::Result<()> {
-    let stage = Stage::new(programs).context("no stage")?;
-    let trial = Trial { stage, cli: part.cli, switchboard, sandbox: part.sandbox };
-    let before = content(&trial.stage.project());
+/// Runs one scenario with one agent. No process may be left, and a sandbox must have protected its files.
+fn run_case(programs: &StagePrograms, switchboard: &Path, part: &ScenarioCase) -> anyhow::Result<()> {
+    let stage = AgentStage::new(programs).context("no stage")?;
+    let trial = LiveTrial { stage, cli: part.cli, switchboard, sandbox: part.sandbox };
+    let before = protected_files(&trial, part.scenario);
     let tried = catch_unwind(AssertUnwindSafe(|| (part.scenario.run)(&trial)));
     let result = tried.unwrap_or_else(|_| Err(anyhow!("the scenario panicked")));
-    if part.sandbox == Some("read-only") {
-        ensure!(content(&trial.stage.project()) == before, "the project was changed");
-        ensure!(result.is_err() == part.scenario.writes, "{result:?}");
-    } else if let Err(error) = result {
-        return Err(anyhow!("{error:#}{}", diagnostics(&trial)));
+    let after = protected_files(&trial, part.scenario);
+    let is_same = |path: &&PathBuf| before.get(*path) == after.get(*path);
+    let changed: Vec<_> = before.keys().chain(after.keys()).filter(|path| !is_same(path)).collect();
+    ensure!(changed.is_empty(), "the sandbox let these files be changed: {changed:?}; {result:?}");
+    if let Err(error) = result {
+        return Err(anyhow!("{error:#}{}", diagnostic_tail(&trial)));
     }
-    let left = trial.stage.left_behind_after(GOING);
+    let left = trial.stage.leftover_processes_after(PROCESS_EXIT_TIMEOUT);
     ensure!(left.is_empty(), "processes are left behind: {left:?}");
     Ok(())
 }
 
-/// The end of what the agent wrote to its own diagnostic logs, newest last.
-fn diagnostics(trial: &Trial<'_>) -> String {
+/// Returns the end of the agent's own diagnostic logs, newest last.
+fn diagnostic_tail(trial: &LiveTrial<'_>) -> String {
     let Some(directory) = trial.cli.diagnostics else { return String::new() };
-    let text: String = content(&trial.stage.home().join(directory))
+    let text: String = files_below(&trial.stage.home_dir().join(directory))
         .into_values()
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .collect();
@@ -128,15 +132,33 @@ fn diagnostics(trial: &Trial<'_>) -> String {
     format!("\nthe agent's own log ends with:\n{}", lines.get(last..).unwrap_or_default().join("\n"))
 }
 
-/// The files below a directory and their text.
-fn content(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+/// Returns the files that the sandbox of a trial protects: temporary files of others and those in the home directory
+/// that belong to no agent; with a read-only sandbox, the project too.
+fn protected_files(trial: &LiveTrial<'_>, scenario: &LiveScenario) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    if !trial.can_write() {
+        files.extend(files_below(&trial.stage.project_dir()));
+    }
+    if trial.sandbox.is_some() && !scenario.starts_agent_directly {
+        files.extend(files_below(&trial.stage.root_dir().join("tmp")));
+        let in_home = fs::read_dir(trial.stage.home_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.extend(in_home.filter(|path| path.is_file()).map(|path| (path.clone(), read_file(&path))));
+    }
+    files
+}
+
+fn files_below(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.is_dir() {
-            files.extend(content(&path));
+            files.extend(files_below(&path));
         } else {
-            files.insert(path.clone(), fs::read(&path).unwrap_or_default());
+            files.insert(path.clone(), read_file(&path));
         }
     }
     files
+}
+
+fn read_file(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_default()
 }

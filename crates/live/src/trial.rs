@@ -1,101 +1,186 @@
-//! What a scenario is given: a stage, an agent, and Switchboard.
+//! The environment of a scenario: a stage, an agent, and Switchboard.
 
-use std::{path::Path, thread, time::Duration};
+use std::{fs, path::Path, thread, time::Duration};
 
 use anyhow::{Context as _, ensure};
-use switchboard_agents::{Abilities, Agent, agent};
-use switchboard_engine::find::override_variable;
-use switchboard_event::Event;
+use switchboard_agents::{Abilities, Agent, find_agent};
+use switchboard_engine::program_override_variable;
+use switchboard_event::{Event, SandboxMode, SessionConfig, Status};
 use switchboard_testkit::{
-    clis::Cli,
+    clis::AgentCli,
     fake,
-    stage::{Ended, Running, Stage},
+    stage::{AgentStage, StageProcess, StageProcessOutput},
 };
 
-use crate::heard::{Heard, complete};
+use crate::heard::{ObservedRun, complete_lines};
 
-/// How often something is looked at that cannot be waited for, and how often at most.
-const LOOK: Duration = Duration::from_millis(10);
-const LOOKS: usize = 6_000;
+/// Interval and limit for conditions that can only be polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLLS: usize = 6_000;
 
-/// One scenario with one agent.
-pub struct Trial<'a> {
-    /// Where it plays; nobody else is there.
-    pub stage: Stage,
-    /// The agent.
-    pub cli: &'static Cli,
-    /// Switchboard's program.
+pub struct LiveTrial<'a> {
+    pub stage: AgentStage,
+    pub cli: &'static AgentCli,
     pub switchboard: &'a Path,
-    /// The sandbox of sessions that choose none themselves.
-    pub sandbox: Option<&'a str>,
+    /// The sandbox of sessions that do not choose one.
+    pub sandbox: Option<SandboxMode>,
 }
 
-/// The agent as Switchboard knows it.
-pub fn known(cli: &Cli) -> anyhow::Result<&'static Agent> {
-    agent(cli.name).with_context(|| format!("there is no agent {}", cli.name))
+/// Returns the command-line name of a sandbox.
+pub fn sandbox_flag(mode: SandboxMode) -> &'static str {
+    match mode {
+        SandboxMode::None => "none",
+        SandboxMode::ReadOnly => "read-only",
+        SandboxMode::WorkspaceWrite => "workspace-write",
+        SandboxMode::FullAccess => "full-access",
+    }
 }
 
-/// What an agent can do; nothing, if Switchboard does not know it.
-pub fn abilities(cli: &Cli) -> Abilities {
-    known(cli).map_or(Abilities::NONE, |agent| agent.abilities)
+/// Errors with which tools report an unwritable file, in lower case: of the C library, of Node.js, and those that
+/// agents word themselves.
+const WRITE_ERRORS: &[&str] =
+    &["read-only file system", "erofs", "failed to write file", "unknown: filesystem.writefile"];
+
+pub fn known_agent(cli: &AgentCli) -> anyhow::Result<&'static Agent> {
+    find_agent(cli.name).with_context(|| format!("there is no agent {}", cli.name))
 }
 
-impl Trial<'_> {
-    /// Runs Switchboard to its end.
-    pub fn switchboard(&self, args: &[&str], stdin: &str) -> anyhow::Result<Ended> {
+/// Returns the abilities of an agent; none if Switchboard does not know it.
+pub fn agent_abilities(cli: &AgentCli) -> Abilities {
+    known_agent(cli).map_or(Abilities::NONE, |agent| agent.abilities)
+}
+
+impl LiveTrial<'_> {
+    pub fn run_switchboard(&self, args: &[&str], stdin: &str) -> anyhow::Result<StageProcessOutput> {
         self.stage.run(self.switchboard, args, stdin)
     }
 
-    /// Runs the agent itself with one prompt, and has Switchboard translate what it printed.
-    pub fn one_shot(&self, prompt: &str) -> anyhow::Result<Heard> {
-        self.translated(self.stage.one_shot(self.cli, prompt)?.end()?)
+    pub fn sandbox_options(&self) -> Vec<&'static str> {
+        self.sandbox.into_iter().flat_map(|mode| ["--sandbox", sandbox_flag(mode)]).collect()
     }
 
-    /// What the agent itself printed, translated by Switchboard.
-    pub fn translated(&self, ended: Ended) -> anyhow::Result<Heard> {
-        let translated = self.translate(self.cli.source, &ended.stdout)?;
-        Heard::new(&translated, ended)
+    pub fn session_config(&self, directory: &Path) -> SessionConfig {
+        SessionConfig {
+            working_directory: Some(directory.to_string_lossy().into_owned()),
+            sandbox_mode: self.sandbox,
+            ..SessionConfig::default()
+        }
     }
 
-    /// Records, translated to events.
-    pub fn translate(&self, source: &str, records: &str) -> anyhow::Result<String> {
-        let translated = self.switchboard(&["translate", "--from", source, "--to", "events"], records)?;
-        ensure!(translated.code == Some(0), "translate: {}", translated.shown());
+    /// Returns whether agents can write to the project.
+    pub fn can_write(&self) -> bool {
+        self.sandbox != Some(SandboxMode::ReadOnly)
+    }
+
+    /// Returns the status of an item that changes a file of the project.
+    pub fn change_status(&self) -> Status {
+        if self.can_write() { Status::Completed } else { Status::Failed }
+    }
+
+    /// Returns the status of a command that only writes to the project.
+    pub fn command_status(&self) -> Status {
+        if self.can_write() || self.cli.terse { Status::Completed } else { Status::Failed }
+    }
+
+    /// Checks that a file of the project was written. In a read-only sandbox it must not be, and the model must have been
+    /// told why.
+    pub fn check_written(&self, file: &str) -> anyhow::Result<()> {
+        let exists = self.stage.project_dir().join(file).exists();
+        if self.can_write() {
+            ensure!(exists, "{file} was not written");
+            return Ok(());
+        }
+        ensure!(!exists, "{file} was written");
+        let requests = self.stage.scripted_model().conversation_requests();
+        let is_told = requests.iter().any(|request| {
+            let body = request.body.to_string().to_lowercase();
+            WRITE_ERRORS.iter().any(|error| body.contains(error))
+        });
+        let results: Vec<_> = requests.iter().map(|request| &request.results).collect();
+        ensure!(is_told, "the model was not told why {file} was not written: {results:?}");
+        Ok(())
+    }
+
+    /// Checks that a file of the project was written, and its text.
+    pub fn check_written_text(&self, file: &str, text: &str) -> anyhow::Result<()> {
+        self.check_written(file)?;
+        if self.can_write() {
+            let written = fs::read_to_string(self.stage.project_dir().join(file))?;
+            ensure!(written == text, "{file} has {written:?}, not {text:?}");
+        }
+        Ok(())
+    }
+
+    /// Starts the agent with one prompt, everything allowed: alone, or in Switchboard's one-shot form if it is confined.
+    pub fn start_one_shot(&self, prompt: &str) -> anyhow::Result<StageProcess> {
+        match self.sandbox {
+            None => self.stage.start_one_shot(self.cli, prompt),
+            Some(_) => self.start(prompt, &["--one-shot", "--approval", "auto-all"]),
+        }
+    }
+
+    /// Waits for the end of a one-shot agent. Switchboard translates its output.
+    pub fn end_one_shot(&self, running: StageProcess) -> anyhow::Result<ObservedRun> {
+        let ended = running.wait_for_exit()?;
+        let events = match self.sandbox {
+            None => self.translate_records(self.cli.source, &ended.stdout)?,
+            Some(_) => ended.stdout.clone(),
+        };
+        ObservedRun::from_lines(&events, ended)
+    }
+
+    pub fn run_one_shot(&self, prompt: &str) -> anyhow::Result<ObservedRun> {
+        self.end_one_shot(self.start_one_shot(prompt)?)
+    }
+
+    /// Translates records to events.
+    pub fn translate_records(&self, source: &str, records: &str) -> anyhow::Result<String> {
+        let translated = self.run_switchboard(&["translate", "--from", source, "--to", "events"], records)?;
+        ensure!(translated.code == Some(0), "translate: {}", translated.describe_output());
         Ok(translated.stdout)
     }
 
-    /// Has Switchboard run the agent to its end, and tell events.
-    pub fn run(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<Heard> {
-        heard(self.start(prompt, flags)?)
+    /// Runs the agent with Switchboard to its end.
+    pub fn run(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<ObservedRun> {
+        wait_for_run(self.start(prompt, flags)?)
     }
 
-    /// Has Switchboard run the agent.
-    pub fn start(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<Running> {
-        self.begin(&[&["run", self.cli.name, prompt, "--dialect", "events"], flags].concat(), &[])
+    /// Starts the agent with Switchboard.
+    pub fn start(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<StageProcess> {
+        self.spawn_switchboard(&[&["run", self.cli.name, prompt, "--dialect", "events"], flags].concat(), &[])
     }
 
-    /// Continues the last session in a new process, to its end.
-    pub fn resume(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<Heard> {
+    /// Continues the last session in a new process to its end.
+    pub fn resume_last(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<ObservedRun> {
         let words = ["run", "--resume", "last", prompt, "--dialect", "events"];
-        heard(self.begin(&[&words, flags].concat(), &[])?)
+        wait_for_run(self.spawn_switchboard(&[&words, flags].concat(), &[])?)
     }
 
-    /// Starts Switchboard with sessions of this stage, nothing to read and other variables.
-    pub fn begin(&self, args: &[&str], variables: &[(&str, Option<&str>)]) -> anyhow::Result<Running> {
-        self.begin_in(&self.stage.project(), args, variables)
+    /// Starts the agent with Switchboard on a terminal.
+    pub fn start_on_terminal(&self, prompt: &str, flags: &[&str]) -> anyhow::Result<StageProcess> {
+        let data = self.stage.data_dir();
+        let data = data.to_string_lossy();
+        let args = ["run", self.cli.name, prompt, "--data", &data];
+        self.stage.start_on_terminal(self.switchboard, &[&args, flags, &self.sandbox_options()].concat())
     }
 
-    /// The same from another folder than the project's.
-    pub fn begin_in(
+    /// Starts Switchboard with the sessions of this stage, without input and with changed variables.
+    pub fn spawn_switchboard(&self, args: &[&str], variables: &[(&str, Option<&str>)]) -> anyhow::Result<StageProcess> {
+        self.spawn_switchboard_in(&self.stage.project_dir(), args, variables)
+    }
+
+    /// Same, from another directory.
+    pub fn spawn_switchboard_in(
         &self,
         folder: &Path,
         args: &[&str],
         variables: &[(&str, Option<&str>)],
-    ) -> anyhow::Result<Running> {
-        let data = self.stage.data();
-        let mut command = self.stage.command(self.switchboard, args);
-        let is_free = args.first() == Some(&"run") && !args.contains(&"--sandbox");
-        command.args(self.sandbox.filter(|_| is_free).into_iter().flat_map(|sandbox| ["--sandbox", sandbox]));
+    ) -> anyhow::Result<StageProcess> {
+        let data = self.stage.data_dir();
+        let mut command = self.stage.new_command(self.switchboard, args);
+        if args.first() == Some(&"run") && !args.contains(&"--sandbox") {
+            command.args(self.sandbox_options());
+        }
         command.current_dir(folder).arg("--data").arg(data);
         for (name, value) in variables {
             match value {
@@ -103,46 +188,46 @@ impl Trial<'_> {
                 None => command.env_remove(name),
             };
         }
-        let mut running = Running::start(command)?;
+        let mut running = StageProcess::start(command)?;
         running.close_input();
         Ok(running)
     }
 
-    /// Has Switchboard run a fake in the agent's place, and tell events.
-    pub fn fake(&self, script: &str, prompt: &str, flags: &[&str]) -> anyhow::Result<Running> {
-        let fake = self.fake_program(script)?;
+    /// Starts a fake in place of the agent.
+    pub fn start_fake(&self, script: &str, prompt: &str, flags: &[&str]) -> anyhow::Result<StageProcess> {
+        let fake = self.write_fake_program(script)?;
         let args = [&["run", self.cli.name, prompt, "--dialect", "events"], flags].concat();
-        self.begin(&args, &[(&override_variable(self.cli.name), Some(&fake))])
+        self.spawn_switchboard(&args, &[(&program_override_variable(self.cli.name), Some(&fake))])
     }
 
-    /// Makes a fake that speaks as the agent does.
-    pub fn fake_program(&self, script: &str) -> anyhow::Result<String> {
+    /// Writes a fake that speaks the agent's protocol.
+    pub fn write_fake_program(&self, script: &str) -> anyhow::Result<String> {
         let speaks = self.cli.fake.context("no fake can be put in its place")?;
         let script = format!("speak {speaks}\n{script}");
-        let program = fake::program(&self.stage.root().join("fakes"), self.cli.program, &script)?;
+        let program = fake::write_fake_program(&self.stage.root_dir().join("fakes"), self.cli.program, &script)?;
         Ok(program.to_string_lossy().into_owned())
     }
 }
 
-/// What was told, once it has ended.
-pub fn heard(running: Running) -> anyhow::Result<Heard> {
-    let ended = running.end()?;
-    Heard::new(&ended.stdout.clone(), ended)
+/// Waits for the end of a process and parses its events.
+pub fn wait_for_run(running: StageProcess) -> anyhow::Result<ObservedRun> {
+    let ended = running.wait_for_exit()?;
+    ObservedRun::from_lines(&ended.stdout.clone(), ended)
 }
 
-/// Waits until an event was told that is as it should be.
-pub fn wait_for(running: &Running, what: &str, wanted: impl Fn(&Event) -> bool) -> anyhow::Result<()> {
+/// Waits until a matching event was printed.
+pub fn wait_for_event(running: &StageProcess, what: &str, wanted: impl Fn(&Event) -> bool) -> anyhow::Result<()> {
     let is_wanted = |line: &str| Event::from_json(line).is_ok_and(|event| wanted(&event));
-    running.wait_for(what, |printed| complete(printed).any(is_wanted))
+    running.wait_for_output(what, |printed| complete_lines(printed).any(is_wanted))
 }
 
-/// Waits until something is so that nobody tells of.
-pub fn until(what: &str, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
-    for _ in 0..LOOKS {
+/// Polls a condition that nothing reports.
+pub fn poll_until(what: &str, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
+    for _ in 0..MAX_POLLS {
         if is_so() {
             return Ok(());
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     anyhow::bail!("never: {what}")
 }

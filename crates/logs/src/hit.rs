@@ -1,48 +1,42 @@
-//! What a search finds.
+//! Results of a search.
 
 use std::{ops::Range, path::PathBuf};
 
-use switchboard_agents::Kind;
+use switchboard_agents::PassageKind;
 use switchboard_event::Timestamp;
 
-/// The answer to a search.
+/// The hits of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Hits {
-    /// The best of them, best first.
-    pub hits: Vec<Hit>,
-    /// There are more.
+pub struct SearchResults {
+    /// Best first.
+    pub hits: Vec<SearchHit>,
+    /// There are more hits than the limit.
     pub more: bool,
 }
 
-/// One passage that has what was searched for.
+/// A passage that matches the query.
 #[derive(Clone, Debug)]
-pub struct Hit {
-    /// The session.
+pub struct SearchHit {
     pub session: String,
-    /// The agent.
     pub agent: String,
-    /// The machine, if it is another one.
+    /// The machine, unless it is this one.
     pub machine: Option<String>,
-    /// The folder that was worked in.
+    /// The working directory.
     pub project: Option<String>,
-    /// The subagent that it was said by, if it was one.
+    /// The subagent that wrote the passage, if any.
     pub subagent: Option<String>,
-    /// When it was said.
     pub at: Option<Timestamp>,
-    /// What it is.
-    pub kind: Kind,
-    /// The tool.
+    pub kind: PassageKind,
     pub tool: Option<String>,
-    /// The turn in which it was said, from 1; 0 before the first prompt. A subagent has turns of its own.
+    /// Counts from 1; 0 before the first prompt. Subagents have turns of their own.
     pub turn: u32,
-    /// A piece of the text around what was found.
+    /// The text around the matches.
     pub snippet: String,
-    /// Where in the snippet it is, in bytes.
+    /// Byte ranges of the matches in the snippet.
     pub marks: Vec<Range<usize>>,
-    /// The file.
     pub path: PathBuf,
-    /// Where in the file the record begins, in bytes; in a database, the number of the record.
+    /// Byte offset of the record in the file; in a database, the number of the record.
     pub offset: u64,
-    /// How good it is: larger is better.
+    /// Higher is better.
     pub score: f64,
 }

@@ -1,78 +1,72 @@
-//! What was used, reply by reply, each counted once wherever it lies. Names are numbers, since there are many replies
-//! and few names.
+//! Token usage per reply, each reply counted once. Names are interned, since there are many replies and few names.
 
 use switchboard_event::Timestamp;
 
-/// A name in a [`Ledger`].
+/// Index of a name in a [`Ledger`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(pub u32);
+pub struct LedgerName(pub u32);
 
-/// All replies that were asked for, in no order.
+/// The selected replies, in no particular order.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
-    /// The names; the first is the empty one, which stands for what is not known.
+pub struct UsageLedger {
+    /// The first name is empty and stands for unknown values.
     pub names: Vec<String>,
-    /// The replies.
-    pub entries: Vec<Entry>,
-    /// Lists of tools, each a list of names with one for each call; the first is empty.
-    pub tools: Vec<Vec<Name>>,
+    pub entries: Vec<LedgerEntry>,
+    /// Lists of tools, with one name per call; the first is empty.
+    pub tools: Vec<Vec<LedgerName>>,
 }
 
-/// One reply of a model.
+/// A model reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Entry {
-    /// When.
+pub struct LedgerEntry {
     pub at: Timestamp,
-    /// The agent.
-    pub agent: Name,
-    /// The machine; empty for this one.
-    pub machine: Name,
-    /// The session; of a subagent, the session that it worked for.
-    pub session: Name,
-    /// The subagent, if it was one.
-    pub subagent: Name,
-    /// The folder that was worked in.
-    pub project: Name,
-    /// The model.
-    pub model: Name,
-    /// Which list of tools it called.
+    pub agent: LedgerName,
+    /// Empty for this machine.
+    pub machine: LedgerName,
+    /// For a subagent, its parent session.
+    pub session: LedgerName,
+    pub subagent: LedgerName,
+    /// The working directory.
+    pub project: LedgerName,
+    pub model: LedgerName,
+    /// Index into the lists of tools.
     pub tools: u32,
-    /// Tokens in, without those of the cache.
+    /// Excludes cached tokens.
     pub input: u64,
-    /// Tokens out, with those of reasoning.
+    /// Includes reasoning tokens.
     pub output: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache for a short time.
+    /// Tokens written to the cache with the short lifetime.
     pub cache_write: u64,
     /// Tokens written to the cache for an hour.
     pub cache_write_1h: u64,
-    /// Tokens of reasoning, part of those out.
+    /// Part of `output`.
     pub reasoning: u64,
-    /// What it cost, if the agent says so.
+    /// The cost as reported by the agent.
     pub cost_usd: Option<f64>,
 }
 
-impl Ledger {
-    /// What a name stands for.
+impl UsageLedger {
+    /// Returns the text of a name.
     #[must_use]
-    pub fn name(&self, name: Name) -> &str {
+    pub fn resolve_name(&self, name: LedgerName) -> &str {
         self.names.get(name.0 as usize).map_or("", String::as_str)
     }
 }
 
-/// Something for each name.
-pub(crate) struct ByName<T>(Vec<Option<T>>);
+/// A map with names as keys.
+pub(crate) struct LedgerNameMap<T>(Vec<Option<T>>);
 
-impl<T> Default for ByName<T> {
+impl<T> Default for LedgerNameMap<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> ByName<T> {
-    /// What there is for a name, made if there is nothing yet.
-    pub(crate) fn or_insert_with(&mut self, name: Name, make: impl FnOnce() -> T) -> &mut T {
+impl<T> LedgerNameMap<T> {
+    /// Returns the value of a name, inserting it if necessary.
+    pub(crate) fn or_insert_with(&mut self, name: LedgerName, make: impl FnOnce() -> T) -> &mut T {
         let place = name.0 as usize;
         if place >= self.0.len() {
             self.0.resize_with(place + 1, || None);

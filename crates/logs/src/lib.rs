@@ -1,5 +1,5 @@
-//! What coding agents left on this machine: found, indexed, searched, accounted for. A [`Library`] is all of it; an
-//! agent's own knowledge of its files is in its folder in `switchboard_agents`.
+//! Logs of coding agents on this machine: discovery, indexing, search and usage. [`Library`] is the entry point; the
+//! knowledge about each agent's files is in its directory in `switchboard_agents`.
 
 mod ask;
 mod candidates;
@@ -19,13 +19,13 @@ pub mod usage;
 mod view;
 pub mod when;
 
-pub use ask::{Filter, Query, Words};
-pub use candidates::Candidates;
+pub use ask::{LogFilter, LogSearchQuery, SearchWords};
+pub use candidates::SessionCandidates;
 pub use error::LogsError;
-pub use hit::{Hit, Hits};
-pub use ledger::{Entry, Ledger, Name};
-pub use library::{Counted, Health, Library, Ours, Setup};
-pub use places::{Home, homes, looked_in};
-pub use progress::{Progress, Report, Trouble};
-pub use session::{Kept, Own, Session, Transcript};
+pub use hit::{SearchHit, SearchResults};
+pub use ledger::{LedgerEntry, LedgerName, UsageLedger};
+pub use library::{IndexHealth, LibraryConfig, LogLibrary, OwnLog, ReplyDeduplicator};
+pub use places::{AgentHome, candidate_homes, find_homes};
+pub use progress::{LogReadError, ScanProgress, ScanReport};
+pub use session::{KeptPassage, LogSession, OwnSession, Transcript};
 pub use view::{HitView, OwnView, SessionView};

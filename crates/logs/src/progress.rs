@@ -1,48 +1,45 @@
-//! What is told of long work, and of what could not be read.
+//! Progress, results and errors of a scan.
 
 use std::path::PathBuf;
 
-/// How far the index is.
+/// Progress of a scan.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// Bytes that were read.
+pub struct ScanProgress {
+    /// Bytes read.
     pub bytes: u64,
-    /// Bytes that there are to read.
+    /// Bytes to read.
     pub of_bytes: u64,
-    /// Files that are done.
+    /// Files completed.
     pub files: u64,
-    /// Files that there are to read.
+    /// Files to read.
     pub of_files: u64,
 }
 
-/// What bringing the index up to date came to.
+/// Result of bringing the index up to date.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Report {
-    /// Files that are logs.
+pub struct ScanReport {
+    /// The number of log files.
     pub files: u64,
-    /// Of these, read now because they are new or have changed.
+    /// Files read now because they are new or changed.
     pub read: u64,
-    /// Bytes that were read now.
+    /// Bytes read now.
     pub bytes: u64,
-    /// Files that are gone; what was indexed of them stays.
+    /// Deleted files; their indexed content stays.
     pub gone: u64,
-    /// Files that could not be read, and records that make no sense: `troubles` tells of them.
+    /// Unreadable files and invalid records, as listed by `troubles`.
     pub troubles: u64,
-    /// Of these, records that make sense and are of a kind that nobody knows yet.
+    /// The part of `troubles` that are valid records of an unknown kind.
     pub unknown: u64,
 }
 
-/// Something that could not be read.
 #[derive(Clone, Debug)]
-pub struct Trouble {
-    /// The agent.
+pub struct LogReadError {
     pub agent: String,
-    /// The file.
     pub path: PathBuf,
-    /// Where in the file, if it is a record.
+    /// Offset of the record, if the error is about one.
     pub offset: Option<u64>,
-    /// What is wrong with it.
+    /// The error message.
     pub what: String,
-    /// How often that is so in this file.
+    /// Number of occurrences in this file.
     pub times: u64,
 }

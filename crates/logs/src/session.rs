@@ -1,62 +1,56 @@
-//! A session, as the logs know it.
+//! Sessions as recorded in logs.
 
 use std::path::PathBuf;
 
-use switchboard_agents::{Facts, Kind};
+use switchboard_agents::{PassageKind, SessionFacts};
 use switchboard_event::{Event, Id, Timestamp};
 
-/// One session of an agent.
+/// A session of an agent.
 #[derive(Clone, Debug)]
-pub struct Session {
-    /// The agent's own id of it.
+pub struct LogSession {
+    /// The agent's ID.
     pub id: String,
-    /// The agent.
     pub agent: String,
-    /// The machine, if it is another one.
+    /// The machine, unless it is this one.
     pub machine: Option<String>,
-    /// What is known about it.
-    pub facts: Facts,
-    /// The files that it lies in, if they are still there.
+    pub facts: SessionFacts,
+    /// The existing log files.
     pub files: Vec<PathBuf>,
-    /// The agent has deleted its log; what was said is still here.
+    /// The agent deleted the log; the indexed text is kept.
     pub gone: bool,
-    /// The agent has put it away.
+    /// Archived by the agent.
     pub archived: bool,
-    /// How many bytes its logs have. Nothing can be said of one session in a database.
+    /// Total size of the logs. Unknown for a session in a database.
     pub bytes: Option<u64>,
-    /// Switchboard ran it.
-    pub own: Option<Own>,
-    /// The subagents that worked for it, by the ids of their sessions.
+    /// Set if Switchboard ran the session.
+    pub own: Option<OwnSession>,
+    /// Session IDs of the subagents.
     pub subagents: Vec<String>,
 }
 
-/// What Switchboard knows about a session that it ran itself.
+/// Details of a session that Switchboard ran.
 #[derive(Clone, Debug)]
-pub struct Own {
-    /// Its id there.
+pub struct OwnSession {
+    /// Switchboard's ID.
     pub id: Id,
-    /// What it is doing.
-    pub state: switchboard_store::State,
+    /// The state in Switchboard's log.
+    pub state: switchboard_store::SessionPhase,
 }
 
-/// What was said and done in a session.
+/// The content of a session.
 #[derive(Debug)]
 pub enum Transcript {
-    /// All of it, as events; those of subagents are in their place.
+    /// The complete events, with those of subagents in order.
     Events(Vec<Event>),
-    /// The log is gone, and this is what was kept of it.
-    Kept(Vec<Kept>),
+    /// The log was deleted; these passages were kept.
+    Kept(Vec<KeptPassage>),
 }
 
-/// A passage that was kept.
+/// A kept passage.
 #[derive(Clone, Debug)]
-pub struct Kept {
-    /// What it is.
-    pub kind: Kind,
-    /// When it was said.
+pub struct KeptPassage {
+    pub kind: PassageKind,
     pub at: Option<Timestamp>,
-    /// The tool.
     pub tool: Option<String>,
-    /// What was said.
     pub text: String,
 }

@@ -1,10 +1,10 @@
-//! Sessions and hits as machines see them, on every wire: JSON with names that stay.
+//! JSON views of sessions and hits, with stable names, for all protocols.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard_event::Timestamp;
 
-use crate::{Hit, Session};
+use crate::{LogSession, SearchHit};
 
 /// A session, without what was said in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -60,8 +60,8 @@ pub struct OwnView<'a> {
     pub state: &'static str,
 }
 
-impl<'a> From<&'a Session> for SessionView<'a> {
-    fn from(session: &'a Session) -> Self {
+impl<'a> From<&'a LogSession> for SessionView<'a> {
+    fn from(session: &'a LogSession) -> Self {
         let facts = &session.facts;
         Self {
             id: &session.id,
@@ -121,13 +121,13 @@ pub struct HitView<'a> {
     pub score: f64,
 }
 
-impl<'a> From<&'a Hit> for HitView<'a> {
-    fn from(hit: &'a Hit) -> Self {
+impl<'a> From<&'a SearchHit> for HitView<'a> {
+    fn from(hit: &'a SearchHit) -> Self {
         Self {
             session: &hit.session,
             agent: &hit.agent,
             at: hit.at,
-            event_type: hit.kind.name(),
+            event_type: hit.kind.wire_name(),
             snippet: &hit.snippet,
             path: hit.path.to_string_lossy().into_owned(),
             offset: hit.offset,

@@ -1,5 +1,4 @@
-//! The files of the page, as they lie in the folder `assets`. What is there for readers of the source alone, comments and
-//! indentation, is not given out.
+//! The files of the page, from the directory `assets`. Comments and indentation are stripped before serving.
 
 use std::borrow::Cow;
 
@@ -7,42 +6,39 @@ use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
 #[folder = "assets"]
-struct Files;
+struct AssetFiles;
 
 /// A file of the page.
 #[derive(Clone, Debug)]
 pub struct Asset {
-    /// What is in it.
     pub bytes: Cow<'static, [u8]>,
-    /// What tells it from other versions of it.
+    /// The version tag, a hash of the content.
     pub tag: String,
-    /// Its media type.
     pub media_type: &'static str,
 }
 
-/// The file of this path, such as `js/main.js`.
+/// Returns the file with a path such as `js/main.js`.
 #[must_use]
 pub fn asset(path: &str) -> Option<Asset> {
-    let file = Files::get(path)?;
+    let file = AssetFiles::get(path)?;
     let hash = file.metadata.sha256_hash();
     let tag = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     let bytes = str::from_utf8(&file.data).map_or_else(|_| file.data.to_vec(), |text| lean(text).into_bytes());
     Some(Asset { bytes: bytes.into(), tag, media_type: media_type(path)? })
 }
 
-/// A text without indentation, empty lines, and lines that are comments.
+/// Removes indentation, empty lines and comment lines.
 fn lean(text: &str) -> String {
     let is_comment = |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The paths of all files.
 pub fn paths() -> impl Iterator<Item = Cow<'static, str>> {
-    Files::iter()
+    AssetFiles::iter()
 }
 
-/// Only files of these kinds are given out.
+/// Returns the media type of a path; files of other types are not served.
 fn media_type(path: &str) -> Option<&'static str> {
     Some(match path.rsplit_once('.')?.1 {
         "html" => "text/html; charset=utf-8",
@@ -56,7 +52,7 @@ fn media_type(path: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, asset, lean, paths};
+    use super::{AssetFiles, asset, lean, paths};
 
     #[test]
     fn what_browsers_do_not_need_is_left_out() {
@@ -68,9 +64,9 @@ mod tests {
 
     #[test]
     fn no_text_of_a_script_spans_lines() {
-        // Such a text would lose its indentation.
+        // A string over several lines would lose its indentation.
         for path in paths().filter(|path| path.ends_with(".js")) {
-            let file = Files::get(&path).map(|file| file.data).unwrap_or_default();
+            let file = AssetFiles::get(&path).map(|file| file.data).unwrap_or_default();
             let text = String::from_utf8_lossy(&file).into_owned();
             let open = text.lines().find(|line| !line.trim().starts_with("//") && line.matches('`').count() % 2 == 1);
             assert_eq!(open, None, "{path}");

@@ -2,14 +2,15 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard_agents::{Abilities, Login, Versions};
-use switchboard_engine::{Inspected, Installed, Machine, glance, inspect};
+use switchboard_engine::{AgentInstallation, HostEnvironment, InstallState, inspect_agents, locate_agents};
 
 /// How long what was seen holds.
 const HOLDS: Duration = Duration::from_secs(30);
@@ -30,7 +31,7 @@ pub struct AgentView {
     /// Who makes it, in a word.
     pub provider: &'static str,
     /// Whether it can be run.
-    pub state: Installed,
+    pub state: InstallState,
     /// Its program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
@@ -49,9 +50,10 @@ pub struct AgentView {
     pub abilities: Abilities,
 }
 
-impl From<Inspected> for AgentView {
-    fn from(seen: Inspected) -> Self {
-        let Inspected { name, title, provider, state, path, version, versions, login, install, abilities } = seen;
+impl From<AgentInstallation> for AgentView {
+    fn from(seen: AgentInstallation) -> Self {
+        let AgentInstallation { name, title, provider, state, path, version, versions, login, install, abilities } =
+            seen;
         Self { id: name, name, title, provider, state, path, version, versions, login, install, abilities }
     }
 }
@@ -61,15 +63,15 @@ impl From<Inspected> for AgentView {
 pub struct Agents(Arc<Inner>);
 
 struct Inner {
-    machine: Machine,
-    seen: Mutex<Option<(Instant, Vec<Inspected>)>>,
+    machine: HostEnvironment,
+    seen: Mutex<Option<(Instant, Vec<AgentInstallation>)>>,
     looking: tokio::sync::Mutex<()>,
 }
 
 impl Agents {
     /// Nothing has been looked at yet.
     #[must_use]
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: HostEnvironment) -> Self {
         Self(Arc::new(Inner { machine, seen: Mutex::default(), looking: tokio::sync::Mutex::default() }))
     }
 
@@ -86,7 +88,7 @@ impl Agents {
     pub async fn version(&self, name: &str) -> Option<String> {
         let (agents, wanted) = (self.clone(), name.to_owned());
         let glanced = tokio::task::spawn_blocking(move || {
-            glance(&agents.0.machine).into_iter().find(|seen| seen.name == wanted).and_then(|seen| seen.version)
+            locate_agents(&agents.0.machine).into_iter().find(|seen| seen.name == wanted).and_then(|seen| seen.version)
         });
         match glanced.await.unwrap_or_default() {
             Some(version) => Some(version),
@@ -94,13 +96,13 @@ impl Agents {
         }
     }
 
-    async fn look(&self) -> Vec<Inspected> {
+    async fn look(&self) -> Vec<AgentInstallation> {
         let agents = self.clone();
         let looking = tokio::spawn(async move {
             let _alone = agents.0.looking.lock().await;
             if agents.fresh().is_none() {
-                let seen = inspect(&agents.0.machine).await;
-                *agents.0.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), seen));
+                let seen = inspect_agents(&agents.0.machine).await;
+                *agents.0.seen.lock() = Some((Instant::now(), seen));
             }
         });
         // Whoever is not waited for goes on, and what it sees is there for the next.
@@ -109,16 +111,16 @@ impl Agents {
             Some((_, seen)) => seen,
             None => {
                 let machine = self.0.machine.clone();
-                tokio::task::spawn_blocking(move || glance(&machine)).await.unwrap_or_default()
+                tokio::task::spawn_blocking(move || locate_agents(&machine)).await.unwrap_or_default()
             }
         }
     }
 
-    fn fresh(&self) -> Option<Vec<Inspected>> {
+    fn fresh(&self) -> Option<Vec<AgentInstallation>> {
         self.last().filter(|(at, _)| at.elapsed() < HOLDS).map(|(_, seen)| seen)
     }
 
-    fn last(&self) -> Option<(Instant, Vec<Inspected>)> {
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn last(&self) -> Option<(Instant, Vec<AgentInstallation>)> {
+        self.0.seen.lock().clone()
     }
 }

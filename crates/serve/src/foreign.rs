@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 use axum::http::{Method, StatusCode};
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
-use switchboard_client::http::{Address, Client, Limits};
+use switchboard_client::http::{HttpClient, HttpLimits, ServerAddress};
 
 use crate::{Problem, input};
 
@@ -27,8 +27,8 @@ pub async fn call<T: DeserializeOwned>(
     body: Option<&impl Serialize>,
 ) -> Result<T, Problem> {
     let body = body.map(serde_json::to_vec).transpose().map_err(unreachable)?;
-    let client = Client::new(Address::unix(socket), None).map_err(unreachable)?;
-    let client = client.with_limits(Limits { time: PATIENCE, bytes: LARGEST });
+    let client = HttpClient::new(ServerAddress::from_socket_path(socket), None).map_err(unreachable)?;
+    let client = client.with_limits(HttpLimits { time: PATIENCE, bytes: LARGEST });
     let asked = client.request(method.as_str(), path, body.map(Bytes::from)).await;
     let (status, answer) = asked.map_err(unreachable)?;
     if (200..300).contains(&status) {

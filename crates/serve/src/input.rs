@@ -10,7 +10,7 @@ use axum::{
 use bytes::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use switchboard_event::{GivenSettings, MisplacedSettings, SettingsError, SettingsForm, read_settings};
+use switchboard_event::{ClientSettings, MisplacedSettings, SettingsError, SettingsForm, read_settings};
 
 use crate::{Problem, Service};
 
@@ -30,7 +30,7 @@ pub trait RequestBody: DeserializeOwned + Send {
     ///
     /// # Errors
     /// If a setting contradicts another one.
-    fn accept(&mut self, given: GivenSettings) -> Result<Vec<String>, SettingsError> {
+    fn accept(&mut self, given: ClientSettings) -> Result<Vec<String>, SettingsError> {
         Ok(given.ignored)
     }
 }

@@ -29,7 +29,6 @@ mod page;
 mod pages;
 mod private;
 pub mod problem;
-mod requests;
 mod service;
 mod sse;
 pub mod view;

@@ -1,14 +1,9 @@
 //! What is counted, for Prometheus. Counting is cheap; what has to be looked up is looked up when somebody asks.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, fs, path::Path, sync::Arc, time::Duration};
 
 use axum::http::StatusCode;
+use parking_lot::Mutex;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -20,7 +15,7 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use switchboard_engine::Session;
+use switchboard_engine::SessionHandle;
 use switchboard_event::{EndReason, Id};
 
 use crate::{Problem, Service};
@@ -117,13 +112,13 @@ impl Metrics {
     }
 
     /// A run of a session was started.
-    pub(crate) fn started(&self, session: &Session) {
+    pub(crate) fn started(&self, session: &SessionHandle) {
         self.started.get_or_create(&OfAgent { agent: session.agent().name }).inc();
-        self.counted().insert(session.id().clone(), session.follow().seen());
+        self.counted.lock().insert(session.id().clone(), session.follow().position());
     }
 
     /// A run of a session ended.
-    pub(crate) fn ended(&self, session: &Session, reason: Option<EndReason>) {
+    pub(crate) fn ended(&self, session: &SessionHandle, reason: Option<EndReason>) {
         let reason = match reason {
             Some(EndReason::Completed) => "completed",
             Some(EndReason::Failed) => "failed",
@@ -136,10 +131,10 @@ impl Metrics {
     }
 
     /// Counts what a session has said since it was last counted.
-    fn count(&self, session: &Session) {
+    fn count(&self, session: &SessionHandle) {
         let follower = session.follow();
-        let (first, last) = (follower.seen(), follower.last());
-        let mut counted = self.counted();
+        let (first, last) = (follower.position(), follower.last_seq());
+        let mut counted = self.counted.lock();
         // Of two runs of a session, the earlier may come to be counted last.
         let before = counted.get(session.id()).copied().unwrap_or(first);
         self.events.inc_by(last.saturating_sub(before));
@@ -147,10 +142,6 @@ impl Metrics {
         if session.is_over() {
             counted.remove(session.id());
         }
-    }
-
-    fn counted(&self) -> MutexGuard<'_, HashMap<Id, u64>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A request was answered.
@@ -191,7 +182,7 @@ impl Service {
     pub async fn metrics_text(&self) -> Result<String, Problem> {
         let sessions = self.engine().sessions();
         sessions.iter().for_each(|session| self.metrics().count(session));
-        let waiting = sessions.iter().filter(|session| !session.requests().is_empty()).count();
+        let waiting = sessions.iter().filter(|session| session.with_state(|state| !state.requests.is_empty())).count();
         let data: Arc<Path> = self.setup().data.clone().into();
         let size = self.ask(move |_| Ok(size_of(&data))).await?;
         let looked = &self.metrics().looked;

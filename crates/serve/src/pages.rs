@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use switchboard_dialects::Dialect;
+use switchboard_engine::TailRead;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Problem, Service,
-    feed::{Begin, Part, Step},
+    feed::{Begin, Part},
 };
 
 /// A page has at most so many bytes; but always a message.
@@ -80,10 +81,10 @@ impl Service {
         let mut page = Messaged { last_seq: wanted.after.unwrap_or(0), ..Messaged::default() };
         loop {
             let more = match reader.step().await? {
-                Step::More(part) => page.add(&part, &wanted),
-                Step::Over => false,
-                Step::Nothing if !page.messages.is_empty() => false,
-                Step::Nothing => tokio::select! {
+                TailRead::Events(part) => page.add(&part, &wanted),
+                TailRead::Ended => false,
+                TailRead::CaughtUp if !page.messages.is_empty() => false,
+                TailRead::CaughtUp => tokio::select! {
                     next = timeout_at(deadline, reader.next()) => match next {
                         Ok(Ok(Some(part))) => page.add(&part, &wanted),
                         Ok(Ok(None)) | Err(_) => false,

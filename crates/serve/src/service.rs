@@ -11,12 +11,12 @@ use jiff::tz::TimeZone;
 use switchboard_client::http::SocketPath;
 use switchboard_dialects::Dialect;
 use switchboard_engine::{
-    Engine, Limits, Machine, Session,
+    Engine, HostEnvironment, SessionHandle, SessionTimeouts,
     paths::{LocatedFile, WorkingDirectory},
 };
 use switchboard_event::{ApprovalMode, Id, Timestamp};
-use switchboard_logs::Home;
-use switchboard_store::{Log, Session as Stored, StoreError};
+use switchboard_logs::AgentHome;
+use switchboard_store::{SessionLog, SessionRecord, StoreError};
 use tokio::{
     net::UnixStream,
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -30,7 +30,7 @@ use crate::{
     feed::{Begin, Feeds, Reader},
     logs::{self, Archive},
     metrics::Metrics,
-    page::{Desks, Ledger, Transcripts, Watch},
+    page::{BoardWatch, SessionSummaries, TimelineCache, Transcripts},
     view::SessionView,
 };
 
@@ -39,7 +39,7 @@ pub struct Setup {
     /// What runs sessions.
     pub engine: Engine,
     /// What the machine gives, to look for agents.
-    pub machine: Machine,
+    pub machine: HostEnvironment,
     /// Where the log lies, and the sockets of all processes that share it.
     pub data: PathBuf,
     /// The number of this process among those; none if the log cannot be written.
@@ -49,7 +49,7 @@ pub struct Setup {
     /// The folders in which sessions may work; none means anywhere.
     pub roots: Vec<PathBuf>,
     /// Limits of time, where a request sets no others.
-    pub limits: Limits,
+    pub limits: SessionTimeouts,
     /// So many sessions run here at once, at most.
     pub most_sessions: Option<usize>,
     /// What an agent may do without asking, where a request does not say.
@@ -57,7 +57,7 @@ pub struct Setup {
     /// Tells streams that the server is about to end.
     pub drain: Drain,
     /// The agents' folders with their logs.
-    pub homes: Vec<Home>,
+    pub homes: Vec<AgentHome>,
     /// The time zone of days, where a request names none.
     pub zone: TimeZone,
 }
@@ -74,10 +74,10 @@ struct Inner {
     offers: Offers,
     rooms: Rooms,
     logs: Archive,
-    desks: Desks,
-    ledger: Ledger,
+    timelines: TimelineCache,
+    summaries: SessionSummaries,
     transcripts: Transcripts,
-    watch: Watch,
+    board_watch: BoardWatch,
     started: Instant,
     serves: bool,
     places: Arc<Semaphore>,
@@ -86,9 +86,9 @@ struct Inner {
 /// Where a session is.
 pub enum Place {
     /// This process runs it.
-    Here(Session),
+    Here(SessionHandle),
     /// Nobody runs it.
-    Ended(Box<Stored>),
+    Ended(Box<SessionRecord>),
     /// Another process runs it, and this is its socket.
     Elsewhere(PathBuf),
 }
@@ -117,8 +117,8 @@ impl Service {
         let started = Instant::now();
         let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
         let metrics = Metrics::new();
-        let (desks, ledger) = (Desks::default(), Ledger::new(&setup.data));
-        let watch = Watch::new((setup.machine.now)().as_micros().to_string());
+        let summaries = SessionSummaries::new(&setup.data, setup.engine.clone());
+        let board_watch = BoardWatch::new((setup.machine.now)().as_micros().to_string());
         Self(Arc::new(Inner {
             setup,
             metrics,
@@ -127,10 +127,10 @@ impl Service {
             offers,
             rooms,
             logs,
-            desks,
-            ledger,
+            timelines: TimelineCache::default(),
+            summaries,
             transcripts: Transcripts::default(),
-            watch,
+            board_watch,
             started,
             serves,
             places,
@@ -195,14 +195,14 @@ impl Service {
         &self.0.logs
     }
 
-    /// The entries of the sessions that somebody looks at.
-    pub(crate) fn desks(&self) -> &Desks {
-        &self.0.desks
+    /// The timelines of the sessions that somebody looks at.
+    pub(crate) fn timelines(&self) -> &TimelineCache {
+        &self.0.timelines
     }
 
-    /// What every session has used.
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.0.ledger
+    /// The summaries of all sessions.
+    pub(crate) fn summaries(&self) -> &SessionSummaries {
+        &self.0.summaries
     }
 
     /// The transcripts of logs that somebody looks at.
@@ -211,8 +211,8 @@ impl Service {
     }
 
     /// The board as it changes.
-    pub(crate) fn watch(&self) -> &Watch {
-        &self.0.watch
+    pub(crate) fn board_watch(&self) -> &BoardWatch {
+        &self.0.board_watch
     }
 
     /// What time it is.
@@ -237,7 +237,7 @@ impl Service {
     /// If the log says so.
     pub async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Log) -> Result<T, StoreError> + Send + 'static,
+        question: impl FnOnce(&dyn SessionLog) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
         let log = self.engine().log().clone();
         let answer = tokio::task::spawn_blocking(move || question(&*log)).await;
@@ -256,23 +256,16 @@ impl Service {
     /// # Errors
     /// If there is no such session.
     pub async fn read(&self, session: &str, dialect: &'static Dialect, begin: Begin) -> Result<Reader, Problem> {
-        let (feeds, engine, session) = (self.0.feeds.clone(), self.engine().clone(), Id::from(session));
-        let permit = feeds.read_permit().await;
-        self.ask(move |_| {
-            let opened = feeds.open(&engine, &session, dialect, begin);
-            drop(permit);
-            opened
-        })
-        .await
+        Ok(self.0.feeds.open(self.engine(), Id::from(session), dialect, begin).await?)
     }
 
     /// What the log knows of a session.
     ///
     /// # Errors
     /// If there is none.
-    pub async fn stored(&self, id: &str) -> Result<Stored, Problem> {
+    pub async fn stored(&self, id: &str) -> Result<SessionRecord, Problem> {
         let wanted = id.to_owned();
-        self.ask(move |log| log.session(&wanted)).await?.ok_or_else(|| Problem::no_session(id))
+        self.ask(move |log| log.get_session(&wanted)).await?.ok_or_else(|| Problem::no_session(id))
     }
 
     /// A session as clients see it.
@@ -319,7 +312,7 @@ impl Service {
     /// Ends what dead processes left behind. Says whether the session is no longer another's.
     async fn take_over(&self, id: &str) -> Result<bool, Problem> {
         let engine = self.engine().clone();
-        let recovered = tokio::task::spawn_blocking(move || engine.recover()).await;
+        let recovered = tokio::task::spawn_blocking(move || engine.recover_sessions()).await;
         let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
         recovered.map_err(lost)??;
         let stored = self.stored(id).await?;
@@ -344,7 +337,7 @@ impl Service {
 /// Somebody listens there.
 async fn is_open(socket: &Path) -> bool {
     let Ok(reachable) = SocketPath::new(socket) else { return false };
-    UnixStream::connect(reachable.path()).await.is_ok()
+    UnixStream::connect(reachable.as_path()).await.is_ok()
 }
 
 fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<WorkingDirectory, Problem> {

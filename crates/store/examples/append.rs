@@ -1,5 +1,5 @@
-//! Measures appending and reading, by hand: `cargo run --release -p switchboard-store --example append [FOLDER]`.
-//! Without a folder it takes one in the temp folder. Not a test: what is fast depends on the disk.
+//! Measures appending and reading: `cargo run --release -p switchboard-store --example append [DIRECTORY]`. Without an
+//! argument it uses a temporary directory. Not a test: the results depend on the disk.
 
 use std::{
     error::Error,
@@ -14,58 +14,61 @@ use std::{
 };
 
 use switchboard_event::{Event, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Chunk, Log as _, NewSession, Options, Owner, Page, Process, Store, StoreError, Update};
+use switchboard_store::{
+    EventBatch, EventChunk, LogOwner, NewSession, PageQuery, ProcessIdentity, SessionLog as _, SessionPatch,
+    SqliteStore, StoreError, StoreOptions,
+};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type BenchResult<T> = Result<T, Box<dyn Error>>;
 
-/// So many batches may be undone.
-const UNDONE: usize = 64;
+/// The maximum number of batches that are not committed yet.
+const MAX_PENDING_BATCHES: usize = 64;
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     let temporary = tempfile::tempdir()?;
     let folder = std::env::args().nth(1).map_or_else(|| temporary.path().to_owned(), Into::into);
     for durable in [false, true] {
         writeln!(stdout(), "durable: {durable}")?;
-        let store = open(&folder.join(if durable { "durable" } else { "normal" }), durable)?;
+        let store = open_store(&folder.join(if durable { "durable" } else { "normal" }), durable)?;
         for (size, rows) in [(1, 20_000), (16, 200_000), (256, 400_000), (1_024, 400_000)] {
-            many(&store, size, if durable { rows / 10 } else { rows })?;
+            measure_throughput(&store, size, if durable { rows / 10 } else { rows })?;
         }
-        paced(&store, Duration::ZERO, 1_000)?;
-        paced(&store, Duration::from_millis(1), 2_000)?;
+        measure_latency(&store, Duration::ZERO, 1_000)?;
+        measure_latency(&store, Duration::from_millis(1), 2_000)?;
     }
     Ok(())
 }
 
-fn open(folder: &Path, durable: bool) -> Outcome<Store> {
-    let process = Process { pid: std::process::id(), start: 0 };
-    let owner = Some(Owner { process, boot: "here".into() });
-    Ok(Store::open(folder, &Options { durable, owner, max_bytes: None })?)
+fn open_store(folder: &Path, durable: bool) -> BenchResult<SqliteStore> {
+    let process = ProcessIdentity { pid: std::process::id(), start: 0 };
+    let owner = Some(LogOwner { process, boot: "here".into() });
+    Ok(SqliteStore::open(folder, &StoreOptions { durable, owner, max_bytes: None })?)
 }
 
-/// As fast as it goes, then all of it read back.
-fn many(store: &Store, size: u64, rows: u64) -> Outcome<()> {
-    let session = create(store, &format!("many-{size}-{}", std::process::id()))?;
+/// Appends as fast as possible, then reads everything back.
+fn measure_throughput(store: &SqliteStore, size: u64, rows: u64) -> BenchResult<()> {
+    let session = create_session(store, &format!("many-{size}-{}", std::process::id()))?;
     let batches: Vec<_> =
-        (0..rows / size).map(|batch| events(&session, batch * size + 1, size)).collect::<Result<_, _>>()?;
+        (0..rows / size).map(|batch| make_events(&session, batch * size + 1, size)).collect::<Result<_, _>>()?;
     let (send, done) = channel();
-    let (start, busy) = (Instant::now(), busy());
+    let (start, busy) = (Instant::now(), writer_cpu_time());
     let count = batches.len();
     for (number, events) in batches.into_iter().enumerate() {
-        append(store, &session, events, &send);
-        if number >= UNDONE {
+        append_events(store, &session, events, &send);
+        if number >= MAX_PENDING_BATCHES {
             done.recv()??;
         }
     }
-    done.iter().take(count.min(UNDONE)).collect::<Result<Vec<()>, _>>()?;
-    rate(&format!("append, {size} a batch"), count as u64 * size, start.elapsed())?;
-    let row = (self::busy() - busy) / u32::try_from(rows)?;
+    done.iter().take(count.min(MAX_PENDING_BATCHES)).collect::<Result<Vec<()>, _>>()?;
+    print_rate(&format!("append, {size} a batch"), count as u64 * size, start.elapsed())?;
+    let row = (writer_cpu_time() - busy) / u32::try_from(rows)?;
     writeln!(stdout(), "  append, {size} a batch: the thread that writes works {row:?} for each")?;
-    read(store, &session)
+    measure_reads(store, &session)
 }
 
-/// How long the thread that writes has worked: on a machine that does other things too, a better figure than the time
-/// that it took. Zero where the system does not say.
-fn busy() -> Duration {
+/// Returns the CPU time of the writer thread: on a busy machine a better figure than the elapsed time. Zero where the
+/// system does not report it.
+fn writer_cpu_time() -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|task| task.path());
     let nanos = tasks.filter_map(|task| {
         let name = std::fs::read_to_string(task.join("comm")).ok().filter(|name| name.trim() == "log");
@@ -75,15 +78,15 @@ fn busy() -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// One event after another, each when the last is done; how long until it is done.
-fn paced(store: &Store, pause: Duration, rows: u64) -> Outcome<()> {
-    let session = create(store, &format!("paced-{}-{}", pause.as_millis(), std::process::id()))?;
+/// Appends one event after another, each after the previous commit, and measures the latency.
+fn measure_latency(store: &SqliteStore, pause: Duration, rows: u64) -> BenchResult<()> {
+    let session = create_session(store, &format!("paced-{}-{}", pause.as_millis(), std::process::id()))?;
     let (send, done) = channel();
     let mut times = Vec::new();
     for seq in 1..=rows {
-        let event = events(&session, seq, 1)?;
+        let event = make_events(&session, seq, 1)?;
         let start = Instant::now();
-        append(store, &session, event, &send);
+        append_events(store, &session, event, &send);
         done.recv()??;
         times.push(start.elapsed());
         thread::sleep(pause);
@@ -95,26 +98,26 @@ fn paced(store: &Store, pause: Duration, rows: u64) -> Outcome<()> {
     Ok(())
 }
 
-fn read(store: &Store, session: &str) -> Outcome<()> {
+fn measure_reads(store: &SqliteStore, session: &str) -> BenchResult<()> {
     for parsed in [false, true] {
         let (mut after, start) = (0, Instant::now());
         loop {
-            let page = Page { after, limit: 1_000, max_bytes: 1 << 20 };
+            let page = PageQuery { after, limit: 1_000, max_bytes: 1 << 20, kinds: &[] };
             let last = if parsed {
-                store.page(session, page)?.last().map(|event| event.seq)
+                store.read_events(session, page)?.last().map(|event| event.seq)
             } else {
-                store.rows(session, page)?.last().map(|row| row.seq)
+                store.read_rows(session, page)?.last().map(|row| row.seq)
             };
             let Some(last) = last else { break };
             after = last;
         }
-        rate(if parsed { "read, as events" } else { "read, as text" }, after, start.elapsed())?;
+        print_rate(if parsed { "read, as events" } else { "read, as text" }, after, start.elapsed())?;
     }
     Ok(())
 }
 
-fn create(store: &Store, id: &str) -> Outcome<String> {
-    store.create(NewSession {
+fn create_session(store: &SqliteStore, id: &str) -> BenchResult<String> {
+    store.create_session(NewSession {
         id: id.into(),
         agent: "echo".into(),
         created: Timestamp::default(),
@@ -126,8 +129,8 @@ fn create(store: &Store, id: &str) -> Outcome<String> {
     Ok(id.to_owned())
 }
 
-/// Events of about 490 bytes.
-fn events(session: &str, first: u64, size: u64) -> Outcome<Arc<Chunk>> {
+/// Creates events of about 490 bytes.
+fn make_events(session: &str, first: u64, size: u64) -> BenchResult<Arc<EventChunk>> {
     let event = |seq| {
         let record = format!(r#"{{"type":"delta","index":{seq},"text":"{}"}}"#, "word ".repeat(24));
         let text = format!(
@@ -135,17 +138,17 @@ fn events(session: &str, first: u64, size: u64) -> Outcome<Arc<Chunk>> {
         );
         Ok(Event::from_json(&text)?)
     };
-    let events = (first..first + size).map(event).collect::<Outcome<Vec<_>>>()?;
-    Ok(Arc::new(Chunk::try_from(events)?))
+    let events = (first..first + size).map(event).collect::<BenchResult<Vec<_>>>()?;
+    Ok(Arc::new(EventChunk::try_from(events)?))
 }
 
-fn append(store: &Store, session: &str, events: Arc<Chunk>, done: &Sender<Result<(), StoreError>>) {
+fn append_events(store: &SqliteStore, session: &str, events: Arc<EventChunk>, done: &Sender<Result<(), StoreError>>) {
     let done = done.clone();
     let done = Box::new(move |outcome| drop(done.send(outcome)));
-    store.append(Batch { session: session.into(), events, update: Update::default(), done });
+    store.append_batch(EventBatch { session: session.into(), events, update: SessionPatch::default(), done });
 }
 
-fn rate(what: &str, rows: u64, time: Duration) -> Outcome<()> {
+fn print_rate(what: &str, rows: u64, time: Duration) -> BenchResult<()> {
     let per_second = u128::from(rows) * 1_000_000_000 / time.as_nanos().max(1);
     writeln!(stdout(), "  {what}: {per_second} a second ({rows})")?;
     Ok(())

@@ -1,20 +1,20 @@
-//! Saved projections: where a reader of a session can begin without reading all that came before. What a state means,
-//! only the dialect knows. Not to be taken for moving the write-ahead log, which SQLite calls a checkpoint too.
+//! Checkpoints of projections: a reader of a session can start at one without reading all earlier events. The state is
+//! opaque; only the dialect understands it. Unrelated to SQLite's checkpoints of the write-ahead log.
 
 use std::fmt;
 
-/// A projection as it was at a place of a session.
+/// The state of a projection at a position of a session.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The dialect.
     pub dialect: String,
-    /// The dialect's version; a state is of no use to another.
+    /// The dialect's version; a state is useless to other versions.
     pub version: String,
     /// The last event that the projection has seen.
     pub seq: u64,
-    /// How many messages it has given.
+    /// The number of messages that the projection has produced.
     pub messages: u64,
-    /// What it remembers.
+    /// The serialized state.
     pub state: Vec<u8>,
 }
 
@@ -25,11 +25,11 @@ impl fmt::Debug for Checkpoint {
     }
 }
 
-/// A place in a session.
+/// A position in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// Behind this event.
+pub enum CheckpointPosition {
+    /// After this event.
     Seq(u64),
-    /// Behind so many messages of the dialect.
+    /// After this number of messages of the dialect.
     Message(u64),
 }

@@ -1,5 +1,4 @@
-//! Events that follow each other, each with its JSON: made once, then committed, kept for those who follow closely, and
-//! sent.
+//! Consecutive events with their JSON: serialized once, then committed, kept for followers at the tail, and sent.
 
 use std::mem::take;
 
@@ -8,78 +7,78 @@ use switchboard_event::{Event, Id};
 
 use crate::StoreError;
 
-/// Events of one session that follow each other, and the JSON of each.
+/// Consecutive events of one session, and the JSON of each.
 #[derive(Clone, Debug, Default)]
-pub struct Chunk {
+pub struct EventChunk {
     events: Vec<Event>,
     json: Bytes,
     ends: Vec<usize>,
 }
 
-impl Chunk {
-    /// The events, in their order.
+impl EventChunk {
+    /// Returns the events in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Events and the JSON of each, from one of them on.
-    pub fn from(&self, first: usize) -> impl Iterator<Item = (&Event, Bytes)> {
+    /// Returns the events with their JSON, starting at an index.
+    pub fn iter_from(&self, first: usize) -> impl Iterator<Item = (&Event, Bytes)> {
         let start = move |index: usize| index.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0);
         let events = self.events.iter().zip(&self.ends).enumerate().skip(first);
         events.map(move |(index, (event, end))| (event, self.json.slice(start(index)..*end)))
     }
 
-    /// About how much memory it takes.
+    /// Returns the approximate memory use.
     #[must_use]
-    pub fn bytes(&self) -> usize {
-        // What an event holds beside itself is about what its JSON says.
+    pub fn memory_bytes(&self) -> usize {
+        // The heap data of an event is about as large as its JSON.
         2 * self.json.len() + self.events.len() * size_of::<Event>()
     }
 
-    /// How long the JSON is.
+    /// Returns the length of the JSON.
     #[must_use]
     pub fn json_len(&self) -> usize {
         self.json.len()
     }
 
-    /// The place of the first event.
+    /// Returns the `seq` of the first event.
     #[must_use]
     pub fn first_seq(&self) -> Option<u64> {
         self.events.first().map(|event| event.seq)
     }
 
-    /// The place of the last event.
+    /// Returns the `seq` of the last event.
     #[must_use]
     pub fn last_seq(&self) -> Option<u64> {
         self.events.last().map(|event| event.seq)
     }
 
-    /// There are none.
+    /// Returns whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 }
 
-/// No more than this is reserved, whatever the last chunk was.
-const MOST_RESERVED: usize = 1 << 20;
+/// The maximum buffer to reserve, regardless of the size of the last chunk.
+const MAX_RESERVED_BYTES: usize = 1 << 20;
 
-/// A chunk that is being made.
+/// Builds chunks.
 #[derive(Debug, Default)]
-pub struct ChunkBuilder {
+pub struct EventChunkBuilder {
     events: Vec<Event>,
     json: Vec<u8>,
     ends: Vec<usize>,
-    /// How large the last one was: the next is likely to be like it.
+    /// The number of events and bytes of the last chunk, an estimate for the next one.
     last: (usize, usize),
 }
 
-impl ChunkBuilder {
+impl EventChunkBuilder {
     /// Adds an event.
     ///
     /// # Errors
-    /// If it cannot be written as JSON. It is not added then.
+    /// Fails if the event cannot be serialized; it is not added then.
     pub fn push(&mut self, event: Event) -> Result<(), StoreError> {
         if self.events.is_empty() {
             self.events.reserve(self.last.0);
@@ -96,33 +95,33 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    /// How long the JSON is so far.
+    /// Returns the length of the JSON so far.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub fn json_len(&self) -> usize {
         self.json.len()
     }
 
-    /// There are none.
+    /// Returns whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// The chunk; the builder is empty again.
-    pub fn finish(&mut self) -> Chunk {
-        self.last = (self.events.len(), self.json.len().min(MOST_RESERVED));
+    /// Returns the chunk and resets the builder.
+    pub fn finish(&mut self) -> EventChunk {
+        self.last = (self.events.len(), self.json.len().min(MAX_RESERVED_BYTES));
         let (events, json, ends) = (take(&mut self.events), take(&mut self.json), take(&mut self.ends));
-        // What was reserved and is not used would be kept as long as the chunk is.
+        // Unused capacity would stay allocated as long as the chunk lives.
         let json = if json.capacity() > json.len() * 2 { Bytes::copy_from_slice(&json) } else { Bytes::from(json) };
-        Chunk { events, json, ends }
+        EventChunk { events, json, ends }
     }
 }
 
-impl TryFrom<Vec<Event>> for Chunk {
+impl TryFrom<Vec<Event>> for EventChunk {
     type Error = StoreError;
 
     fn try_from(events: Vec<Event>) -> Result<Self, StoreError> {
-        let mut builder = ChunkBuilder::default();
+        let mut builder = EventChunkBuilder::default();
         events.into_iter().try_for_each(|event| builder.push(event))?;
         Ok(builder.finish())
     }

@@ -1,126 +1,146 @@
-//! The contract of a durable log. Not SQLite's: a log on another machine can keep it too. What whoever implements
-//! [`Log`] has to keep, and all that whoever uses it relies on:
+//! The contract of a durable log, independent of SQLite: a log on another machine can implement it too. Implementations
+//! of [`Log`] must guarantee the following, and its users rely on nothing else:
 //!
-//! * **Order.** A session's events are numbered 1, 2, 3, … without a gap. A batch that does not begin right behind the
-//!   head is refused, whole, with [`StoreError::Gap`]; nothing is ever changed or removed but by deleting a session.
-//! * **One writer a session.** A session belongs to one process at a time, and only its batches are accepted
-//!   ([`StoreError::NotOwner`] for others). [`Log::create`] and [`Log::claim`] decide to whom, and [`Log::take_over`]
-//!   moves what the dead have left: of all who ask, exactly one gets each. How it is known that a process is dead is the
-//!   implementation's own affair (a lock file here; elsewhere a lease), but it must never be said of one that can still
-//!   append.
+//! * **Order.** A session's events are numbered 1, 2, 3, … without a gap. A batch that does not start right after the
+//!   head is refused as a whole with [`StoreError::Gap`]; events are never changed, and only removed with their
+//!   session.
+//! * **One writer per session.** A session belongs to one process at a time, and only its batches are accepted
+//!   ([`StoreError::NotOwner`] for others). [`Log::create`] and [`Log::claim`] assign a session, and [`Log::take_over`]
+//!   reassigns the sessions of dead processes: of concurrent callers, exactly one gets each session. The implementation
+//!   decides how to detect a dead process (a lock file here; elsewhere a lease), but a process that can still append
+//!   must never count as dead.
 //! * **Commit.** [`Batch::done`] is called exactly once, after the batch is committed or refused; batches of one process
-//!   are done in the order in which they came. What is committed survives the death of every process, and no reader is
-//!   shown anything that is not.
-//! * **Reading.** A reader is a `seq`, and a page is one answer: nothing stays open between two of them, and a reader
-//!   that is slow, or never comes back, costs nothing. Who has seen an event sees it again, and all before it, until the
-//!   session is deleted. Rows are byte for byte what was appended.
-//! * **Waiting for more** is not asked of the log: a process tells its own readers when it has committed, and asks
-//!   the process that runs a session for what that one commits.
-//! * **No room, no medium.** What cannot be written is refused and changes nothing; whoever has the log open reads on,
-//!   and writes on when there is room again.
-//! * **Checkpoints** are a cache: they may be lost, never be wrong. The first one at a place stays.
+//!   complete in the order of submission. Committed data survives the death of every process, and readers never see
+//!   uncommitted data.
+//! * **Reading.** A reader is a `seq`, and a page is one response: nothing stays open between pages, and a slow or gone
+//!   reader costs nothing. An event that was visible once stays visible, with all events before it, until the session
+//!   is deleted. Rows are byte for byte what was appended.
+//! * **Notification.** A process notifies its own readers after a commit. [`Log::watch_commits`] reports the commits of
+//!   other processes; it may report too often and may miss some, so its users also poll from time to time.
+//! * **Full or failing disk.** A write that fails is refused and changes nothing; an open log stays readable, and
+//!   writable again once there is space.
+//! * **Checkpoints** are a cache: they may be lost, but are never wrong. The first one at a position stays.
 
 use std::{path::PathBuf, sync::Arc};
 
-use switchboard_event::{Event, Id, Timestamp};
+use switchboard_event::{Event, Id, Kind, SessionState, Timestamp};
 
-use crate::{Abandoned, At, Checkpoint, Chunk, Filter, NewSession, Retention, Run, Session, StoreError, Update};
+use crate::{
+    AbandonedSession, AgentRun, Checkpoint, CheckpointPosition, EventChunk, NewSession, Retention, SessionFilter,
+    SessionPatch, SessionRecord, StoreError,
+};
 
-/// Is called once, when a batch is committed or refused, and always. It runs on the thread that writes, so it hands on
-/// the news and returns.
-pub type Done = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+/// The callback of a batch, called exactly once when the batch is committed or refused. It runs on the writer thread
+/// and must return quickly.
+pub type CommitCallback = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Events that are appended together, with what changes about their session. Either all of it happens or none.
-pub struct Batch {
+/// Events that are appended together with changes of their session, atomically.
+pub struct EventBatch {
     /// The session.
     pub session: Id,
-    /// Events of the session, right behind its head.
-    pub events: Arc<Chunk>,
-    /// What changes.
-    pub update: Update,
-    /// Whom to tell.
-    pub done: Done,
+    /// Events of the session, right after its head.
+    pub events: Arc<EventChunk>,
+    /// The changes of the session.
+    pub update: SessionPatch,
+    /// The callback.
+    pub done: CommitCallback,
 }
 
-/// Which events to read.
+/// The events to read.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
-    /// Those behind this `seq`.
+pub struct PageQuery {
+    /// Events after this `seq`.
     pub after: u64,
-    /// So many at most.
+    /// The maximum number of events.
     pub limit: usize,
-    /// Together at most so many bytes, as JSON; but always one.
+    /// The maximum size of the events as JSON; at least one event is always returned.
     pub max_bytes: usize,
+    /// Only events of these kinds; all kinds if empty.
+    pub kinds: &'static [Kind],
 }
 
-/// An event as it lies in the log.
+/// An event as stored in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Its place in the session.
+pub struct EventRow {
+    /// The sequence number in the session.
     pub seq: u64,
-    /// The event on the wire.
+    /// The event in the wire format.
     pub json: String,
 }
 
-/// How a log is.
+/// The health of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogHealth {
-    /// It can be read and written.
+    /// Readable and writable.
     Sound,
-    /// The disk is full: what is there can be read and deleted, and nothing else is written.
+    /// The disk is full: sessions can be read and deleted, but nothing else can be written.
     DiskFull,
-    /// A later version made it, so it is only read.
+    /// Created by a later version, therefore read-only.
     ReadOnly,
-    /// Its directory was removed or replaced while it was in use: what is written now is lost.
+    /// The directory was removed or replaced while in use: further writes are lost.
     Missing(PathBuf),
 }
 
-/// A durable log of sessions. All but [`Log::append`] wait for the disk; call them where that is allowed.
-pub trait Log: Send + Sync {
-    /// Begins a session. It is running, and belongs to this process.
+/// A subscription to commits, see [`Log::watch_commits`]. Dropping it ends the subscription.
+pub struct CommitWatch {
+    _watch: Box<dyn Send + Sync>,
+}
+
+impl CommitWatch {
+    /// Wraps the value that keeps a subscription alive.
+    #[must_use]
+    pub fn new(watch: impl Send + Sync + 'static) -> Self {
+        Self { _watch: Box::new(watch) }
+    }
+}
+
+/// A durable log of sessions. All methods except [`Log::append`] block on the disk.
+pub trait SessionLog: Send + Sync {
+    /// Creates a session. It is running and belongs to this process.
     ///
     /// # Errors
-    /// If there is one of that id, if this process is not registered, or if it cannot be written.
-    fn create(&self, session: NewSession) -> Result<(), StoreError>;
+    /// Fails if the ID exists, this process is not registered, or the log cannot be written.
+    fn create_session(&self, session: NewSession) -> Result<(), StoreError>;
 
-    /// Makes a session that has ended, or whose process is gone, belong to this process: it will be continued. With a
-    /// head, only if the session still has just so many events: then nobody has continued it since that was read.
+    /// Assigns a session that has ended, or whose process is dead, to this process in order to continue it. With a
+    /// `head`, only if the session still has exactly that many events, so that no other process has continued it
+    /// meanwhile.
     ///
     /// # Errors
-    /// If there is none, if a living process runs it or has, or if it cannot be written.
-    fn claim(&self, session: &str, head: Option<u64>) -> Result<Session, StoreError>;
+    /// Fails if there is no such session, a live process runs it or has continued it, or the log cannot be written.
+    fn claim_session(&self, session: &str, head: Option<u64>) -> Result<SessionRecord, StoreError>;
 
-    /// Appends events. Returns at once; what is queued is committed in the order it came. The queue has no bound: who
-    /// appends counts what is not done yet. A batch of nothing is done when all before it are.
-    fn append(&self, batch: Batch);
+    /// Appends events. Returns at once; queued batches are committed in order. The queue is unbounded: callers limit
+    /// their pending batches. An empty batch completes after all batches before it.
+    fn append_batch(&self, batch: EventBatch);
 
-    /// A session.
+    /// Returns a session.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    fn session(&self, id: &str) -> Result<Option<Session>, StoreError>;
+    /// Fails if the log cannot be read.
+    fn get_session(&self, id: &str) -> Result<Option<SessionRecord>, StoreError>;
 
-    /// Sessions, newest first.
+    /// Lists sessions, newest first.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError>;
+    /// Fails if the log cannot be read.
+    fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRecord>, StoreError>;
 
-    /// The events of a page, as they lie there. A page ends before an event that is damaged.
+    /// Returns the events of a page as stored. A page ends before a damaged event of its kinds.
     ///
     /// # Errors
-    /// If there is no such session, the log cannot be read, or the first event of the page is damaged: what follows can
-    /// be read from behind it.
-    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError>;
+    /// Fails if there is no such session, the log cannot be read, or the first event of the page is damaged; reading
+    /// can continue after it.
+    fn read_rows(&self, session: &str, page: PageQuery) -> Result<Vec<EventRow>, StoreError>;
 
-    /// The events of a page without those that are damaged, and the `seq` of each that is.
+    /// Returns the intact events of a page, and the `seq` of each damaged one.
     ///
     /// # Errors
-    /// If there is no such session, or the log cannot be read.
-    fn sound_rows(&self, session: &str, page: Page) -> Result<(Vec<Row>, Vec<u64>), StoreError> {
+    /// Fails if there is no such session or the log cannot be read.
+    fn read_sound_rows(&self, session: &str, page: PageQuery) -> Result<(Vec<EventRow>, Vec<u64>), StoreError> {
         let (mut page, mut damaged) = (page, Vec::new());
         loop {
-            match self.rows(session, page) {
+            match self.read_rows(session, page) {
                 Err(StoreError::Damaged { seq, .. }) if seq > page.after => {
                     damaged.push(seq);
                     page.after = seq;
@@ -130,114 +150,144 @@ pub trait Log: Send + Sync {
         }
     }
 
-    /// All events that are damaged, by session. Reads the whole log.
+    /// Returns all damaged events by session. Reads the whole log.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    fn damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
+    /// Fails if the log cannot be read.
+    fn find_damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// How the log is. Looks at the file system.
-    fn health(&self) -> LogHealth {
+    /// Returns the health of the log. Checks the file system.
+    fn check_health(&self) -> LogHealth {
         LogHealth::Sound
     }
 
-    /// The runs of a session, in order.
-    ///
-    /// # Errors
-    /// If there is no such session, or the log cannot be read.
-    fn runs(&self, session: &str) -> Result<Vec<Run>, StoreError>;
+    /// Calls a function soon after commits of any process, and when such a process ends. It runs on its own thread.
+    /// Returns `None` if this log does not support it.
+    fn watch_commits(&self, _notify: Box<dyn Fn() + Send>) -> Option<CommitWatch> {
+        None
+    }
 
-    /// Sessions that are open while their process is gone. Another process may take them over at any time.
+    /// Lists the runs of a session, in order.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    fn abandoned(&self) -> Result<Vec<Abandoned>, StoreError>;
+    /// Fails if there is no such session or the log cannot be read.
+    fn list_runs(&self, session: &str) -> Result<Vec<AgentRun>, StoreError>;
 
-    /// Makes all abandoned sessions belong to this process, which then has to end them. Of several processes that ask
-    /// at once, one gets each.
+    /// Lists open sessions whose process is dead. Another process may take them over at any time.
     ///
     /// # Errors
-    /// If this process is not registered, or the log cannot be written.
-    fn take_over(&self) -> Result<Vec<Abandoned>, StoreError>;
+    /// Fails if the log cannot be read.
+    fn list_abandoned(&self) -> Result<Vec<AbandonedSession>, StoreError>;
 
-    /// Puts a session away, or takes it out again. Any process may do so, whoever runs the session.
+    /// Assigns all abandoned sessions to this process, which must end them. Of concurrent callers, exactly one gets
+    /// each session.
     ///
     /// # Errors
-    /// If there is none, or if the log cannot be written.
-    fn archive(&self, session: &str, archived: bool) -> Result<(), StoreError>;
+    /// Fails if this process is not registered or the log cannot be written.
+    fn take_over(&self) -> Result<Vec<AbandonedSession>, StoreError>;
 
-    /// Deletes a session that has ended or is abandoned, in one small transaction: from then on it doesn't exist, and of
-    /// several callers only one succeeds. Its events are removed in the background, see [`Log::reclaim`].
+    /// Archives or unarchives a session. Any process may do so, regardless of the owner.
     ///
     /// # Errors
-    /// If there is none, if it is open, or if the log cannot be written.
-    fn delete(&self, session: &str) -> Result<(), StoreError>;
+    /// Fails if there is no such session or the log cannot be written.
+    fn set_archived(&self, session: &str, archived: bool) -> Result<(), StoreError>;
 
-    /// Waits until the space of all deleted sessions can be used again.
+    /// Deletes a session that has ended or is abandoned, in one small transaction: from then on it does not exist, and
+    /// of several callers only one succeeds. Its events are removed in the background, see [`Log::reclaim`].
     ///
     /// # Errors
-    /// If the log cannot be written. The next process that opens the log tries again.
-    fn reclaim(&self) -> Result<(), StoreError> {
+    /// Fails if there is no such session, it is open, or the log cannot be written.
+    fn delete_session(&self, session: &str) -> Result<(), StoreError>;
+
+    /// Waits until the space of all deleted sessions is free again.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written. The next process that opens the log tries again.
+    fn reclaim_space(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Deletes the sessions that need not be kept, those that ended first before the others; never one that is open, or
-    /// that was opened again meanwhile. Gives those that it deleted. This can take a while; others write in between.
+    /// Deletes the sessions that exceed the retention, in the order of their ends; never one that is open or was
+    /// reopened meanwhile. Returns the deleted sessions. This can take a while; others can write in between.
     ///
     /// # Errors
-    /// If the log cannot be read or written. Some sessions may be deleted then.
-    fn expire(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError>;
+    /// Fails if the log cannot be read or written. Some sessions may already be deleted.
+    fn expire_sessions(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError>;
 
-    /// Keeps a projection of a session, for [`Log::checkpoint`]. Any process may do so, whoever runs the session. Returns
-    /// at once. It may be lost, and is not kept if there is one at that place already, or if the events that it has seen
-    /// are not committed: who finds none begins farther back.
+    /// Saves a checkpoint of a session for [`Log::checkpoint`]. Any process may do so, regardless of the owner. Returns
+    /// at once. The checkpoint may be lost, and is not saved if one exists at that position or if its events are not
+    /// committed; readers then start further back.
     fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint);
 
-    /// The last projection of that dialect and version that was saved at a place or before it.
+    /// Returns the last checkpoint of a dialect and version at or before a position.
     ///
     /// # Errors
-    /// If there is no such session, or the log cannot be read.
-    fn checkpoint(&self, session: &str, dialect: &str, version: &str, at: At)
-    -> Result<Option<Checkpoint>, StoreError>;
+    /// Fails if there is no such session or the log cannot be read.
+    fn find_checkpoint(
+        &self,
+        session: &str,
+        dialect: &str,
+        version: &str,
+        at: CheckpointPosition,
+    ) -> Result<Option<Checkpoint>, StoreError>;
 
-    /// The events of a page.
+    /// Returns the parsed events of a page.
     ///
     /// # Errors
-    /// If there is no such session, the log cannot be read, or an event is not one.
-    fn page(&self, session: &str, page: Page) -> Result<Vec<Event>, StoreError> {
-        let read = |row: Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error));
-        self.rows(session, page)?.into_iter().map(read).collect()
+    /// Fails if there is no such session, the log cannot be read, or an event cannot be parsed.
+    fn read_events(&self, session: &str, page: PageQuery) -> Result<Vec<Event>, StoreError> {
+        let read =
+            |row: EventRow| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error));
+        self.read_rows(session, page)?.into_iter().map(read).collect()
     }
 
-    /// Returns the session at a position of the list that people see: `last`, or N for the N-th newest. None if `what`
-    /// is no position, or the list is shorter.
+    /// Returns the state of a session after its events of some kinds. Damaged events are left out.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    fn session_at(&self, what: &str, among: &Filter) -> Result<Option<Session>, StoreError> {
-        let Some(place) = place(what) else { return Ok(None) };
+    /// Fails if there is no such session, the log cannot be read, or an event cannot be parsed.
+    fn read_state(&self, session: &str, kinds: &'static [Kind]) -> Result<SessionState, StoreError> {
+        let mut state = SessionState::default();
+        let mut page = PageQuery { after: 0, limit: 4096, max_bytes: 4 << 20, kinds };
+        loop {
+            let (rows, _) = self.read_sound_rows(session, page)?;
+            let Some(last) = rows.last() else { return Ok(state) };
+            page.after = last.seq;
+            for row in &rows {
+                let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error))?;
+                state.apply(&event);
+            }
+        }
+    }
+
+    /// Returns the session at a position of the visible list: `last`, or N for the N-th newest. `None` if `what` is not
+    /// a position or the list is shorter.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be read.
+    fn session_at(&self, what: &str, among: &SessionFilter) -> Result<Option<SessionRecord>, StoreError> {
+        let Some(place) = parse_list_position(what) else { return Ok(None) };
         // The list does not show archived sessions.
         let archived = among.archived.or(Some(false));
-        let newest = self.sessions(&Filter { limit: Some(place), archived, ..among.clone() })?;
+        let newest = self.list_sessions(&SessionFilter { limit: Some(place), archived, ..among.clone() })?;
         Ok(newest.into_iter().nth(place - 1))
     }
 
-    /// The session that a person means by its id, the beginning of its id, `last`, or N for the N-th newest, among
-    /// those that the filter lets through. An id may also be the agent's own.
+    /// Finds a session by its ID, a prefix of its ID, `last`, or N for the N-th newest, among those that match the
+    /// filter. The agent's own session ID works too.
     ///
     /// # Errors
-    /// If there is none, if there are several, or if the log cannot be read.
-    fn find(&self, what: &str, among: &Filter) -> Result<Session, StoreError> {
-        if let Some(session) = self.session(what)? {
+    /// Fails if no session or several sessions match, or the log cannot be read.
+    fn resolve_session(&self, what: &str, among: &SessionFilter) -> Result<SessionRecord, StoreError> {
+        if let Some(session) = self.get_session(what)? {
             return Ok(session);
         }
         if let Some(session) = self.session_at(what, among)? {
             return Ok(session);
         }
-        let prefix = Filter { prefix: Some(what.to_owned()), ..among.clone() };
-        let mut found = if what.is_empty() { Vec::new() } else { self.sessions(&prefix)? };
+        let prefix = SessionFilter { prefix: Some(what.to_owned()), ..among.clone() };
+        let mut found = if what.is_empty() { Vec::new() } else { self.list_sessions(&prefix)? };
         match (found.pop(), found.is_empty()) {
             (Some(only), true) => Ok(only),
             (None, _) => Err(StoreError::NoSession(what.to_owned())),
@@ -249,9 +299,9 @@ pub trait Log: Send + Sync {
     }
 }
 
-/// The place in the list that is meant, from 1. Ids begin with a zero for the next centuries, so a small number that
-/// does not is a place.
-fn place(what: &str) -> Option<usize> {
+/// Parses a position in the list, from 1. Session ids start with a zero for centuries to come, so a small number that
+/// does not is a position.
+fn parse_list_position(what: &str) -> Option<usize> {
     let is_number = what.len() <= 4 && !what.starts_with('0') && what.bytes().all(|byte| byte.is_ascii_digit());
     if what == "last" { Some(1) } else { what.parse().ok().filter(|_| is_number) }
 }

@@ -1,61 +1,61 @@
-//! The processes behind sessions, as they are remembered: a pid alone may be somebody else's by now. Nothing here looks
-//! at a process or stops one.
+//! The recorded processes of sessions. A pid alone may have been reused by now. This module never inspects or stops a
+//! process.
 
 use switchboard_event::{Id, Timestamp};
 
-use crate::Session;
+use crate::SessionRecord;
 
-/// A process, so that another one with the same pid is not taken for it.
+/// The identity of a process, which distinguishes it from later processes with the same pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Process {
-    /// Its id.
+pub struct ProcessIdentity {
+    /// The process ID.
     pub pid: u32,
-    /// When it started, as the system counts.
+    /// The start time in the units of the system.
     pub start: u64,
 }
 
 /// A process that runs sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct LogOwner {
     /// The process.
-    pub process: Process,
-    /// Which boot of which machine; pids of another are of no use.
+    pub process: ProcessIdentity,
+    /// The machine and its boot; pids are only meaningful within one boot.
     pub boot: Id,
 }
 
-/// An owner that the log knows.
+/// An owner that is registered in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registered {
-    /// Its number; the files `owners/NUMBER.*` are its own.
+pub struct RegisteredOwner {
+    /// The number of the owner; the files `owners/NUMBER.*` belong to it.
     pub number: u64,
-    /// Who it is.
-    pub owner: Owner,
-    /// It holds its lock.
+    /// The owner.
+    pub owner: LogOwner,
+    /// Whether it holds its lock.
     pub alive: bool,
 }
 
-/// One run of an agent: its processes.
+/// The processes of one run of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// Which run of the session, from 1.
+pub struct AgentRun {
+    /// The number of the run in the session, from 1.
     pub run: u32,
-    /// Which boot of which machine.
+    /// The machine and its boot.
     pub boot: Id,
-    /// What stands between us and the agent.
-    pub supervisor: Option<Process>,
-    /// The agent.
-    pub agent: Option<Process>,
-    /// When it began.
+    /// The supervisor process of the agent.
+    pub supervisor: Option<ProcessIdentity>,
+    /// The agent process.
+    pub agent: Option<ProcessIdentity>,
+    /// The start time.
     pub started: Timestamp,
-    /// When it ended, all of it.
+    /// The time when all processes of the run had ended.
     pub ended: Option<Timestamp>,
 }
 
-/// A session that is open, while the process that ran it is gone.
+/// An open session whose owner is dead.
 #[derive(Clone, Debug)]
-pub struct Abandoned {
+pub struct AbandonedSession {
     /// The session.
-    pub session: Session,
-    /// Its runs that did not end, as far as anybody knows.
-    pub runs: Vec<Run>,
+    pub session: SessionRecord,
+    /// The runs without a recorded end.
+    pub runs: Vec<AgentRun>,
 }

@@ -1,15 +1,15 @@
-//! How long sessions are kept. Only what has ended is ever deleted by this.
+//! Retention of sessions. Only ended sessions are deleted.
 
 use std::time::Duration;
 
-/// Which sessions are kept no longer. Each rule that is given is kept; the default is to keep everything.
+/// The limits beyond which ended sessions are deleted. All given rules apply; the default keeps everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Those that ended longer ago than this go.
+    /// Delete sessions that ended longer ago than this.
     pub older_than: Option<Duration>,
-    /// Of those that have ended, so many are kept: the ones that ended last.
+    /// Keep only this number of ended sessions, the ones that ended last.
     pub keep_last: Option<usize>,
-    /// While the log takes more than so many bytes, the ones that ended first go. What is open stays, also if that alone
-    /// takes more.
+    /// While the log is larger than this, delete the sessions that ended first. Open sessions are kept even if they
+    /// alone exceed the limit.
     pub max_bytes: Option<u64>,
 }

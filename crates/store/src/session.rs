@@ -1,45 +1,45 @@
-//! What is known about a session beside its events.
+//! The data of a session besides its events.
 
 use std::fmt;
 
 use serde_json::value::RawValue;
 use switchboard_event::{Id, SessionConfig, SessionEnded, Timestamp};
 
-use crate::{Run, StoreError};
+use crate::{AgentRun, StoreError};
 
-/// What a session is doing.
+/// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum SessionPhase {
     /// The agent works.
     Running,
     /// The agent waits for an answer to a request.
     Waiting,
     /// The agent waits for a prompt.
     Idle,
-    /// It ended well.
+    /// The session completed.
     Done,
-    /// It ended badly.
+    /// The session failed.
     Failed,
-    /// Somebody ended it.
+    /// The session was cancelled.
     Cancelled,
-    /// Something that only a later version knows.
+    /// A phase that only a later version knows.
     Other,
 }
 
-impl State {
-    /// The states of a session that has not ended.
+impl SessionPhase {
+    /// The phases of a session that has not ended.
     pub const OPEN: [Self; 3] = [Self::Running, Self::Waiting, Self::Idle];
 
-    /// The states of a session that has ended.
+    /// The phases of a session that has ended.
     pub const FINAL: [Self; 3] = [Self::Done, Self::Failed, Self::Cancelled];
 
-    /// The session has ended. A follow-up opens it again.
+    /// Returns whether the session has ended. A follow-up reopens it.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Cancelled)
     }
 
-    /// The name that people and machines see.
+    /// Returns the public name, which is also stored.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,158 +53,162 @@ impl State {
         }
     }
 
-    /// The state of that name.
+    /// Returns the phase with a name.
     #[must_use]
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let all = [Self::Running, Self::Waiting, Self::Idle, Self::Done, Self::Failed, Self::Cancelled];
         all.into_iter().find(|state| state.name() == name).unwrap_or(Self::Other)
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for SessionPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// A session to be.
+/// A session to create.
 #[derive(Clone, Debug)]
 pub struct NewSession {
-    /// Its id: any text that no other session has.
+    /// The ID: any text that is unique in the log.
     pub id: Id,
     /// The agent.
     pub agent: Id,
-    /// When.
+    /// The creation time.
     pub created: Timestamp,
-    /// How it is run.
+    /// The settings.
     pub config: SessionConfig,
     /// The first prompt.
     pub prompt: String,
-    /// The folder that it works in.
+    /// The working directory.
     pub cwd: String,
-    /// What the work belongs to.
+    /// The project for grouping sessions.
     pub project: Option<String>,
 }
 
-/// A session as the log knows it.
+/// A session as stored in the log.
 #[derive(Clone, Debug)]
-pub struct Session {
-    /// Its number in this log. Later sessions have larger ones; none is given twice.
+pub struct SessionRecord {
+    /// The number of the session in this log. Numbers grow and are never reused.
     pub number: u64,
-    /// Its id.
+    /// The session ID.
     pub id: Id,
     /// The agent.
     pub agent: Id,
-    /// The agent's own id of the session, once it is known.
+    /// The agent's own ID of the session, once it is known.
     pub agent_session: Option<Id>,
-    /// What it is doing.
-    pub state: State,
-    /// The number of the process that runs it, or ran it last.
+    /// The current phase.
+    pub state: SessionPhase,
+    /// The number of the owner that runs it or ran it last.
     pub owner: Option<u64>,
-    /// When it was created.
+    /// The creation time.
     pub created: Timestamp,
-    /// When the last event happened.
+    /// The time of the last event.
     pub updated: Timestamp,
-    /// When it ended, if it has.
+    /// The time of the end, if the session has ended.
     pub ended: Option<Timestamp>,
-    /// The `seq` of the last event, which is also their number.
+    /// The `seq` of the last event, which is also the number of events.
     pub head: u64,
-    /// How many runs it had.
+    /// The number of runs.
     pub runs: u32,
-    /// How many turns it had.
+    /// The number of turns.
     pub turns: u32,
-    /// What the work belongs to.
+    /// The project for grouping sessions.
     pub project: Option<String>,
-    /// The folder that it works in.
+    /// The working directory.
     pub cwd: String,
-    /// What to call it.
+    /// The title.
     pub title: Option<String>,
     /// The first prompt.
     pub prompt: String,
-    /// How it is run, as JSON.
+    /// The settings as JSON.
     pub config: Box<RawValue>,
-    /// What the next run must know of the last one. Only the engine understands it.
+    /// The state that the engine carries over to the next run. Opaque to the store.
     pub carry: Option<Box<RawValue>>,
-    /// How it ended, as JSON.
+    /// The end of the session as JSON.
     pub end: Option<Box<RawValue>>,
-    /// It is put away: lists need not show it.
+    /// Whether the session is archived and hidden from lists.
     pub archived: bool,
 }
 
-impl Session {
-    /// How it is run.
+impl SessionRecord {
+    /// Parses the settings.
     ///
     /// # Errors
-    /// If the settings are not those of this version.
-    pub fn config(&self) -> Result<SessionConfig, StoreError> {
-        self.read("config", &self.config)
+    /// Fails if the settings are not valid in this version.
+    pub fn parse_config(&self) -> Result<SessionConfig, StoreError> {
+        self.parse_json_field("config", &self.config)
     }
 
-    /// How it ended, if it has.
+    /// Parses the end of the session, if it has ended.
     ///
     /// # Errors
-    /// If a later version wrote it in a way that this one does not know.
-    pub fn end(&self) -> Result<Option<SessionEnded>, StoreError> {
-        self.end.as_deref().map(|end| self.read("end", end)).transpose()
+    /// Fails if a later version wrote it in an unknown format.
+    pub fn parse_end(&self) -> Result<Option<SessionEnded>, StoreError> {
+        self.end.as_deref().map(|end| self.parse_json_field("end", end)).transpose()
     }
 
-    fn read<T: serde::de::DeserializeOwned>(&self, what: &'static str, json: &RawValue) -> Result<T, StoreError> {
+    fn parse_json_field<T: serde::de::DeserializeOwned>(
+        &self,
+        what: &'static str,
+        json: &RawValue,
+    ) -> Result<T, StoreError> {
         let session = || self.id.clone();
         serde_json::from_str(json.get()).map_err(|error| StoreError::Unreadable { session: session(), what, error })
     }
 }
 
-/// What changes about a session, with a batch of events or without any. What is `None` stays.
+/// Changes of a session, with or without events. Fields that are `None` stay unchanged.
 #[derive(Clone, Debug, Default)]
-pub struct Update {
-    /// What it is doing now. One that is not final also forgets how the session ended.
-    pub state: Option<State>,
-    /// How it ended; comes with a final state.
-    pub end: Option<End>,
-    /// The agent's own id, now that it is known.
+pub struct SessionPatch {
+    /// The new phase. A phase that is not final also clears the end of the session.
+    pub state: Option<SessionPhase>,
+    /// The end of the session; requires a final phase.
+    pub end: Option<SessionEnd>,
+    /// The agent's own ID of the session.
     pub agent_session: Option<Id>,
-    /// What to call it.
+    /// The title.
     pub title: Option<String>,
-    /// How it is run from now on.
+    /// The new settings.
     pub config: Option<SessionConfig>,
-    /// What the next run must know.
+    /// The state that the engine carries over to the next run.
     pub carry: Option<Box<RawValue>>,
-    /// A run that started, is known better, or ended. It replaces what was known of the run of its number.
-    pub run: Option<Run>,
+    /// A new, updated or ended run. It replaces the stored run with the same number.
+    pub run: Option<AgentRun>,
 }
 
-/// How and when a session ended.
+/// The end of a session.
 #[derive(Clone, Debug)]
-pub struct End {
-    /// When.
+pub struct SessionEnd {
+    /// The time of the end.
     pub at: Timestamp,
-    /// How.
+    /// The reason and details.
     pub how: SessionEnded,
 }
 
-/// Which sessions to list. The default is all of them.
+/// The sessions to list. The default is all of them.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Of this agent.
+pub struct SessionFilter {
+    /// Sessions of this agent.
     pub agent: Option<String>,
-    /// Of this project.
+    /// Sessions of this project.
     pub project: Option<String>,
-    /// That work in this folder.
+    /// Sessions that work in this directory.
     pub cwd: Option<String>,
-    /// In one of these states; in any, if there are none.
-    pub states: Vec<State>,
-    /// With this text in the title or the prompt, whatever the case of its letters.
+    /// Sessions in one of these phases; in any phase if empty.
+    pub states: Vec<SessionPhase>,
+    /// Sessions with this text in the title or the prompt, ignoring case.
     pub text: Option<String>,
-    /// Whose id, or the agent's own id, begins with this.
+    /// Sessions whose ID, or the agent's own ID, starts with this.
     pub prefix: Option<String>,
-    /// Created at this time or later.
+    /// Sessions created at this time or later.
     pub since: Option<Timestamp>,
-    /// Created before this time.
+    /// Sessions created before this time.
     pub until: Option<Timestamp>,
-    /// Put away, or not.
+    /// Only archived sessions, or only others.
     pub archived: Option<bool>,
-    /// With a smaller number than this: the last one of the page before.
+    /// Sessions with a smaller number than this, the last one of the previous page.
     pub before: Option<u64>,
-    /// So many at most.
+    /// The maximum number of results.
     pub limit: Option<usize>,
 }

@@ -1,12 +1,12 @@
-//! An editor, made of the client of those who made the protocol in which editors speak with agents. It speaks with a
-//! program, remembers what it hears, and has a user who decides.
+//! An editor built on the official ACP client library. It connects to a program, records its messages, and has a
+//! scripted user.
 
 use std::{
     collections::VecDeque,
     io::{self, BufRead as _, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -26,68 +26,64 @@ use agent_client_protocol::{
 };
 use anyhow::Context as _;
 use futures_util::{Sink, Stream, sink, stream};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 
-/// The longest that anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(90);
+const EDITOR_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// What the editor's user does when asked.
+/// The user's reaction to a permission request.
 #[derive(Clone, Copy, Debug)]
-pub enum User {
+pub enum EditorUserAction {
     /// Chooses this option.
     Chooses(&'static str),
     /// Chooses the first option of this kind.
     Wants(&'static str),
-    /// Takes time.
+    /// Does not answer yet.
     TakesTime,
 }
 
-/// What an editor heard, and what its user does.
+/// Received messages and the scripted user.
 #[derive(Clone, Default)]
-struct Heard(Arc<Inner>);
+struct EditorState(Arc<EditorStateInner>);
 
 #[derive(Default)]
-struct Inner {
+struct EditorStateInner {
     updates: Mutex<Vec<Value>>,
     questions: Mutex<Vec<Value>>,
-    user: Mutex<VecDeque<User>>,
+    user: Mutex<VecDeque<EditorUserAction>>,
     open: Mutex<Vec<Responder<RequestPermissionResponse>>>,
     news: Notify,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Heard {
-    fn update(&self, notification: &SessionNotification) -> Result<(), Error> {
+impl EditorState {
+    fn record_update(&self, notification: &SessionNotification) -> Result<(), Error> {
         let update = serde_json::to_value(&notification.update).map_err(Error::into_internal_error)?;
-        lock(&self.0.updates).push(update);
+        self.0.updates.lock().push(update);
         self.0.news.notify_waiters();
         Ok(())
     }
 
-    fn asked(
+    fn handle_permission(
         &self,
         request: &RequestPermissionRequest,
         responder: Responder<RequestPermissionResponse>,
     ) -> Result<(), Error> {
         let asked = serde_json::to_value(request).map_err(Error::into_internal_error)?;
-        let user = lock(&self.0.user).pop_front().unwrap_or(User::TakesTime);
+        let user = self.0.user.lock().pop_front().unwrap_or(EditorUserAction::TakesTime);
         let option = match user {
-            User::Chooses(option) => Some(option.to_owned()),
-            User::Wants(kind) => of_kind(&asked, kind),
-            User::TakesTime => None,
+            EditorUserAction::Chooses(option) => Some(option.to_owned()),
+            EditorUserAction::Wants(kind) => option_of_kind(&asked, kind),
+            EditorUserAction::TakesTime => None,
         };
-        lock(&self.0.questions).push(asked);
+        self.0.questions.lock().push(asked);
         let answered = match option {
             Some(option) => {
                 let chosen = RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option));
                 responder.respond(RequestPermissionResponse::new(chosen))
             }
             None => {
-                lock(&self.0.open).push(responder);
+                self.0.open.lock().push(responder);
                 Ok(())
             }
         };
@@ -95,87 +91,77 @@ impl Heard {
         answered
     }
 
-    /// The user takes the last of all choices.
-    fn form(&self, request: &CreateElicitationRequest) -> Result<CreateElicitationResponse, Error> {
+    /// Chooses the last option of every field.
+    fn fill_form(&self, request: &CreateElicitationRequest) -> Result<CreateElicitationResponse, Error> {
         let form = serde_json::to_value(request).map_err(Error::into_internal_error)?;
         let fields = form.pointer("/requestedSchema/properties").and_then(Value::as_object).into_iter().flatten();
         let last = |field: &Value| field.get("oneOf")?.as_array()?.last()?.get("const").cloned();
         let content: Map<_, _> = fields.filter_map(|(name, field)| Some((name.clone(), last(field)?))).collect();
-        lock(&self.0.questions).push(form);
+        self.0.questions.lock().push(form);
         let answer = json!({"action": "accept", "content": content});
         serde_json::from_value(answer).map_err(Error::into_internal_error)
     }
 }
 
-fn of_kind(asked: &Value, kind: &str) -> Option<String> {
+fn option_of_kind(asked: &Value, kind: &str) -> Option<String> {
     let options = asked.get("options")?.as_array()?;
     let option = options.iter().find(|option| option.get("kind").is_some_and(|known| known == kind))?;
     option.get("optionId")?.as_str().map(str::to_owned)
 }
 
 /// A connection to an agent.
-pub struct Editor {
-    /// The agent.
+pub struct AcpTestEditor {
     pub agent: ConnectionTo<Agent>,
-    heard: Heard,
+    heard: EditorState,
 }
 
-impl Editor {
-    /// Opens a session in a folder.
-    ///
-    /// # Errors
-    /// If the agent says so.
+impl AcpTestEditor {
+    /// Opens a session in a directory.
     pub async fn new_session(&self, folder: &Path) -> Result<NewSessionResponse, Error> {
         self.agent.send_request(NewSessionRequest::new(folder)).block_task().await
     }
 
-    /// Gives a session a prompt, and waits for its end.
-    ///
-    /// # Errors
-    /// If the agent says so.
-    pub async fn prompt(&self, session: &SessionId, text: &str) -> Result<PromptResponse, Error> {
-        self.agent.send_request(prompt(session, text)).block_task().await
+    /// Sends a prompt and waits for the end of the turn.
+    pub async fn run_prompt(&self, session: &SessionId, text: &str) -> Result<PromptResponse, Error> {
+        self.agent.send_request(prompt_request(session, text)).block_task().await
     }
 
-    /// Stops what is going on in a session; what the user was asked is answered as the protocol wants it then.
-    ///
-    /// # Errors
-    /// If the agent is gone.
-    pub fn cancel(&self, session: &SessionId) -> Result<(), Error> {
+    /// Cancels the turn of a session; open permission requests are answered as cancelled, as the protocol requires.
+    pub fn cancel_turn(&self, session: &SessionId) -> Result<(), Error> {
         self.agent.send_notification(CancelNotification::new(session.clone()))?;
-        let open = std::mem::take(&mut *lock(&self.heard.0.open));
+        let open = std::mem::take(&mut *self.heard.0.open.lock());
         let cancelled = || RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled);
         open.into_iter().try_for_each(|responder| responder.respond(cancelled()))
     }
 
-    /// What the user does, one after the other.
-    pub fn user(&self, does: &[User]) {
-        lock(&self.heard.0.user).extend(does);
+    /// Appends the user's next reactions.
+    pub fn queue_user_actions(&self, does: &[EditorUserAction]) {
+        self.heard.0.user.lock().extend(does);
     }
 
-    /// Takes what was heard of sessions so far.
+    /// Takes all updates so far.
     #[must_use]
-    pub fn updates(&self) -> Vec<Value> {
-        std::mem::take(&mut *lock(&self.heard.0.updates))
+    pub fn take_updates(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.heard.0.updates.lock())
     }
 
-    /// Takes what was asked so far.
+    /// Takes all requests to the user so far.
     #[must_use]
-    pub fn questions(&self) -> Vec<Value> {
-        std::mem::take(&mut *lock(&self.heard.0.questions))
+    pub fn take_questions(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.heard.0.questions.lock())
     }
 
-    /// Waits until the user is asked, and does not answer yet.
-    pub async fn until_asked(&self) {
-        self.until(|heard| !lock(&heard.0.open).is_empty()).await;
+    /// Waits until a request to the user is open.
+    pub async fn wait_until_asked(&self) {
+        self.wait_until(|heard| !heard.0.open.lock().is_empty()).await;
     }
 
-    /// Waits until an update was heard that is as it should be.
-    pub async fn until_heard(&self, wanted: impl Fn(&Value) -> bool) {
-        self.until(|heard| lock(&heard.0.updates).iter().any(&wanted)).await;
+    /// Waits for a matching update.
+    pub async fn wait_for_update(&self, wanted: impl Fn(&Value) -> bool) {
+        self.wait_until(|heard| heard.0.updates.lock().iter().any(&wanted)).await;
     }
 
-    async fn until(&self, is_so: impl Fn(&Heard) -> bool) {
+    async fn wait_until(&self, is_so: impl Fn(&EditorState) -> bool) {
         loop {
             let news = self.heard.0.news.notified();
             if is_so(&self.heard) {
@@ -186,39 +172,35 @@ impl Editor {
     }
 }
 
-/// A prompt of text.
 #[must_use]
-pub fn prompt(session: &SessionId, text: &str) -> PromptRequest {
+pub fn prompt_request(session: &SessionId, text: &str) -> PromptRequest {
     PromptRequest::new(session.clone(), vec![ContentBlock::Text(TextContent::new(text))])
 }
 
-/// The updates of a kind.
 #[must_use]
-pub fn updates_of<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub fn updates_of_kind<'a>(updates: &'a [Value], kind: &str) -> Vec<&'a Value> {
     updates.iter().filter(|update| update.get("sessionUpdate").is_some_and(|known| known == kind)).collect()
 }
 
-/// All text of updates of a kind.
+/// Returns the joined text of all updates of a kind.
 #[must_use]
-pub fn text(updates: &[Value], kind: &str) -> String {
-    let chunks = updates_of(updates, kind).into_iter();
+pub fn update_text(updates: &[Value], kind: &str) -> String {
+    let chunks = updates_of_kind(updates, kind).into_iter();
     chunks.filter_map(|update| update.pointer("/content/text")?.as_str()).collect()
 }
 
-/// Has an editor play with a program that was started with pipes to all sides, and then close its input. The program
-/// must end well, and without complaints.
-///
-/// # Errors
-/// If the player says so, or the program does not end as it should.
-pub fn with_agent<R>(
+/// Connects an editor to a program with piped streams, runs `play`, and closes the input. The program must exit
+/// successfully without writing to stderr.
+pub fn run_with_agent<R>(
     mut child: Child,
     capabilities: ClientCapabilities,
-    play: impl AsyncFnOnce(&Editor) -> Result<R, Error>,
+    play: impl AsyncFnOnce(&AcpTestEditor) -> Result<R, Error>,
 ) -> anyhow::Result<R> {
     let (stdin, stdout) = (child.stdin.take().context("no stdin")?, child.stdout.take().context("no stdout")?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let played =
-        runtime.block_on(async { tokio::time::timeout(PATIENCE, speak(stdin, stdout, capabilities, play)).await });
+    let played = runtime.block_on(async {
+        tokio::time::timeout(EDITOR_TIMEOUT, run_connection(stdin, stdout, capabilities, play)).await
+    });
     if played.is_err() {
         child.kill()?;
     }
@@ -230,40 +212,42 @@ pub fn with_agent<R>(
     Ok(result)
 }
 
-async fn speak<R>(
+async fn run_connection<R>(
     stdin: ChildStdin,
     stdout: ChildStdout,
     capabilities: ClientCapabilities,
-    play: impl AsyncFnOnce(&Editor) -> Result<R, Error>,
+    play: impl AsyncFnOnce(&AcpTestEditor) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let heard = Heard::default();
+    let heard = EditorState::default();
     let (updates, permissions, forms) = (heard.clone(), heard.clone(), heard.clone());
     Client
         .v1()
         .on_receive_notification(
-            async move |notification: SessionNotification, _| updates.update(&notification),
+            async move |notification: SessionNotification, _| updates.record_update(&notification),
             on_receive_notification!(),
         )
         .on_receive_request(
-            async move |request: RequestPermissionRequest, responder, _| permissions.asked(&request, responder),
+            async move |request: RequestPermissionRequest, responder, _| {
+                permissions.handle_permission(&request, responder)
+            },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |request: CreateElicitationRequest, responder, _| {
-                responder.respond_with_result(forms.form(&request))
+                responder.respond_with_result(forms.fill_form(&request))
             },
             on_receive_request!(),
         )
-        .connect_with(Lines::new(outgoing(stdin), incoming(stdout)), async |agent: ConnectionTo<Agent>| {
+        .connect_with(Lines::new(stdin_sink(stdin), stdout_lines(stdout)), async |agent: ConnectionTo<Agent>| {
             let hello = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);
             agent.send_request(hello).block_task().await?;
-            play(&Editor { agent, heard }).await
+            play(&AcpTestEditor { agent, heard }).await
         })
         .await
 }
 
-/// Where lines to a program go. Its input is closed when the editor lets go of it.
-fn outgoing(mut stdin: ChildStdin) -> impl Sink<String, Error = io::Error> + Send + 'static {
+/// Returns a sink for lines to a program. Its input is closed when the sink is dropped.
+fn stdin_sink(mut stdin: ChildStdin) -> impl Sink<String, Error = io::Error> + Send + 'static {
     let (says, mut said) = mpsc::unbounded_channel::<String>();
     thread::spawn(move || {
         while let Some(line) = said.blocking_recv() {
@@ -278,12 +262,11 @@ fn outgoing(mut stdin: ChildStdin) -> impl Sink<String, Error = io::Error> + Sen
     })
 }
 
-/// The lines of a program.
-fn incoming(stdout: ChildStdout) -> impl Stream<Item = io::Result<String>> + Send + 'static {
+fn stdout_lines(stdout: ChildStdout) -> impl Stream<Item = io::Result<String>> + Send + 'static {
     let (heard, lines) = mpsc::unbounded_channel();
     thread::spawn(move || {
         for line in io::BufReader::new(stdout).lines() {
-            // The editor may have heard enough; the program must not wait for it.
+            // The editor may have stopped reading; the program must not block.
             drop(heard.send(line));
         }
     });

@@ -1,7 +1,6 @@
-//! What the tests and the development commands share: the recordings, the invariants that must hold for every
-//! stream, ways to spoil a stream, and endless streams made of recordings; a scripted model, and a stage on which the
-//! real agents run against it; an editor that uses them. Names no dialect, and agents in
-//! `clis` and in `corpus/agents` only: everything else goes through the tables.
+//! Shared code of tests and development commands: recordings, invariants of streams, mutations, and endless streams
+//! made from recordings; a scripted model, a stage on which the real agents run against it, and an editor. It names no
+//! dialect, and agents only in `clis` and `corpus/agents`: everything else uses the tables.
 
 pub mod check;
 pub mod clis;
@@ -27,8 +26,7 @@ pub mod wire;
 
 use std::path::PathBuf;
 
-/// The top folder of the repository.
 #[must_use]
-pub fn repository() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
 }

@@ -15,41 +15,41 @@ use clap::{Parser, Subcommand};
     name = "switchboard-testkit",
     about = "Fuzzing, soaking, streams for benchmarks, a scripted model, and fake agents"
 )]
-struct Args {
+struct TestkitCli {
     #[command(subcommand)]
-    command: Command,
+    command: TestkitCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    Fuzz(commands::fuzz::Fuzz),
-    Corpus(commands::corpus::Corpus),
-    Soak(commands::soak::Soak),
-    Stream(commands::stream::Stream),
-    List(commands::list::List),
-    Recorded(commands::recorded::Recorded),
-    Model(commands::model::Model),
-    Stage(commands::stage::Stage),
+enum TestkitCommand {
+    Fuzz(commands::fuzz::FuzzArgs),
+    Corpus(commands::corpus::CorpusArgs),
+    Soak(commands::soak::StreamSoakArgs),
+    Stream(commands::stream::GenerateStreamArgs),
+    List(commands::list::SourceListArgs),
+    Recorded(commands::recorded::RecordedMessagesArgs),
+    Model(commands::model::ScriptedModelArgs),
+    Stage(commands::stage::StageArgs),
     #[command(subcommand)]
-    Load(commands::load::Load),
-    Fake(commands::fake::Fake),
+    Load(commands::load::LoadCommand),
+    Fake(commands::fake::FakeAgentArgs),
     #[command(hide = true)]
-    FakeChild(commands::fake::FakeChild),
+    FakeChild(commands::fake::FakeChildArgs),
 }
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
-        Command::Fuzz(args) => commands::fuzz::run(&args).map(success),
-        Command::Corpus(args) => commands::corpus::run(&args).map(success),
-        Command::Soak(args) => commands::soak::run(&args).map(success),
-        Command::Stream(args) => commands::stream::run(&args).map(success),
-        Command::List(args) => commands::list::run(&args).map(success),
-        Command::Recorded(args) => commands::recorded::run(&args).map(success),
-        Command::Model(args) => commands::model::run(&args).map(success),
-        Command::Stage(args) => commands::stage::run(&args).map(success),
-        Command::Load(args) => commands::load::run(&args).map(success),
-        Command::Fake(args) => commands::fake::run(&args),
-        Command::FakeChild(args) => commands::fake::run_child(&args).map(success),
+    let result = match TestkitCli::parse().command {
+        TestkitCommand::Fuzz(args) => commands::fuzz::run(&args).map(to_success),
+        TestkitCommand::Corpus(args) => commands::corpus::write_corpus(&args).map(to_success),
+        TestkitCommand::Soak(args) => commands::soak::run(&args).map(to_success),
+        TestkitCommand::Stream(args) => commands::stream::write_stream(&args).map(to_success),
+        TestkitCommand::List(args) => commands::list::list_sources(&args).map(to_success),
+        TestkitCommand::Recorded(args) => commands::recorded::write_recorded_messages(&args).map(to_success),
+        TestkitCommand::Model(args) => commands::model::run_model(&args).map(to_success),
+        TestkitCommand::Stage(args) => commands::stage::run_on_stage(&args).map(to_success),
+        TestkitCommand::Load(args) => commands::load::run(&args).map(to_success),
+        TestkitCommand::Fake(args) => commands::fake::run_fake(&args),
+        TestkitCommand::FakeChild(args) => commands::fake::run_fake_child(&args).map(to_success),
     };
     match result {
         Ok(code) => code,
@@ -60,6 +60,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn success((): ()) -> ExitCode {
+fn to_success((): ()) -> ExitCode {
     ExitCode::SUCCESS
 }

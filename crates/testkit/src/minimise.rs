@@ -1,8 +1,8 @@
-//! Making a failing stream short enough to be read.
+//! Shrinks a failing stream until it is short enough to read.
 
-/// Takes lines away as long as the rest still fails; tries large blocks first.
+/// Removes lines as long as the rest still fails, large blocks first.
 #[must_use]
-pub fn minimise(stream: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+pub fn shrink_stream(stream: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut lines: Vec<&[u8]> = stream.split_inclusive(|byte| *byte == b'\n').collect();
     let mut block = lines.len().div_ceil(2);
     while block > 0 {
@@ -23,11 +23,11 @@ pub fn minimise(stream: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::minimise;
+    use super::shrink_stream;
 
     #[test]
     fn only_what_is_needed_stays() {
         let fails = |stream: &[u8]| stream.contains(&b'x') && stream.contains(&b'y');
-        assert_eq!(minimise(b"a\nx\nb\nc\ny\nd\n", fails), b"x\ny\n");
+        assert_eq!(shrink_stream(b"a\nx\nb\nc\ny\nd\n", fails), b"x\ny\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Doing the same to many things on all cores.
+//! Parallel work on all cores.
 
 use std::{
     num::NonZero,
@@ -6,13 +6,12 @@ use std::{
     thread,
 };
 
-/// How many things can be done at once.
 #[must_use]
-pub fn cores() -> usize {
+pub fn core_count() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does `work` to every item; gives the results in the order of the items.
+/// Applies `work` to every item and returns the results in order.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -26,7 +25,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
         }
     };
     let mut results: Vec<(usize, R)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores()).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (0..core_count()).map(|_| scope.spawn(worker)).collect();
         workers
             .into_iter()
             .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))

@@ -1,78 +1,73 @@
-//! Playing a stream: bytes in, events out, and events in, messages out. Always with the same clock and ids, so
-//! that the same bytes give the same result.
+//! Plays a stream: bytes to events, and events to messages. Clock and ids are fixed, so the same bytes give the same
+//! result.
 
-use switchboard_agents::{Lines, Options, Record, Source, Translator};
-use switchboard_dialects::{Messages, Projection};
+use switchboard_agents::{LineSplitter, Record, RecordSource, RecordTranslator, TranslatorOptions};
+use switchboard_dialects::{MessageBuffer, Projection};
 use switchboard_event::{Event, Id, Timestamp};
 
 /// The session of a stream that names none.
-pub const MADE_UP: &str = "made-up-session";
+pub const MADE_UP_SESSION_ID: &str = "made-up-session";
 
-/// A source being read, fed with bytes in pieces of any size.
-pub struct Player {
-    lines: Lines,
-    translator: Translator,
+/// Translates a source's bytes, in pieces of any size.
+pub struct StreamPlayer {
+    lines: LineSplitter,
+    translator: RecordTranslator,
 }
 
-impl Player {
-    /// A player at the beginning of a stream.
+impl StreamPlayer {
     #[must_use]
-    pub fn new(source: &Source) -> Self {
-        let options = Options {
-            made_up: Id::from(MADE_UP),
+    pub fn new(source: &RecordSource) -> Self {
+        let options = TranslatorOptions {
+            made_up: Id::from(MADE_UP_SESSION_ID),
             arrival: Timestamp::from_millis(1_790_000_000_000).unwrap_or_default(),
             run: 1,
-            ..Options::default()
+            ..TranslatorOptions::default()
         };
-        Self { lines: Lines::default(), translator: Translator::new(source, options) }
+        Self { lines: LineSplitter::default(), translator: RecordTranslator::new(source, options) }
     }
 
-    /// Some bytes arrived.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Event>) {
         let translator = &mut self.translator;
-        self.lines.push(bytes, |line| read(translator, line, out));
+        self.lines.push(bytes, |line| translate_line(translator, line, out));
     }
 
-    /// The stream is over.
-    pub fn end(mut self, out: &mut Vec<Event>) {
+    pub fn finish(mut self, out: &mut Vec<Event>) {
         let translator = &mut self.translator;
-        self.lines.finish(|line| read(translator, line, out));
-        self.translator.end(out);
+        self.lines.finish(|line| translate_line(translator, line, out));
+        self.translator.finish(out);
     }
 }
 
-fn read(translator: &mut Translator, line: &[u8], out: &mut Vec<Event>) {
-    Record::for_each_in_line(line, |record| translator.record(record, out));
+fn translate_line(translator: &mut RecordTranslator, line: &[u8], out: &mut Vec<Event>) {
+    Record::for_each_in_line(line, |record| translator.translate_record(record, out));
 }
 
-/// The events of a whole stream.
+/// Returns the events of a whole stream.
 #[must_use]
-pub fn events(source: &Source, bytes: &[u8]) -> Vec<Event> {
-    events_of_pieces(source, [bytes])
+pub fn stream_events(source: &RecordSource, bytes: &[u8]) -> Vec<Event> {
+    events_from_pieces(source, [bytes])
 }
 
-/// The events of a stream that arrives in pieces.
+/// Returns the events of a stream that arrives in pieces.
 #[must_use]
-pub fn events_of_pieces<'a>(source: &Source, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
-    let (mut player, mut out) = (Player::new(source), Vec::new());
+pub fn events_from_pieces<'a>(source: &RecordSource, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
+    let (mut player, mut out) = (StreamPlayer::new(source), Vec::new());
     for piece in pieces {
         player.push(piece, &mut out);
     }
-    player.end(&mut out);
+    player.finish(&mut out);
     out
 }
 
-/// Events as they are stored.
 #[must_use]
-pub fn stored(events: &[Event]) -> Vec<String> {
-    events.iter().map(|event| switchboard_event::raw(event).get().to_owned()).collect()
+pub fn stored_json(events: &[Event]) -> Vec<String> {
+    events.iter().map(|event| switchboard_event::to_raw_json(event).get().to_owned()).collect()
 }
 
-/// The messages that events give.
-pub fn messages(projection: &mut dyn Projection, events: &[Event]) -> Vec<Vec<u8>> {
-    let mut out = Messages::default();
+pub fn project_messages(projection: &mut dyn Projection, events: &[Event]) -> Vec<Vec<u8>> {
+    let mut out = MessageBuffer::default();
     for event in events {
-        projection.event(event, &mut out);
+        projection.project_event(event, &mut out);
     }
     out.iter().map(<[u8]>::to_vec).collect()
 }

@@ -1,5 +1,5 @@
-//! The recordings: `crates/agents/src/AGENT/testdata/KIND/*.jsonl`. The kind `live` belongs to the source that is
-//! called like the folder, any other kind to `AGENT:KIND`. The folder `log` stands for the agent's own folder: session
+//! The recordings: `crates/agents/src/AGENT/testdata/KIND/*.jsonl`. The kind `live` belongs to the source named after
+//! the directory, any other kind to `AGENT:KIND`. The directory `log` stands for the agent's own directory: session
 //! logs lie in it where the agent puts them, and each is played as the records it holds, whatever its form.
 
 use std::{
@@ -9,27 +9,25 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use switchboard_agents::{Form, LOGS, LogFile, Logs, Source};
+use switchboard_agents::{AgentLogs, LOGS, LogFile, LogFormat, RecordSource};
 
-use crate::repository;
+use crate::repository_root;
 
-/// What an agent said in one session, as it was written down.
+/// The recorded output of an agent in one session.
 #[derive(Clone)]
 pub struct Recording {
-    /// Whose records these are.
-    pub source: &'static Source,
-    /// The folder it lies in: `live`, or what follows the colon of the source.
+    pub source: &'static RecordSource,
+    /// The directory: `live`, or the part after the colon of the source's name.
     pub kind: String,
-    /// The name of the file, without `.jsonl`; folders on the way to it are in it, with dots.
+    /// The file name without `.jsonl`, with its subdirectories joined by dots.
     pub name: String,
-    /// The file.
     pub path: PathBuf,
-    /// The agent's `testdata` folder.
+    /// The agent's `testdata` directory.
     pub testdata: PathBuf,
-    /// What the file holds, one record a line.
+    /// The content, one record per line.
     pub bytes: Vec<u8>,
-    /// What the file is among the agent's logs; only session logs are something.
-    pub log: Option<(&'static Logs, LogFile)>,
+    /// The log file it represents; only for session logs.
+    pub log: Option<(&'static AgentLogs, LogFile)>,
 }
 
 impl fmt::Display for Recording {
@@ -39,29 +37,25 @@ impl fmt::Display for Recording {
 }
 
 impl Recording {
-    /// How many lines it has.
     #[must_use]
-    pub fn lines(&self) -> usize {
+    pub fn line_count(&self) -> usize {
         self.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count()
     }
 }
 
-/// All recordings of all agents, in a fixed order.
-///
-/// # Errors
-/// If a folder cannot be read, or belongs to no source.
-pub fn recordings() -> anyhow::Result<Vec<Recording>> {
+/// Returns all recordings of all agents, in a fixed order.
+pub fn load_recordings() -> anyhow::Result<Vec<Recording>> {
     let mut found = Vec::new();
-    for agent in folders(&repository().join("crates/agents/src"))? {
+    for agent in directories_in(&repository_root().join("crates/agents/src"))? {
         let testdata = agent.join("testdata");
         if !testdata.is_dir() {
             continue;
         }
-        for kind in folders(&testdata)?.iter().filter(|kind| file_name(kind) != "snapshots") {
+        for kind in directories_in(&testdata)?.iter().filter(|kind| file_name(kind) != "snapshots") {
             let source = source_of(&file_name(&agent), &file_name(kind))
                 .with_context(|| format!("{} belongs to no source", kind.display()))?;
-            for file in files(kind)?.into_iter().filter(|file| is_recording(source, kind, file)) {
-                found.push(read(source, &testdata, kind, &file)?);
+            for file in files_below(kind)?.into_iter().filter(|file| is_recording(source, kind, file)) {
+                found.push(read_recording(source, &testdata, kind, &file)?);
             }
         }
     }
@@ -71,15 +65,20 @@ pub fn recordings() -> anyhow::Result<Vec<Recording>> {
     Ok(found)
 }
 
-/// The source whose recordings lie in `AGENT/testdata/KIND`.
-fn source_of(agent: &str, kind: &str) -> Option<&'static Source> {
+/// Returns the source of `AGENT/testdata/KIND`.
+fn source_of(agent: &str, kind: &str) -> Option<&'static RecordSource> {
     match kind {
-        "live" => switchboard_agents::source(agent),
-        kind => switchboard_agents::source(&format!("{agent}:{kind}")),
+        "live" => switchboard_agents::find_source(agent),
+        kind => switchboard_agents::find_source(&format!("{agent}:{kind}")),
     }
 }
 
-fn read(source: &'static Source, testdata: &Path, kind: &Path, file: &Path) -> anyhow::Result<Recording> {
+fn read_recording(
+    source: &'static RecordSource,
+    testdata: &Path,
+    kind: &Path,
+    file: &Path,
+) -> anyhow::Result<Recording> {
     let place = file.strip_prefix(kind).unwrap_or(file);
     let log = log_of(source, place);
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -94,32 +93,32 @@ fn read(source: &'static Source, testdata: &Path, kind: &Path, file: &Path) -> a
     })
 }
 
-/// What a file is among the logs of its agent. One that lies where the agent would put none holds records, one a line, of
-/// something that is read as a whole.
-fn log_of(source: &Source, place: &Path) -> Option<(&'static Logs, LogFile)> {
+/// Returns the log file that a recording represents. A file outside of the agent's log paths holds the records, one per
+/// line, of a log that is read as a whole.
+fn log_of(source: &RecordSource, place: &Path) -> Option<(&'static AgentLogs, LogFile)> {
     let logs = LOGS.iter().find(|logs| logs.source == source.name)?;
-    let whole = || LogFile { form: Form::Replayed, ..LogFile::lines(None) };
+    let whole = || LogFile { form: LogFormat::Replayed, ..LogFile::line_log(None) };
     Some((logs, (logs.file)(place).unwrap_or_else(whole)))
 }
 
-/// The records of a file, one a line.
-fn as_lines(form: Option<Form>, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+/// Returns the records of a file, one per line.
+fn as_lines(form: Option<LogFormat>, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let line = |part: String| part.replace(['\n', '\r'], " ") + "\n";
     match form {
-        Some(Form::Document(parts)) => {
+        Some(LogFormat::Document(parts)) => {
             Ok(parts(&String::from_utf8_lossy(&bytes)).into_iter().map(line).collect::<String>().into_bytes())
         }
-        Some(Form::SharedDocument(parts)) => {
+        Some(LogFormat::SharedDocument(parts)) => {
             let parts = parts(&String::from_utf8_lossy(&bytes)).into_iter().map(|(_, part)| part);
             Ok(parts.map(line).collect::<String>().into_bytes())
         }
-        Some(Form::Compressed) => zstd::decode_all(&*bytes).context("not compressed by zstd"),
+        Some(LogFormat::Compressed) => zstd::decode_all(&*bytes).context("not compressed by zstd"),
         _ => Ok(bytes),
     }
 }
 
-/// Of other files only those that are logs.
-fn is_recording(source: &Source, kind: &Path, file: &Path) -> bool {
+/// Apart from `.jsonl` and `.txt`, only log files are recordings.
+fn is_recording(source: &RecordSource, kind: &Path, file: &Path) -> bool {
     let is_log = || {
         let place = file.strip_prefix(kind).unwrap_or(file);
         LOGS.iter().any(|logs| logs.source == source.name && (logs.file)(place).is_some())
@@ -127,34 +126,29 @@ fn is_recording(source: &Source, kind: &Path, file: &Path) -> bool {
     matches!(file.extension().and_then(OsStr::to_str), Some("jsonl" | "txt")) || is_log()
 }
 
-/// The files in a folder and in those below it, sorted.
-fn files(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// Returns the files of a directory tree, sorted.
+fn files_below(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in entries(of)? {
+    for entry in sorted_entries(of)? {
         match entry.is_dir() {
-            true => found.extend(files(&entry)?),
+            true => found.extend(files_below(&entry)?),
             false => found.push(entry),
         }
     }
     Ok(found)
 }
 
-/// The folders in a folder, sorted.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn folders(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(entries(of)?.into_iter().filter(|entry| entry.is_dir()).collect())
+pub fn directories_in(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(sorted_entries(of)?.into_iter().filter(|entry| entry.is_dir()).collect())
 }
 
-fn entries(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn sorted_entries(of: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let read = fs::read_dir(of).with_context(|| format!("cannot read {}", of.display()))?;
     let mut entries = read.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
 }
 
-/// The last part of a path.
 #[must_use]
 pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()

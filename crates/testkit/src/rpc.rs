@@ -1,5 +1,5 @@
-//! A client of JSON-RPC in lines, on the input and output of a program: it calls, waits, answers, and remembers what it
-//! did not wait for. What the messages mean is for others to know.
+//! A client of JSON-RPC, one message per line, on the standard streams of a program. It calls, waits, answers, and
+//! keeps unread messages. It does not interpret messages.
 
 use std::{
     collections::VecDeque,
@@ -13,41 +13,36 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use crate::load::now;
+use crate::load::unix_nanos;
 
-/// The longest that anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much of the last messages is shown when one does not come.
-const SHOWN: usize = 12;
+/// Number of recent messages that a timeout error shows.
+const SHOWN_MESSAGE_COUNT: usize = 12;
 
-/// A client. Its program is killed when this is dropped.
-pub struct Rpc {
+/// A client. Its program is killed on drop.
+pub struct RpcTestClient {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<Message>,
-    /// What came and was not waited for yet.
-    unheard: VecDeque<Message>,
-    /// The last messages, for whoever wonders why another did not come.
+    lines: Receiver<ReceivedMessage>,
+    /// Received messages that were not waited for yet.
+    unheard: VecDeque<ReceivedMessage>,
+    /// Recent messages for timeout errors.
     last: VecDeque<String>,
     complaints: Option<JoinHandle<String>>,
     calls: u64,
 }
 
-/// A message that came.
 #[derive(Clone, Debug)]
-pub struct Message {
-    /// When: nanoseconds since 1970.
+pub struct ReceivedMessage {
+    /// Arrival, in nanoseconds since 1970.
     pub at: u64,
-    /// What it says; nothing if it is not JSON.
+    /// The message; null if it is not JSON.
     pub body: Value,
 }
 
-impl Rpc {
-    /// A client of a program, which is started.
-    ///
-    /// # Errors
-    /// If it cannot be started.
+impl RpcTestClient {
+    /// Starts a program.
     pub fn start(mut command: Command) -> anyhow::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start the program")?;
@@ -56,8 +51,9 @@ impl Rpc {
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::with_capacity(1 << 16, stdout).split(b'\n').map_while(Result::ok) {
-                let at = now();
-                if sender.send(Message { at, body: serde_json::from_slice(&line).unwrap_or_default() }).is_err() {
+                let at = unix_nanos();
+                if sender.send(ReceivedMessage { at, body: serde_json::from_slice(&line).unwrap_or_default() }).is_err()
+                {
                     return;
                 }
             }
@@ -71,56 +67,42 @@ impl Rpc {
         Ok(Self { child, stdin, lines, unheard, last, complaints: Some(complaints), calls: 0 })
     }
 
-    /// The number of the program's process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a message.
-    ///
-    /// # Errors
-    /// If nobody reads any more.
-    pub fn send(&mut self, message: &Value) -> anyhow::Result<()> {
+    pub fn send_message(&mut self, message: &Value) -> anyhow::Result<()> {
         let stdin = self.stdin.as_mut().context("its input is closed")?;
         stdin.write_all(format!("{message}\n").as_bytes()).context("it does not read any more")
     }
 
-    /// Sends a request without waiting for the response; gives its id.
-    ///
-    /// # Errors
-    /// If nobody reads any more.
-    pub fn request(&mut self, method: &str, params: &Value) -> anyhow::Result<u64> {
+    /// Sends a request without waiting, and returns its id.
+    pub fn send_request(&mut self, method: &str, params: &Value) -> anyhow::Result<u64> {
         self.calls += 1;
-        self.send(&json!({ "id": self.calls, "method": method, "params": params }))?;
+        self.send_message(&json!({ "id": self.calls, "method": method, "params": params }))?;
         Ok(self.calls)
     }
 
-    /// Sends a request; gives its result, or fails with the error that it is answered with.
-    ///
-    /// # Errors
-    /// If there is no answer, or it is an error.
+    /// Sends a request and returns its result.
     pub fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
-        let id = self.request(method, params)?;
-        let mut response = self.wait(method, |message| message["id"] == id && message.get("method").is_none())?;
+        let id = self.send_request(method, params)?;
+        let mut response = self.wait_for(method, |message| message["id"] == id && message.get("method").is_none())?;
         if let Some(error) = response.body.get("error") {
             bail!("{method} was refused: {error}");
         }
         Ok(response.body["result"].take())
     }
 
-    /// The first message that is wanted, among those that came and were not waited for yet, or the next that come.
-    ///
-    /// # Errors
-    /// If none comes.
-    pub fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<Message> {
+    /// Returns the first matching message, unread or still to come.
+    pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<ReceivedMessage> {
         if let Some(place) = self.unheard.iter().position(|message| wanted(&message.body)) {
             return self.unheard.remove(place).context("it is there");
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + MESSAGE_TIMEOUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let message = self.read(left).with_context(|| self.never(what))?;
+            let message = self.receive(left).with_context(|| self.timeout_message(what))?;
             if wanted(&message.body) {
                 return Ok(message);
             }
@@ -128,65 +110,58 @@ impl Rpc {
         }
     }
 
-    /// The next message, whatever it is.
-    ///
-    /// # Errors
-    /// If none comes.
-    pub fn message(&mut self) -> anyhow::Result<Message> {
+    /// Returns the next message.
+    pub fn next_message(&mut self) -> anyhow::Result<ReceivedMessage> {
         match self.unheard.pop_front() {
             Some(message) => Ok(message),
-            None => self.read(PATIENCE).with_context(|| self.never("any message")),
+            None => self.receive(MESSAGE_TIMEOUT).with_context(|| self.timeout_message("any message")),
         }
     }
 
-    /// What came and was not waited for.
-    pub fn unheard(&mut self) -> Vec<Message> {
+    pub fn take_unread(&mut self) -> Vec<ReceivedMessage> {
         self.unheard.drain(..).collect()
     }
 
-    /// No more is said. Gives how the program ended, and what came until then.
-    ///
-    /// # Errors
-    /// If it does not end.
-    pub fn close(mut self) -> anyhow::Result<(ExitStatus, Vec<Message>)> {
+    /// Closes the input. Returns the exit status and the remaining messages.
+    pub fn close(mut self) -> anyhow::Result<(ExitStatus, Vec<ReceivedMessage>)> {
         drop(self.stdin.take());
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(MESSAGE_TIMEOUT) {
                 Ok(message) => self.unheard.push_back(message),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => bail!(self.never("the end")),
+                Err(RecvTimeoutError::Timeout) => bail!(self.timeout_message("the end")),
             }
         }
         let status = self.child.wait()?;
         Ok((status, self.unheard.drain(..).collect()))
     }
 
-    fn read(&mut self, patience: Duration) -> anyhow::Result<Message> {
+    fn receive(&mut self, patience: Duration) -> anyhow::Result<ReceivedMessage> {
         let message = match self.lines.recv_timeout(patience) {
             Ok(message) => message,
             Err(RecvTimeoutError::Timeout) => bail!("it took too long"),
-            Err(RecvTimeoutError::Disconnected) => bail!("it ended: {}", self.complaints()),
+            Err(RecvTimeoutError::Disconnected) => bail!("it ended: {}", self.stderr_text()),
         };
         self.last.push_back(message.body.to_string().chars().take(500).collect());
-        if self.last.len() > SHOWN {
+        if self.last.len() > SHOWN_MESSAGE_COUNT {
             self.last.pop_front();
         }
         Ok(message)
     }
 
-    fn complaints(&mut self) -> String {
+    fn stderr_text(&mut self) -> String {
         self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 
-    fn never(&self, what: &str) -> String {
+    fn timeout_message(&self, what: &str) -> String {
         let last: Vec<_> = self.last.iter().map(String::as_str).collect();
         format!("never: {what}; the last messages were\n{}", last.join("\n"))
     }
 }
 
-impl Drop for Rpc {
+impl Drop for RpcTestClient {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,63 +1,59 @@
-//! The quick way through a session log, held against the long one: both must say the same about tokens.
+//! The usage scan of a session log, compared with the full translation: both must count the same tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_agents::{Depth, Finds, Form, Skim, Spent};
-use switchboard_event::{Body, Timestamp, Usage};
+use switchboard_agents::{Finds, LogFormat, LogScanner, ReplyTokens, ScanDepth};
+use switchboard_event::{EventBody, Timestamp, Usage};
 
 use crate::{
-    ledger::{Broken, must},
-    play::events,
+    ledger::{InvariantViolation, must},
+    play::stream_events,
     recording::Recording,
 };
 
-/// What a reply used: fresh input, output, read from a cache, written to it for a short time and for an hour, reasoning.
-type Figures = [u64; 6];
+/// Uncached input, output, cache reads, cache writes for a short time and for an hour, reasoning.
+type ScanTokenFigures = [u64; 6];
 
-/// What was used, by key.
-type Replies = BTreeMap<String, (Figures, BTreeSet<String>)>;
+/// Tokens and tools, by key of the reply.
+type RepliesByKey = BTreeMap<String, (ScanTokenFigures, BTreeSet<String>)>;
 
-/// Holds a session log against the rules; other recordings keep them by having none.
-///
-/// # Errors
-/// If one does not hold.
-pub fn check(recording: &Recording) -> Result<(), Broken> {
+/// Checks a session log; other recordings always pass.
+pub fn check_log_scan(recording: &Recording) -> Result<(), InvariantViolation> {
     if recording.log.is_none() {
         return Ok(());
     }
-    let all = skim(recording, Depth::All, None);
+    let all = scan_recording(recording, ScanDepth::All, None);
     check_agreement(recording, &all)?;
     check_passages(&all)?;
-    let quick = skim(recording, Depth::Tokens, None);
-    let (found, whole) = (replies(&quick), replies(&all));
+    let quick = scan_recording(recording, ScanDepth::Tokens, None);
+    let (found, whole) = (merge_replies(&quick), merge_replies(&all));
     must!(found == whole, "tokens are found whatever else is wanted", "{found:?} is not {whole:?}");
-    let (found, whole) = (times(&quick), times(&all));
+    let (found, whole) = (reply_times(&quick), reply_times(&all));
     must!(found == whole, "replies have their times whatever else is wanted", "{found:?} is not {whole:?}");
     check_resumed(recording, &all)
 }
 
-/// The events count the same replies; those that another log has as its own, all or none.
-fn check_agreement(recording: &Recording, all: &Finds) -> Result<(), Broken> {
-    let used = events(recording.source, &recording.bytes).into_iter().filter_map(|event| match event.body {
-        Body::Usage(usage) if !usage.cumulative => Some(of_usage(&usage)),
+/// Checks that the events count the same replies. Replies copied from another log count all or not at all.
+fn check_agreement(recording: &Recording, all: &Finds) -> Result<(), InvariantViolation> {
+    let used = stream_events(recording.source, &recording.bytes).into_iter().filter_map(|event| match event.body {
+        EventBody::Usage(usage) if !usage.cumulative => Some(usage_figures(&usage)),
         _ => None,
     });
-    let figures = |replies: Replies| sorted(replies.into_values().map(|(figures, _)| figures));
+    let figures = |replies: RepliesByKey| sort_figures(replies.into_values().map(|(figures, _)| figures));
     // What is missing in a log is known only once all logs of the session are.
-    let all = &only(all, |spent| !spent.is_total);
-    let (used, skimmed) = (sorted(used), figures(replies(all)));
-    let agree = used == skimmed || used == figures(replies(&only(all, |spent| !spent.copied)));
+    let all = &filter_spent(all, |spent| !spent.is_total);
+    let (used, skimmed) = (sort_figures(used), figures(merge_replies(all)));
+    let agree = used == skimmed || used == figures(merge_replies(&filter_spent(all, |spent| !spent.copied)));
     must!(agree, "skimming and reading agree on tokens", "read {used:?}, skimmed {skimmed:?}");
     Ok(())
 }
 
-/// Some of what was used.
-fn only(all: &Finds, wanted: impl Fn(&Spent) -> bool) -> Finds {
+fn filter_spent(all: &Finds, wanted: impl Fn(&ReplyTokens) -> bool) -> Finds {
     Finds { spent: all.spent.iter().filter(|spent| wanted(spent)).cloned().collect(), ..Finds::default() }
 }
 
-/// Each passage ends behind the one before, between two characters.
-fn check_passages(all: &Finds) -> Result<(), Broken> {
+/// Checks that passages are consecutive and end between two characters.
+fn check_passages(all: &Finds) -> Result<(), InvariantViolation> {
     let mut before = 0;
     for passage in &all.passages {
         let text = all.text.get(before..passage.end);
@@ -68,76 +64,77 @@ fn check_passages(all: &Finds) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A file that grew is read from where it ended.
-fn check_resumed(recording: &Recording, all: &Finds) -> Result<(), Broken> {
-    let Some(Form::Lines) = recording.log.as_ref().map(|(_, file)| file.form) else { return Ok(()) };
-    for at in 0..recording.lines() {
-        let resumed = skim(recording, Depth::All, Some(at));
-        let same = replies(&resumed) == replies(all) && resumed.facts == all.facts && resumed.text == all.text;
+/// Checks that a file that grew can be read from its previous end.
+fn check_resumed(recording: &Recording, all: &Finds) -> Result<(), InvariantViolation> {
+    let Some(LogFormat::Lines) = recording.log.as_ref().map(|(_, file)| file.form) else { return Ok(()) };
+    for at in 0..recording.line_count() {
+        let resumed = scan_recording(recording, ScanDepth::All, Some(at));
+        let same =
+            merge_replies(&resumed) == merge_replies(all) && resumed.facts == all.facts && resumed.text == all.text;
         must!(same, "a file that grew is read from where it ended", "behind line {at}");
     }
     Ok(())
 }
 
-/// Skims a recording, in two runs if it grew after so many lines.
-fn skim(recording: &Recording, depth: Depth, grew: Option<usize>) -> Finds {
+/// Scans a recording, in two runs if it grew after `grew` lines.
+fn scan_recording(recording: &Recording, depth: ScanDepth, grew: Option<usize>) -> Finds {
     let mut found = Finds::default();
     let Some((logs, file)) = &recording.log else { return found };
     let mut skim = (logs.skim)(file, None);
     for (at, line) in recording.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
         if grew == Some(at) {
-            skim = (logs.skim)(file, Some(&skim.save()));
+            skim = (logs.skim)(file, Some(&skim.save_state()));
         }
-        look(&mut *skim, line, depth, &mut found);
+        scan_line(&mut *skim, line, depth, &mut found);
     }
-    if !matches!(file.form, Form::Lines) {
-        skim.end(&mut found);
+    if !matches!(file.form, LogFormat::Lines) {
+        skim.finish(&mut found);
     }
     found
 }
 
-fn look(skim: &mut dyn Skim, line: &[u8], depth: Depth, all: &mut Finds) {
-    if depth == Depth::Tokens && !skim.counts(line) {
+fn scan_line(skim: &mut dyn LogScanner, line: &[u8], depth: ScanDepth, all: &mut Finds) {
+    if depth == ScanDepth::Tokens && !skim.may_affect_usage(line) {
         return;
     }
     let Ok(text) = std::str::from_utf8(line) else { return };
     let facts = std::mem::take(&mut all.facts);
-    skim.record(text, depth, all);
+    skim.scan_record(text, depth, all);
     let news = std::mem::replace(&mut all.facts, facts);
-    all.facts.learn(news);
+    all.facts.merge_newer(news);
 }
 
-/// What counts of all that has the same key: the largest figures, and every tool.
-fn replies(found: &Finds) -> Replies {
-    let mut replies = Replies::new();
+/// Merges entries with the same key: the largest figures, and every tool.
+fn merge_replies(found: &Finds) -> RepliesByKey {
+    let mut replies = RepliesByKey::new();
     for spent in &found.spent {
         let (figures, tools) = replies.entry(spent.key.clone()).or_default();
-        if of_spent(spent)[..5].iter().sum::<u64>() > figures[..5].iter().sum::<u64>() {
-            *figures = of_spent(spent);
+        if spent_figures(spent)[..5].iter().sum::<u64>() > figures[..5].iter().sum::<u64>() {
+            *figures = spent_figures(spent);
         }
         tools.extend(spent.tools.iter().map(|called| format!("{} {}", called.id, called.name)));
     }
     replies
 }
 
-/// When each reply was, and whether another log has it as its own.
-fn times(found: &Finds) -> BTreeSet<(&str, Option<Timestamp>, bool)> {
-    let used = found.spent.iter().filter(|spent| spent.all() > 0);
+/// Returns the time of each reply, and whether it is copied from another log.
+fn reply_times(found: &Finds) -> BTreeSet<(&str, Option<Timestamp>, bool)> {
+    let used = found.spent.iter().filter(|spent| spent.total_tokens() > 0);
     used.map(|spent| (spent.key.as_str(), spent.at, spent.copied)).collect()
 }
 
-fn of_spent(spent: &Spent) -> Figures {
-    let Spent { input, output, cache_read, cache_write, cache_write_1h, reasoning, .. } = *spent;
+fn spent_figures(spent: &ReplyTokens) -> ScanTokenFigures {
+    let ReplyTokens { input, output, cache_read, cache_write, cache_write_1h, reasoning, .. } = *spent;
     [input, output, cache_read, cache_write, cache_write_1h, reasoning]
 }
 
-fn of_usage(usage: &Usage) -> Figures {
+fn usage_figures(usage: &Usage) -> ScanTokenFigures {
     let Usage { input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, tool, .. } = *usage;
-    // What tools put in is input, where an agent counts it apart.
+    // Some agents count the input of tools separately.
     [input.saturating_add(tool.unwrap_or(0)), output, cache_read, cache_write_5m, cache_write_1h, reasoning]
 }
 
-fn sorted(figures: impl Iterator<Item = Figures>) -> Vec<Figures> {
+fn sort_figures(figures: impl Iterator<Item = ScanTokenFigures>) -> Vec<ScanTokenFigures> {
     let mut figures: Vec<_> = figures.filter(|figures| figures.iter().any(|n| *n > 0)).collect();
     figures.sort_unstable();
     figures

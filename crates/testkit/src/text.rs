@@ -1,77 +1,74 @@
-//! The agent's answer, read straight from the events: what every dialect that streams text must add up to.
+//! The agent's answer, computed directly from the events: every dialect that streams text must add up to it.
 
 use std::collections::HashMap;
 
-use switchboard_event::{Body, Delta, Details, Event, Field, Id, Item, Status};
+use switchboard_event::{Delta, Details, Event, EventBody, Field, Id, Item, Status};
 
-/// What was said on the main thread, if that is clear.
+/// The text on the main thread, if it is well defined.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// This.
+pub enum AnswerText {
     Text(String),
-    /// It cannot be told from the finished items alone, and why.
+    /// Not determined by the completed items alone, with the reason.
     Unclear(&'static str),
 }
 
-/// A message on the main thread that is being written.
 #[derive(Default)]
-struct Growing {
+struct GrowingMessage {
     text: String,
     odd: bool,
 }
 
-/// The answer: the text of all finished messages of the main thread, in their order. Unclear where messages were
-/// taken back, cut off, written at the same time, or ended as something else than they grew to, and where a turn has an
-/// answer of its own.
+/// Returns the text of all completed messages of the main thread, in order. It is unclear if messages were superseded,
+/// truncated, written concurrently, or ended differently than they grew, or if a turn has its own result.
 #[must_use]
-pub fn answer(events: &[Event]) -> Answer {
-    let (mut open, mut text) = (HashMap::<&Id, Growing>::new(), String::new());
+pub fn answer_text(events: &[Event]) -> AnswerText {
+    let (mut open, mut text) = (HashMap::<&Id, GrowingMessage>::new(), String::new());
     for event in events.iter().filter(|event| event.thread.is_none()) {
-        if matches!(&event.body, Body::TurnCompleted(turn) if turn.result.is_some()) {
-            return Answer::Unclear("a turn answers beside its messages");
+        if matches!(&event.body, EventBody::TurnCompleted(turn) if turn.result.is_some()) {
+            return AnswerText::Unclear("a turn answers beside its messages");
         }
         let Some(id) = &event.item else { continue };
         match &event.body {
-            Body::ItemStarted(item) => {
-                if let Some(said) = said(item) {
+            EventBody::ItemStarted(item) => {
+                if let Some(said) = message_text(item) {
                     if !open.is_empty() {
-                        return Answer::Unclear("two messages are written at the same time");
+                        return AnswerText::Unclear("two messages are written at the same time");
                     }
-                    open.insert(id, Growing { text: said.to_owned(), odd: false });
+                    open.insert(id, GrowingMessage { text: said.to_owned(), odd: false });
                 }
             }
-            Body::ItemDelta(delta) => {
+            EventBody::ItemDelta(delta) => {
                 if let Some(growing) = open.get_mut(id) {
-                    growing.grow(delta);
+                    growing.apply_delta(delta);
                 }
             }
-            Body::ItemCompleted(item) => match (open.remove(id), said(item)) {
+            EventBody::ItemCompleted(item) => match (open.remove(id), message_text(item)) {
                 (Some(growing), Some(said)) => {
-                    if let Some(why) = growing.doubt(item, said) {
-                        return Answer::Unclear(why);
+                    if let Some(why) = growing.unclear_reason(item, said) {
+                        return AnswerText::Unclear(why);
                     }
                     text.push_str(said);
                 }
                 (None, None) => {}
-                _ => return Answer::Unclear("an item became a message or ceased to be one"),
+                _ => return AnswerText::Unclear("an item became a message or ceased to be one"),
             },
             _ => {}
         }
     }
-    Answer::Text(text)
+    AnswerText::Text(text)
 }
 
-impl Growing {
-    fn grow(&mut self, delta: &Delta) {
+impl GrowingMessage {
+    fn apply_delta(&mut self, delta: &Delta) {
         match delta {
             Delta::Append { field: Field::Text, text, .. } => self.text.push_str(text),
             Delta::Append { .. } => self.odd = true,
-            Delta::Set { patch } => self.odd |= said(patch).is_none_or(|said| !said.is_empty()),
+            Delta::Set { patch } => self.odd |= message_text(patch).is_none_or(|said| !said.is_empty()),
             Delta::Progress { .. } => {}
         }
     }
 
-    fn doubt(&self, item: &Item, said: &str) -> Option<&'static str> {
+    fn unclear_reason(&self, item: &Item, said: &str) -> Option<&'static str> {
         let cut = matches!(&item.details, Details::AgentMessage(message) if message.truncated);
         match () {
             () if item.status == Status::Superseded => Some("a message was taken back"),
@@ -83,7 +80,7 @@ impl Growing {
     }
 }
 
-fn said(item: &Item) -> Option<&str> {
+fn message_text(item: &Item) -> Option<&str> {
     match &item.details {
         Details::AgentMessage(message) => Some(&message.text),
         _ => None,

@@ -1,5 +1,5 @@
-//! `browser`: the page in a real browser, on a network that has only loopback. Chromium is Debian's; it is installed
-//! where that is possible without asking anybody.
+//! `browser`: the page in a real browser, on a network with loopback only. Chromium is Debian's package, installed
+//! where that needs no confirmation.
 
 use std::{path::PathBuf, process::Command};
 
@@ -7,109 +7,110 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::{
-    isolation::Isolation,
-    place::Place,
-    process::{build, build_folder, cargo, is_root, is_there, output, program, run as run_program},
-    say,
-    scenarios::Scenarios,
-    steps::Outcome,
+    isolation::NetworkIsolation,
+    place::AgentEnvironment,
+    print_line,
+    process::{
+        build_directory, build_workspace, cargo_command, is_available, is_root, new_command, read_output, run_program,
+    },
+    scenarios::ScenarioSelection,
+    steps::TestStepOutcome,
 };
 
-/// What a browser is called, and what drives it.
-const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-const DRIVER: &str = "chromedriver";
+/// Program names of browsers and of the driver.
+const BROWSER_NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const DRIVER_NAME: &str = "chromedriver";
 
-/// Debian's packages of both.
-const PACKAGES: &[&str] = &["chromium", "chromium-driver", "fonts-dejavu-core"];
+const DEBIAN_PACKAGES: &[&str] = &["chromium", "chromium-driver", "fonts-dejavu-core"];
 
 /// Try the page in a real browser, with a server of its own for each scenario
 ///
 /// Chromium is installed first, if it is not there and we may. What is left of a failure is in the folder `browser` of
 /// the build folder: what was on the screen, the page, the console, and what the server said.
 #[derive(Args)]
-pub struct Browser {
+pub struct BrowserTask {
     #[command(flatten)]
-    scenarios: Scenarios,
+    scenarios: ScenarioSelection,
 }
 
-/// Runs the command.
-pub fn run(args: &Browser) -> anyhow::Result<()> {
-    args.scenarios.command(scenarios)
+pub fn run(args: &BrowserTask) -> anyhow::Result<()> {
+    args.scenarios.run_or_fail(run_scenarios)
 }
 
-/// All scenarios, as a step of testing.
-pub fn all() -> anyhow::Result<Outcome> {
-    scenarios(&Scenarios::all(2))
+/// Runs all scenarios, as a step of `test`.
+pub fn run_all() -> anyhow::Result<TestStepOutcome> {
+    run_scenarios(&ScenarioSelection::all_with_jobs(2))
 }
 
-fn scenarios(which: &Scenarios) -> anyhow::Result<Outcome> {
-    let found = Found::find().and_then(|found| Ok((found, Place::find()?)));
+fn run_scenarios(which: &ScenarioSelection) -> anyhow::Result<TestStepOutcome> {
+    let found = BrowserInstallation::find_or_install().and_then(|found| Ok((found, AgentEnvironment::find()?)));
     let (found, place) = match found {
         Ok(found) => found,
-        Err(why) => return Ok(Outcome::NotRun(why)),
+        Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };
-    let mut browser = place.program("switchboard-browser", &["scenarios"])?;
-    found.tell(&mut browser, "debug");
-    browser.args(which.words()).arg("--kept").arg(build_folder().join("browser"));
-    run_program(&mut browser).map(|()| Outcome::Passed)
+    let mut browser = place.command_for("switchboard-browser", &["scenarios"])?;
+    found.add_program_args(&mut browser, "debug");
+    browser.args(which.to_args()).arg("--kept").arg(build_directory().join("browser"));
+    run_program(&mut browser).map(|()| TestStepOutcome::Passed)
 }
 
-/// A browser, and what drives it.
-pub struct Found {
+pub struct BrowserInstallation {
     browser: PathBuf,
     driver: PathBuf,
 }
 
-impl Found {
-    /// The one of this machine, installed first if it is not there and we may; or why there is none.
-    pub fn find() -> Result<Self, String> {
-        if let Some(found) = Self::installed() {
+impl BrowserInstallation {
+    /// Returns the installed browser; installs it first if permitted. Otherwise returns the reason.
+    pub fn find_or_install() -> Result<Self, String> {
+        if let Some(found) = Self::find_installed() {
             return Ok(found);
         }
-        install()?;
-        Self::installed().ok_or_else(|| "chromium was installed, and is not there".to_owned())
+        install_packages()?;
+        Self::find_installed().ok_or_else(|| "chromium was installed, and is not there".to_owned())
     }
 
-    fn installed() -> Option<Self> {
-        Some(Self { browser: BROWSERS.iter().find_map(|name| path(name))?, driver: path(DRIVER)? })
+    fn find_installed() -> Option<Self> {
+        Some(Self {
+            browser: BROWSER_NAMES.iter().find_map(|name| find_on_path(name))?,
+            driver: find_on_path(DRIVER_NAME)?,
+        })
     }
 
-    /// Says where they are, and Switchboard's program of a build.
-    fn tell(&self, command: &mut Command, build: &str) {
+    /// Adds the paths of these programs and of a Switchboard build.
+    fn add_program_args(&self, command: &mut Command, build: &str) {
         command.arg("--chromium").arg(&self.browser).arg("--chromedriver").arg(&self.driver);
-        command.arg("--switchboard").arg(build_folder().join(build).join("switchboard"));
+        command.arg("--switchboard").arg(build_directory().join(build).join("switchboard"));
     }
 }
 
-/// The program with the browser, without the agents, for a command of it; not started yet. Switchboard is the release.
-pub fn released(words: &[&str]) -> anyhow::Result<Command> {
-    let found = Found::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
-    let isolation = Isolation::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
-    run_program(&mut cargo(&["build", "--quiet", "--release", "--package", "switchboard-cli"]))?;
-    build()?;
-    let mut command = isolation.program(&build_folder().join("debug/switchboard-browser"), words);
-    found.tell(&mut command, "release");
+/// Returns a command of the browser program without agents, with the release build of Switchboard.
+pub fn release_command(words: &[&str]) -> anyhow::Result<Command> {
+    let found = BrowserInstallation::find_or_install().map_err(|why| anyhow!("NOT RUN: {why}"))?;
+    let isolation = NetworkIsolation::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
+    run_program(&mut cargo_command(&["build", "--quiet", "--release", "--package", "switchboard-cli"]))?;
+    build_workspace()?;
+    let mut command = isolation.isolated_command(&build_directory().join("debug/switchboard-browser"), words);
+    found.add_program_args(&mut command, "release");
     Ok(command)
 }
 
-/// Where a program is.
-fn path(name: &str) -> Option<PathBuf> {
-    let which = || program("sh", &["-c", "command -v \"$1\"", "sh", name]);
-    // One whose output is thrown away has none to give.
-    let said = is_there(&mut which()).then(|| output(&mut which())).and_then(Result::ok)?;
+fn find_on_path(name: &str) -> Option<PathBuf> {
+    let which = || new_command("sh", &["-c", "command -v \"$1\"", "sh", name]);
+    // `is_there` discards the output, so the command runs twice.
+    let said = is_available(&mut which()).then(|| read_output(&mut which())).and_then(Result::ok)?;
     Some(PathBuf::from(said.trim())).filter(|path| path.is_absolute())
 }
 
-fn install() -> Result<(), String> {
-    let by_hand = || format!("install {}", PACKAGES.join(" "));
-    if !is_there(&mut program("apt-get", &["--version"])) || !is_root() {
+fn install_packages() -> Result<(), String> {
+    let by_hand = || format!("install {}", DEBIAN_PACKAGES.join(" "));
+    if !is_available(&mut new_command("apt-get", &["--version"])) || !is_root() {
         return Err(format!("there is no chromium with its driver, and it cannot be installed here: {}", by_hand()));
     }
-    say(&format!("installing {}", PACKAGES.join(", ")));
+    print_line(&format!("installing {}", DEBIAN_PACKAGES.join(", ")));
     let apt = |words: &[&str]| {
-        let mut apt = program("apt-get", &["--quiet", "--quiet", "-o", "DPkg::Lock::Timeout=300"]);
+        let mut apt = new_command("apt-get", &["--quiet", "--quiet", "-o", "DPkg::Lock::Timeout=300"]);
         run_program(apt.args(words).env("DEBIAN_FRONTEND", "noninteractive"))
     };
-    let all = [&["install", "--yes", "--no-install-recommends"], PACKAGES].concat();
+    let all = [&["install", "--yes", "--no-install-recommends"], DEBIAN_PACKAGES].concat();
     apt(&["update"]).and_then(|()| apt(&all)).map_err(|error| format!("chromium is not there: {error:#}"))
 }

@@ -10,17 +10,16 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::{
-    npm::Packages,
-    process::{build_folder, other_clis, output, program, run},
-    say,
+    npm::NpmPackages,
+    print_line,
+    process::{build_directory, clis_override, new_command, read_output, run_program},
 };
 
-/// Which versions of the agents are used.
 #[derive(Clone, Copy)]
 pub enum CliVersions {
-    /// The newest ones, of every agent.
+    /// The newest version of every agent.
     Newest,
-    /// Earlier ones that are still supported, of some agents.
+    /// Earlier supported versions of some agents.
     Earlier,
 }
 
@@ -32,40 +31,40 @@ pub fn programs_directory(versions: CliVersions) -> anyhow::Result<PathBuf> {
             ("earlier versions of some agents (about 700 MB)", "crates/testkit/clis-earlier", "clis-earlier")
         }
     };
-    if let (CliVersions::Newest, Some(other)) = (versions, other_clis()) {
+    if let (CliVersions::Newest, Some(other)) = (versions, clis_override()) {
         let programs = other.join("node_modules/.bin");
         ensure!(programs.is_dir(), "SWITCHBOARD_CLIS: there is no {}", programs.display());
         return Ok(programs);
     }
-    let folder = build_folder().join(name);
-    Packages { title, pinned, folder: folder.clone(), finish }.install()?;
+    let folder = build_directory().join(name);
+    NpmPackages { title, pinned, folder: folder.clone(), finish }.install()?;
     Ok(folder.join("node_modules/.bin"))
 }
 
-/// What these packages need of their install scripts is the script `ready`.
+/// The script `ready` does what the skipped install scripts would do.
 fn finish(folder: &Path) -> anyhow::Result<()> {
-    run(program("npm", &["run", "--silent", "ready"]).current_dir(folder))?;
-    versions(folder)
+    run_program(new_command("npm", &["run", "--silent", "ready"]).current_dir(folder))?;
+    check_versions(folder)
 }
 
-/// Every program answers with the version that is pinned.
-fn versions(folder: &Path) -> anyhow::Result<()> {
-    let manifest = read(&folder.join("package.json"))?;
+/// Checks that every program reports its pinned version.
+fn check_versions(folder: &Path) -> anyhow::Result<()> {
+    let manifest = read_json(&folder.join("package.json"))?;
     for (package, version) in manifest["dependencies"].as_object().context("no dependencies")? {
         let version = version.as_str().unwrap_or_default();
-        let installed = read(&folder.join("node_modules").join(package).join("package.json"))?;
+        let installed = read_json(&folder.join("node_modules").join(package).join("package.json"))?;
         for name in installed["bin"].as_object().with_context(|| format!("{package} has no programs"))?.keys() {
-            let said = output(&mut program(folder.join("node_modules/.bin").join(name), &["--version"]))?;
+            let said = read_output(&mut new_command(folder.join("node_modules/.bin").join(name), &["--version"]))?;
             if !said.contains(version) {
                 bail!("{name} says {}, {version} is pinned", said.trim());
             }
-            say(&format!("{name} {version}"));
+            print_line(&format!("{name} {version}"));
         }
     }
     Ok(())
 }
 
-fn read(file: &Path) -> anyhow::Result<Value> {
+fn read_json(file: &Path) -> anyhow::Result<Value> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(serde_json::from_str(&text)?)
 }

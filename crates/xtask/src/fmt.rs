@@ -1,14 +1,13 @@
-//! `fmt`: one form for all.
+//! `fmt`: formats all code.
 
 use clap::Args;
 
-use crate::process::{cargo, run as run_program};
+use crate::process::{cargo_command, run_program};
 
 /// Format all code
 #[derive(Args)]
-pub struct Fmt {}
+pub struct FmtTask {}
 
-/// Runs the command.
-pub fn run(_: &Fmt) -> anyhow::Result<()> {
-    run_program(&mut cargo(&["fmt", "--all"]))
+pub fn run_fmt(_: &FmtTask) -> anyhow::Result<()> {
+    run_program(&mut cargo_command(&["fmt", "--all"]))
 }

@@ -1,39 +1,37 @@
-//! Running a program where nothing but loopback can be reached: in a network namespace of its own, with none of our
-//! environment.
+//! Runs a program in its own network namespace with loopback only, without our environment.
 
 use std::{path::Path, process::Command};
 
-use crate::process::{is_there, program};
+use crate::process::{is_available, new_command};
 
-/// Where the programs are that everything needs.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// Brings loopback up, and goes on as the program.
-const BEGIN: &str = "ip link set lo up && exec \"$@\"";
+/// Brings loopback up and executes the program. The address is `REMOTE_ADDRESS` of the test kit, for servers that are
+/// not on loopback.
+const NETWORK_SETUP_SCRIPT: &str = "ip link set lo up && ip address add 198.51.100.1/32 dev lo && exec \"$@\"";
 
-/// A way to leave the network.
-pub struct Isolation {
+/// The `unshare` flags that work on this machine.
+pub struct NetworkIsolation {
     flag: &'static str,
 }
 
-impl Isolation {
-    /// The way that works here: as root, or with a user namespace. Otherwise, why there is none.
+impl NetworkIsolation {
+    /// Finds a way that works: as root, or with a user namespace. Otherwise returns the reason.
     pub fn find() -> Result<Self, String> {
         for (name, option) in [("unshare", "--version"), ("ip", "-Version")] {
-            if !is_there(program(name, &[option]).env("PATH", PATH)) {
+            if !is_available(new_command(name, &[option]).env("PATH", SYSTEM_PATH)) {
                 return Err(format!("{name} is not installed"));
             }
         }
-        let works = |way: &Self| is_there(&mut way.program(Path::new("true"), &[]));
+        let works = |way: &Self| is_available(&mut way.isolated_command(Path::new("true"), &[]));
         let ways = ["-n", "-rn"].map(|flag| Self { flag });
         let none = || "no network namespace may be made here: `unshare -n` needs root, `unshare -rn` user namespaces";
         ways.into_iter().find(works).ok_or_else(|| none().to_owned())
     }
 
-    /// A program without network, not started yet.
-    pub fn program(&self, name: &Path, args: &[&str]) -> Command {
-        let mut command = program("unshare", &[self.flag, "sh", "-c", BEGIN, "sh"]);
-        command.arg(name).args(args).env_clear().env("PATH", PATH);
+    pub fn isolated_command(&self, name: &Path, args: &[&str]) -> Command {
+        let mut command = new_command("unshare", &[self.flag, "sh", "-c", NETWORK_SETUP_SCRIPT, "sh"]);
+        command.arg(name).args(args).env_clear().env("PATH", SYSTEM_PATH);
         command
     }
 }

@@ -1,15 +1,14 @@
-//! `lint`: form, and what clippy sees.
+//! `lint`: rustfmt and clippy.
 
 use clap::Args;
 
-use crate::process::{cargo, run as run_program};
+use crate::process::{cargo_command, run_program};
 
 /// Check the format, and clippy without any warning
 #[derive(Args)]
-pub struct Lint {}
+pub struct LintTask {}
 
-/// Runs the command.
-pub fn run(_: &Lint) -> anyhow::Result<()> {
-    run_program(&mut cargo(&["fmt", "--all", "--check"]))?;
-    run_program(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]))
+pub fn run_lint(_: &LintTask) -> anyhow::Result<()> {
+    run_program(&mut cargo_command(&["fmt", "--all", "--check"]))?;
+    run_program(&mut cargo_command(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]))
 }

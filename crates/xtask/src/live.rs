@@ -4,61 +4,64 @@ use clap::Args;
 
 use crate::{
     clis::CliVersions,
-    place::{Place, built},
-    process::run as run_program,
-    scenarios::Scenarios,
-    steps::Outcome,
+    place::{AgentEnvironment, debug_program},
+    process::run_program,
+    scenarios::ScenarioSelection,
+    steps::TestStepOutcome,
 };
 
 /// Run the real agents against scripted models, without a network
 ///
 /// The agents are installed first, if they are not there yet. The name of a scenario is `AGENT SCENARIO`.
 #[derive(Args)]
-pub struct Live {
+pub struct LiveTask {
     #[command(flatten)]
-    scenarios: Scenarios,
+    scenarios: ScenarioSelection,
+    /// Run sessions in this sandbox, read-only or workspace-write; repeatable
+    #[arg(long, value_name = "MODE")]
+    sandbox: Vec<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Live) -> anyhow::Result<()> {
-    args.scenarios.command(scenarios)
+pub fn run(args: &LiveTask) -> anyhow::Result<()> {
+    let flags: Vec<_> = args.sandbox.iter().flat_map(|mode| ["--sandbox", mode]).collect();
+    args.scenarios.run_or_fail(|which| run_scenarios(which, CliVersions::Newest, &flags))
 }
 
-/// What is run with earlier versions of the agents, too.
-const EARLIER: &[&str] = &[" run ", " session ", " approval by a client"];
+/// Scenarios that also run with earlier versions of the agents.
+const EARLIER_VERSION_SCENARIOS: &[&str] = &[" run ", " session ", " approval by a client"];
 
-/// All scenarios, as a step of testing, and those of `run` in both sandboxes. Some of them only wait, so there is always
-/// another one.
-pub fn all() -> anyhow::Result<Outcome> {
-    match scenarios(&Scenarios::all(3))? {
-        Outcome::Passed => {
-            let sandboxes = ["--sandbox", "read-only", "--sandbox", "workspace-write"];
-            play(&Scenarios::only(" run ", 3), CliVersions::Newest, &sandboxes)
-        }
-        not_run @ Outcome::NotRun(_) => Ok(not_run),
-    }
+/// Some scenarios only wait, so another one can use the processor meanwhile.
+const PARALLEL_JOBS: usize = 3;
+
+/// Runs all scenarios without a sandbox, as a step of `test`.
+pub fn run_all() -> anyhow::Result<TestStepOutcome> {
+    run_scenarios(&ScenarioSelection::all_with_jobs(PARALLEL_JOBS), CliVersions::Newest, &[])
 }
 
-/// A few scenarios with earlier versions of the agents, as a step of testing.
-pub fn earlier() -> anyhow::Result<Outcome> {
-    for name in EARLIER {
-        if let not_run @ Outcome::NotRun(_) = play(&Scenarios::only(name, 3), CliVersions::Earlier, &["--installed"])? {
+/// Runs all scenarios in both sandboxes, as a step of `test`.
+pub fn run_confined() -> anyhow::Result<TestStepOutcome> {
+    let sandboxes = ["--sandbox", "read-only", "--sandbox", "workspace-write"];
+    run_scenarios(&ScenarioSelection::all_with_jobs(PARALLEL_JOBS), CliVersions::Newest, &sandboxes)
+}
+
+/// Runs some scenarios with earlier versions of the agents, as a step of `test`.
+pub fn run_earlier_versions() -> anyhow::Result<TestStepOutcome> {
+    for name in EARLIER_VERSION_SCENARIOS {
+        if let not_run @ TestStepOutcome::NotRun(_) =
+            run_scenarios(&ScenarioSelection::matching(name, PARALLEL_JOBS), CliVersions::Earlier, &["--installed"])?
+        {
             return Ok(not_run);
         }
     }
-    Ok(Outcome::Passed)
+    Ok(TestStepOutcome::Passed)
 }
 
-fn scenarios(which: &Scenarios) -> anyhow::Result<Outcome> {
-    play(which, CliVersions::Newest, &[])
-}
-
-fn play(which: &Scenarios, versions: CliVersions, flags: &[&str]) -> anyhow::Result<Outcome> {
-    let place = match Place::with_clis(versions) {
+fn run_scenarios(which: &ScenarioSelection, versions: CliVersions, flags: &[&str]) -> anyhow::Result<TestStepOutcome> {
+    let place = match AgentEnvironment::with_clis(versions) {
         Ok(place) => place,
-        Err(why) => return Ok(Outcome::NotRun(why)),
+        Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };
-    let mut live = place.program("switchboard-live", &[])?;
-    live.args(which.words()).args(flags).arg("--switchboard").arg(built("switchboard"));
-    run_program(&mut live).map(|()| Outcome::Passed)
+    let mut live = place.command_for("switchboard-live", &[])?;
+    live.args(which.to_args()).args(flags).arg("--switchboard").arg(debug_program("switchboard"));
+    run_program(&mut live).map(|()| TestStepOutcome::Passed)
 }

@@ -1,66 +1,63 @@
-//! The server under load, as steps: the test kit does the work, on a network of its own where there can be one.
+//! The server under load, as steps of `test`. The test kit measures, in its own network namespace where possible.
 
 use std::process::Command;
 
 use anyhow::Context as _;
 
 use crate::{
-    isolation::Isolation,
-    process::{build, build_folder, cargo, program, run},
+    isolation::NetworkIsolation,
+    process::{build_directory, build_workspace, cargo_command, new_command, run_program},
     schemathesis,
-    steps::Outcome,
+    steps::TestStepOutcome,
 };
 
-/// A build of the programs.
 #[derive(Clone, Copy)]
-pub enum Build {
-    /// For tests.
+pub enum BuildProfile {
     Debug,
-    /// For figures.
     Release,
 }
 
-impl Build {
-    /// Builds them.
-    fn make(self) -> anyhow::Result<()> {
+impl BuildProfile {
+    fn build_programs(self) -> anyhow::Result<()> {
         let packages = ["build", "--quiet", "--package", "switchboard-cli", "--package", "switchboard-testkit"];
         match self {
-            Self::Debug => build(),
-            Self::Release => run(&mut cargo(&[&packages[..], &["--release"]].concat())),
+            Self::Debug => build_workspace(),
+            Self::Release => run_program(&mut cargo_command(&[&packages[..], &["--release"]].concat())),
         }
     }
 
-    fn program(self, name: &str) -> std::path::PathBuf {
-        build_folder().join(if matches!(self, Self::Release) { "release" } else { "debug" }).join(name)
+    fn program_path(self, name: &str) -> std::path::PathBuf {
+        build_directory().join(if matches!(self, Self::Release) { "release" } else { "debug" }).join(name)
     }
 
-    /// `load` of the test kit with our program, not started yet. Nobody but the server is talked to, so a network of
-    /// one's own is good to have and no more.
-    fn load(self, case: &[&str]) -> Command {
-        let (testkit, words) = (self.program("switchboard-testkit"), [&["load"], case].concat());
-        let mut command = match Isolation::find() {
-            Ok(isolation) => isolation.program(&testkit, &words),
-            Err(_) => program(&testkit, &words),
+    /// Returns a `load` command of the test kit. It talks only to the server, so isolation is optional.
+    fn load_command(self, case: &[&str]) -> Command {
+        let (testkit, words) = (self.program_path("switchboard-testkit"), [&["load"], case].concat());
+        let mut command = match NetworkIsolation::find() {
+            Ok(isolation) => isolation.isolated_command(&testkit, &words),
+            Err(_) => new_command(&testkit, &words),
         };
-        command.arg("--switchboard").arg(self.program("switchboard"));
+        command.arg("--switchboard").arg(self.program_path("switchboard"));
         command
     }
 }
 
-/// Some cases, one after the other; each says what it found.
-pub fn cases(build: Build, cases: &[&[&str]]) -> anyhow::Result<()> {
-    build.make()?;
-    cases.iter().try_for_each(|case| run(&mut build.load(case)).with_context(|| format!("load {}", case.join(" "))))
+/// Runs cases in sequence.
+pub fn run_cases(build: BuildProfile, cases: &[&[&str]]) -> anyhow::Result<()> {
+    build.build_programs()?;
+    cases.iter().try_for_each(|case| {
+        run_program(&mut build.load_command(case)).with_context(|| format!("load {}", case.join(" ")))
+    })
 }
 
-/// Requests made from the server's own description.
-pub fn schema(build: Build, options: &[&str]) -> anyhow::Result<Outcome> {
-    let st = match schemathesis::find() {
+/// Runs requests generated from the server's OpenAPI description.
+pub fn run_schema_checks(build: BuildProfile, options: &[&str]) -> anyhow::Result<TestStepOutcome> {
+    let st = match schemathesis::find_schemathesis() {
         Ok(st) => st,
-        Err(why) => return Ok(Outcome::NotRun(why)),
+        Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };
-    build.make()?;
-    let mut command = build.load(&[&["schema"], options].concat());
-    run(command.arg("--schemathesis").arg(st))?;
-    Ok(Outcome::Passed)
+    build.build_programs()?;
+    let mut command = build.load_command(&[&["schema"], options].concat());
+    run_program(command.arg("--schemathesis").arg(st))?;
+    Ok(TestStepOutcome::Passed)
 }

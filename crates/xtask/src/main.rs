@@ -1,5 +1,5 @@
-//! Development commands: `cargo xtask`. Starts other programs and says how they fared; the work itself is in the crates
-//! and in the test kit.
+//! Development commands: `cargo xtask`. They start other programs and report the results; the work itself is in the
+//! crates and in the test kit.
 
 mod bench;
 mod browser;
@@ -33,45 +33,45 @@ use clap::{Parser, Subcommand};
 /// Development commands
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
-struct Args {
+struct XtaskCli {
     #[command(subcommand)]
-    command: Command,
+    command: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    Test(test::Test),
-    Lint(lint::Lint),
-    Fmt(fmt::Fmt),
-    Snapshots(snapshots::Snapshots),
-    Types(types::Types),
-    Fuzz(fuzz::Fuzz),
-    Soak(soak::Soak),
-    Live(live::Live),
-    Browser(browser::Browser),
-    Screenshots(screenshots::Screenshots),
-    Stage(stage::Stage),
+enum XtaskCommand {
+    Test(test::TestTask),
+    Lint(lint::LintTask),
+    Fmt(fmt::FmtTask),
+    Snapshots(snapshots::SnapshotsTask),
+    Types(types::TypesTask),
+    Fuzz(fuzz::FuzzTask),
+    Soak(soak::SoakTask),
+    Live(live::LiveTask),
+    Browser(browser::BrowserTask),
+    Screenshots(screenshots::ScreenshotsTask),
+    Stage(stage::StageTask),
     #[command(subcommand)]
-    Bench(bench::Bench),
+    Bench(bench::BenchCommand),
     #[command(name = "__floor", hide = true)]
-    Floor(bench::floor::Floor),
+    Floor(bench::floor::FloorArgs),
 }
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
-        Command::Test(args) => test::run(&args),
-        Command::Lint(args) => lint::run(&args),
-        Command::Fmt(args) => fmt::run(&args),
-        Command::Snapshots(args) => snapshots::run(&args),
-        Command::Types(args) => types::run(&args),
-        Command::Fuzz(args) => fuzz::run(&args),
-        Command::Soak(args) => soak::run(&args),
-        Command::Live(args) => live::run(&args),
-        Command::Browser(args) => browser::run(&args),
-        Command::Screenshots(args) => screenshots::run(&args),
-        Command::Stage(args) => stage::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Floor(args) => bench::floor::run(&args),
+    let result = match XtaskCli::parse().command {
+        XtaskCommand::Test(args) => test::run(&args),
+        XtaskCommand::Lint(args) => lint::run_lint(&args),
+        XtaskCommand::Fmt(args) => fmt::run_fmt(&args),
+        XtaskCommand::Snapshots(args) => snapshots::update_snapshots(&args),
+        XtaskCommand::Types(args) => types::run(&args),
+        XtaskCommand::Fuzz(args) => fuzz::run(&args),
+        XtaskCommand::Soak(args) => soak::run(&args),
+        XtaskCommand::Live(args) => live::run(&args),
+        XtaskCommand::Browser(args) => browser::run(&args),
+        XtaskCommand::Screenshots(args) => screenshots::take_screenshots(&args),
+        XtaskCommand::Stage(args) => stage::run_on_stage(&args),
+        XtaskCommand::Bench(args) => bench::run(&args),
+        XtaskCommand::Floor(args) => bench::floor::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a line. A reader that has seen enough is no failure.
-fn say(line: &str) {
+/// Prints a line. A closed output is not an error.
+fn print_line(line: &str) {
     drop(writeln!(io::stdout(), "{line}"));
 }

@@ -1,4 +1,4 @@
-//! What the real agents need to run: their programs, node, and no network.
+//! The requirements of the real agents: their programs, node, and no network.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,47 +7,45 @@ use std::{
 
 use crate::{
     clis::{self, CliVersions},
-    isolation::Isolation,
-    process::{build, build_folder, is_there, output, program},
+    isolation::NetworkIsolation,
+    process::{build_directory, build_workspace, is_available, new_command, read_output},
 };
 
-/// A place for the real agents.
-pub struct Place {
-    isolation: Isolation,
+pub struct AgentEnvironment {
+    isolation: NetworkIsolation,
     clis: PathBuf,
     node: PathBuf,
 }
 
-impl Place {
-    /// One with all agents; or what is missing.
+impl AgentEnvironment {
+    /// Finds all agents, or returns what is missing.
     pub fn find() -> Result<Self, String> {
         Self::with_clis(CliVersions::Newest)
     }
 
-    /// One with these versions of the agents; or what is missing.
+    /// Finds these versions of the agents, or returns what is missing.
     pub fn with_clis(versions: CliVersions) -> Result<Self, String> {
-        let isolation = Isolation::find()?;
-        if !is_there(&mut program("node", &["--version"])) {
+        let isolation = NetworkIsolation::find()?;
+        if !is_available(&mut new_command("node", &["--version"])) {
             return Err("node is not installed".to_owned());
         }
-        let node =
-            output(&mut program("node", &["--print", "process.execPath"])).map_err(|error| format!("{error:#}"))?;
+        let node = read_output(&mut new_command("node", &["--print", "process.execPath"]))
+            .map_err(|error| format!("{error:#}"))?;
         let node = Path::new(node.trim()).parent().unwrap_or(Path::new("/usr/bin")).to_owned();
         let clis =
             clis::programs_directory(versions).map_err(|error| format!("the agents are not there: {error:#}"))?;
         Ok(Self { isolation, clis, node })
     }
 
-    /// A program of ours in that place, built with Switchboard and not started yet. It is told where things are.
-    pub fn program(&self, name: &str, args: &[&str]) -> anyhow::Result<Command> {
-        build()?;
-        let mut command = self.isolation.program(&built(name), args);
+    /// Returns a command of our own program, built with Switchboard and given the paths of agents and node.
+    pub fn command_for(&self, name: &str, args: &[&str]) -> anyhow::Result<Command> {
+        build_workspace()?;
+        let mut command = self.isolation.isolated_command(&debug_program(name), args);
         command.arg("--clis").arg(&self.clis).arg("--node").arg(&self.node);
         Ok(command)
     }
 }
 
-/// Where a program of ours is, once it is built.
-pub fn built(name: &str) -> PathBuf {
-    build_folder().join("debug").join(name)
+pub fn debug_program(name: &str) -> PathBuf {
+    build_directory().join("debug").join(name)
 }

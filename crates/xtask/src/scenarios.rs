@@ -1,13 +1,13 @@
-//! Which scenarios of a program are run, and how many at a time.
+//! Selection of the scenarios to run, and their parallelism.
 
 use anyhow::bail;
 use clap::Args;
 
-use crate::steps::Outcome;
+use crate::steps::TestStepOutcome;
 
 /// Which, and how many at a time.
 #[derive(Args)]
-pub struct Scenarios {
+pub struct ScenarioSelection {
     /// Only those with this in their name
     #[arg(long, default_value = "")]
     only: String,
@@ -16,27 +16,26 @@ pub struct Scenarios {
     jobs: usize,
 }
 
-impl Scenarios {
-    /// All of them, so many at a time.
-    pub fn all(jobs: usize) -> Self {
+impl ScenarioSelection {
+    pub fn all_with_jobs(jobs: usize) -> Self {
         Self { only: String::new(), jobs }
     }
 
-    /// Those whose name contains a text, `jobs` at a time.
-    pub fn only(name: &str, jobs: usize) -> Self {
+    /// Scenarios whose name contains a text, `jobs` at a time.
+    pub fn matching(name: &str, jobs: usize) -> Self {
         Self { only: name.to_owned(), jobs }
     }
 
-    /// The words that tell a program.
-    pub fn words(&self) -> [String; 4] {
+    /// Returns the arguments for a scenario program.
+    pub fn to_args(&self) -> [String; 4] {
         ["--only".to_owned(), self.only.clone(), "--jobs".to_owned(), self.jobs.to_string()]
     }
 
-    /// Runs them as a command: what cannot be run is an error.
-    pub fn command(&self, run: fn(&Self) -> anyhow::Result<Outcome>) -> anyhow::Result<()> {
+    /// Runs the scenarios; a skipped run is an error.
+    pub fn run_or_fail(&self, run: impl FnOnce(&Self) -> anyhow::Result<TestStepOutcome>) -> anyhow::Result<()> {
         match run(self)? {
-            Outcome::Passed => Ok(()),
-            Outcome::NotRun(why) => bail!("NOT RUN: {why}"),
+            TestStepOutcome::Passed => Ok(()),
+            TestStepOutcome::NotRun(why) => bail!("NOT RUN: {why}"),
         }
     }
 }

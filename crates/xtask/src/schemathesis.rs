@@ -1,35 +1,36 @@
-//! Schemathesis, which makes requests from a description of an API: installed from PyPI once, into the build folder, and
-//! used from there.
+//! Schemathesis, which generates requests from an API description: installed from PyPI once, into the build directory.
 
 use std::{fs, path::PathBuf};
 
 use crate::{
-    process::{build_folder, is_there, program, run},
-    say,
+    print_line,
+    process::{build_directory, is_available, new_command, run_program},
 };
 
-/// The version that is used.
-const VERSION: &str = "4.32.5";
+const SCHEMATHESIS_VERSION: &str = "4.32.5";
 
-/// The program, installed first if it is not there yet; or why it cannot be.
-pub fn find() -> Result<PathBuf, String> {
-    if !is_there(&mut program("python3", &["-c", "import venv, ensurepip"])) {
+/// Returns the program, installed if necessary, or the reason why it is not available.
+pub fn find_schemathesis() -> Result<PathBuf, String> {
+    if !is_available(&mut new_command("python3", &["-c", "import venv, ensurepip"])) {
         return Err("python3 is not installed, or has no venv".to_owned());
     }
-    let folder = build_folder().join("python").join(format!("schemathesis-{VERSION}"));
+    let folder = build_directory().join("python").join(format!("schemathesis-{SCHEMATHESIS_VERSION}"));
     let st = folder.join("bin/st");
-    if !is_there(&mut program(&st, &["--version"])) {
-        install(&folder).map_err(|error| format!("schemathesis cannot be installed: {error:#}"))?;
+    if !is_available(&mut new_command(&st, &["--version"])) {
+        install_schemathesis(&folder).map_err(|error| format!("schemathesis cannot be installed: {error:#}"))?;
     }
     Ok(st)
 }
 
-fn install(folder: &PathBuf) -> anyhow::Result<()> {
-    say(&format!("installing schemathesis {VERSION} into {}", folder.display()));
+fn install_schemathesis(folder: &PathBuf) -> anyhow::Result<()> {
+    print_line(&format!("installing schemathesis {SCHEMATHESIS_VERSION} into {}", folder.display()));
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    run(program("python3", &["-m", "venv"]).arg(folder))?;
-    let package = format!("schemathesis=={VERSION}");
-    run(&mut program(folder.join("bin/pip"), &["install", "--quiet", "--disable-pip-version-check", &package]))
+    run_program(new_command("python3", &["-m", "venv"]).arg(folder))?;
+    let package = format!("schemathesis=={SCHEMATHESIS_VERSION}");
+    run_program(&mut new_command(
+        folder.join("bin/pip"),
+        &["install", "--quiet", "--disable-pip-version-check", &package],
+    ))
 }

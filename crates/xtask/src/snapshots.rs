@@ -1,28 +1,27 @@
-//! `snapshots`: what recordings mean, written anew.
+//! `snapshots`: rewrites the snapshots of recordings.
 
 use clap::Args;
 
 use crate::{
-    process::{cargo, run as run_program},
-    say,
+    print_line,
+    process::{cargo_command, run_program},
 };
 
 /// Write all snapshots anew; look at the difference before you commit it
 #[derive(Args)]
-pub struct Snapshots {}
+pub struct SnapshotsTask {}
 
-/// Runs the command.
-pub fn run(_: &Snapshots) -> anyhow::Result<()> {
+pub fn update_snapshots(_: &SnapshotsTask) -> anyhow::Result<()> {
     for (package, target, tests, update) in [
         ("switchboard-cli", "--test=it", "snapshots::recordings", "always"),
         ("switchboard-cli", "--test=it", "consumers::tables", "always"),
         ("switchboard-cli", "--bin=switchboard", "view::", "always"),
-        // A dialect that changed gets another revision, and its snapshot another name: none is overwritten.
+        // A changed dialect gets a new revision and its snapshot a new name, so none is overwritten.
         ("switchboard-dialects", "--lib", "test_saved::what_changes", "unseen"),
     ] {
-        let mut tests = cargo(&["test", "--quiet", "--package", package, target, "--", tests]);
+        let mut tests = cargo_command(&["test", "--quiet", "--package", package, target, "--", tests]);
         run_program(tests.env("INSTA_UPDATE", update))?;
     }
-    say("written; `git diff` shows what changed");
+    print_line("written; `git diff` shows what changed");
     Ok(())
 }

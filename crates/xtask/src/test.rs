@@ -1,4 +1,4 @@
-//! `test`: everything that must hold.
+//! `test`: all checks.
 
 use std::thread;
 
@@ -8,77 +8,77 @@ use crate::{
     browser,
     clis::{self, CliVersions},
     live,
-    load::{self, Build},
-    place::built,
-    process::{build, cargo, is_there, output, program, run as run_program, testkit},
-    steps::{self, Outcome, Step},
+    load::{self, BuildProfile},
+    place::debug_program,
+    process::{build_workspace, cargo_command, is_available, new_command, read_output, run_program, testkit_command},
+    steps::{self, TestStep, TestStepOutcome},
     types,
 };
 
 /// Run every test, and say at the end what could not be run
 #[derive(Args)]
-pub struct Test {}
+pub struct TestTask {}
 
-/// What testing means. A step that needs something which is not on this machine says so.
-const STEPS: &[Step] = &[
-    Step { name: "all programs and their tests, built", run: built_all },
-    Step { name: "unit, conformance and program tests", run: tests },
-    Step { name: "examples in the documentation", run: doc_tests },
-    Step { name: "completions in a real shell", run: completions },
-    Step { name: "typed clients: fresh types, recorded messages, examples", run: types::check },
-    Step { name: "ten seconds of spoiled streams", run: fuzz },
-    Step { name: "readers, crowds, crashes and threads of a server, in small", run: load },
-    Step { name: "bad and slow clients of a server, in small", run: abuse },
-    Step { name: "requests made from the server's own description", run: schema },
-    Step { name: "the real agents against scripted models", run: live::all },
-    Step { name: "earlier versions of the real agents", run: live::earlier },
-    Step { name: "the page in a real browser", run: browser::all },
+/// A step that needs something missing on this machine reports it.
+const TEST_STEPS: &[TestStep] = &[
+    TestStep { name: "all programs and their tests, built", run: build_all },
+    TestStep { name: "unit, conformance and program tests", run: run_tests },
+    TestStep { name: "examples in the documentation", run: run_doc_tests },
+    TestStep { name: "completions in a real shell", run: check_completions },
+    TestStep { name: "typed clients: fresh types, recorded messages, examples", run: types::check_types },
+    TestStep { name: "ten seconds of spoiled streams", run: fuzz_briefly },
+    TestStep { name: "readers, crowds, crashes and threads of a server, in small", run: load_server },
+    TestStep { name: "bad and slow clients of a server, in small", run: abuse_server },
+    TestStep { name: "requests made from the server's own description", run: check_api_schema },
+    TestStep { name: "the real agents against scripted models", run: live::run_all },
+    TestStep { name: "the real agents in both sandboxes", run: live::run_confined },
+    TestStep { name: "earlier versions of the real agents", run: live::run_earlier_versions },
+    TestStep { name: "the page in a real browser", run: browser::run_all },
 ];
 
-/// Runs the command.
-pub fn run(_: &Test) -> anyhow::Result<()> {
-    steps::run(STEPS)
+pub fn run(_: &TestTask) -> anyhow::Result<()> {
+    steps::run_steps(TEST_STEPS)
 }
 
-/// The test kit among them: fake agents are started from it, and cargo builds it for its own tests only. Meanwhile the
-/// real agents are downloaded; if that fails, the step that needs them tries again and says why.
-fn built_all() -> anyhow::Result<Outcome> {
+/// Also builds the test kit: fake agents are started from it, and cargo builds it only for its own tests. Meanwhile the
+/// real agents are downloaded; if that fails, the step that needs them retries and reports the reason.
+fn build_all() -> anyhow::Result<TestStepOutcome> {
     thread::scope(|scope| {
         scope.spawn(|| [CliVersions::Newest, CliVersions::Earlier].map(clis::programs_directory));
-        build().map(|()| Outcome::Passed)
+        build_workspace().map(|()| TestStepOutcome::Passed)
     })
 }
 
-/// With nextest where it is installed: it runs slow tests side by side.
-fn tests() -> anyhow::Result<Outcome> {
-    let args: &[&str] = if is_there(&mut cargo(&["nextest", "--version"])) {
+/// Uses nextest where it is installed: it runs slow tests in parallel.
+fn run_tests() -> anyhow::Result<TestStepOutcome> {
+    let args: &[&str] = if is_available(&mut cargo_command(&["nextest", "--version"])) {
         &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {
         &["test", "--workspace", "--all-targets", "--no-fail-fast"]
     };
-    run_program(&mut cargo(args)).map(|()| Outcome::Passed)
+    run_program(&mut cargo_command(args)).map(|()| TestStepOutcome::Passed)
 }
 
-fn doc_tests() -> anyhow::Result<Outcome> {
-    run_program(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])).map(|()| Outcome::Passed)
+fn run_doc_tests() -> anyhow::Result<TestStepOutcome> {
+    run_program(&mut cargo_command(&["test", "--workspace", "--doc", "--quiet"])).map(|()| TestStepOutcome::Passed)
 }
 
-fn completions() -> anyhow::Result<Outcome> {
-    if !is_there(&mut program("bash", &["--version"])) {
-        return Ok(Outcome::NotRun("bash is not installed".to_owned()));
+fn check_completions() -> anyhow::Result<TestStepOutcome> {
+    if !is_available(&mut new_command("bash", &["--version"])) {
+        return Ok(TestStepOutcome::NotRun("bash is not installed".to_owned()));
     }
-    build()?;
-    let script = output(&mut program(built("switchboard"), &["completions", "bash"]))?;
+    build_workspace()?;
+    let script = read_output(&mut new_command(debug_program("switchboard"), &["completions", "bash"]))?;
     let check = format!("{script}\ncomplete -p switchboard >/dev/null");
-    run_program(&mut program("bash", &["-c", &check])).map(|()| Outcome::Passed)
+    run_program(&mut new_command("bash", &["-c", &check])).map(|()| TestStepOutcome::Passed)
 }
 
-fn fuzz() -> anyhow::Result<Outcome> {
-    run_program(&mut testkit(&["fuzz", "--seconds", "10"])?).map(|()| Outcome::Passed)
+fn fuzz_briefly() -> anyhow::Result<TestStepOutcome> {
+    run_program(&mut testkit_command(&["fuzz", "--seconds", "10"])?).map(|()| TestStepOutcome::Passed)
 }
 
-/// Chance is the same every time, so that what fails once fails again; the long runs are `soak` and `fuzz`.
-fn load() -> anyhow::Result<Outcome> {
+/// The seed is fixed, so that failures are reproducible; the long runs are `soak` and `fuzz`.
+fn load_server() -> anyhow::Result<TestStepOutcome> {
     let cases: &[&[&str]] = &[
         &["readers", "--deltas", "20000", "--readers", "5"],
         &["readers", "--deltas", "5000", "--wire", "sse", "--hop", "500"],
@@ -86,14 +86,14 @@ fn load() -> anyhow::Result<Outcome> {
         &["crash", "--kills", "5", "--sessions", "8", "--seed", "1"],
         &["threads", "--threads", "100", "--running", "20", "--deltas", "20", "--turns", "3"],
     ];
-    load::cases(Build::Debug, cases).map(|()| Outcome::Passed)
+    load::run_cases(BuildProfile::Debug, cases).map(|()| TestStepOutcome::Passed)
 }
 
-fn abuse() -> anyhow::Result<Outcome> {
+fn abuse_server() -> anyhow::Result<TestStepOutcome> {
     let abuse = ["abuse", "--requests", "150", "--frames", "150", "--slow", "100", "--slow-for", "1", "--seed", "1"];
-    load::cases(Build::Debug, &[&abuse]).map(|()| Outcome::Passed)
+    load::run_cases(BuildProfile::Debug, &[&abuse]).map(|()| TestStepOutcome::Passed)
 }
 
-fn schema() -> anyhow::Result<Outcome> {
-    load::schema(Build::Debug, &["--examples", "5"])
+fn check_api_schema() -> anyhow::Result<TestStepOutcome> {
+    load::run_schema_checks(BuildProfile::Debug, &["--examples", "5"])
 }

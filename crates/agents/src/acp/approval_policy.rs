@@ -1,26 +1,26 @@
-//! What a mode lets the agent do without asking. The protocol gives a mode an id, a name and a description and no word
-//! for this, so it is read from those.
+//! What a mode lets the agent do without asking. The protocol gives a mode only an id, a name and a description, so the
+//! policy is derived from these.
 
 use switchboard_event::ApprovalMode;
 
-/// What an agent does unasked while a mode is in force.
+/// What an agent does without asking in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalPolicy {
     /// Asks before it changes anything.
     Asks,
     /// Changes nothing.
     ReadOnly,
-    /// Changes files unasked and asks about the rest.
+    /// Changes files without asking and asks about the rest.
     AllowsEdits,
-    /// Decides by itself what it asks about.
+    /// Decides itself what it asks about.
     DecidesItself,
     /// Does not ask.
     AllowsAll,
-    /// The mode is about something else, or does not say.
+    /// The mode concerns something else, or does not say.
     Unknown,
 }
 
-/// Ids of modes, in lowercase letters and digits only.
+/// Ids of modes, reduced to lowercase letters and digits.
 const ALLOWING_ALL_IDS: [&str; 14] = [
     "yolo",
     "bypass",
@@ -144,10 +144,10 @@ const READING_WORDS: [&str; 12] = [
 ];
 
 impl ApprovalPolicy {
-    /// Reads the policy of a mode. A description that says that something runs unasked outweighs the id, and an id
-    /// alone counts as asking only where nothing speaks against it.
+    /// Derives the policy of a mode. A description of unapproved actions outweighs the id, and an id alone counts as
+    /// asking only if nothing contradicts it.
     pub fn of_mode(id: &str, name: &str, description: &str) -> Self {
-        // An id may be an address whose fragment is the mode.
+        // An id may be a URL whose fragment is the mode.
         let bare = letters(id.rsplit(['#', '/']).next().unwrap_or(id));
         let label = letters(name);
         let is_called = |ids: &[&str]| ids.contains(&bare.as_str()) || ids.contains(&label.as_str());
@@ -175,8 +175,8 @@ impl ApprovalPolicy {
         if is_called(&ASKING_IDS) { Self::Asks } else { Self::Unknown }
     }
 
-    /// The session keeps what the approval mode promises while the agent is in a mode of this policy. Of an unknown
-    /// one nothing can be said.
+    /// Returns whether the session satisfies an approval mode while the agent is in a mode of this policy. An unknown
+    /// policy guarantees nothing.
     pub fn keeps(self, mode: ApprovalMode) -> bool {
         match self {
             Self::Asks | Self::ReadOnly => true,
@@ -185,7 +185,7 @@ impl ApprovalPolicy {
         }
     }
 
-    /// The approval mode that such a mode amounts to, where there is one.
+    /// Returns the equivalent approval mode, if there is one.
     pub fn approval_mode(self) -> Option<ApprovalMode> {
         match self {
             Self::Asks => Some(ApprovalMode::Ask),
@@ -237,11 +237,11 @@ mod tests {
             ("autoEdit", "Auto Edit", "Auto-approves edit tools", AllowsEdits),
             ("yolo", "YOLO", "Auto-approves all tools", AllowsAll),
             ("plan", "Plan", "Read-only mode", ReadOnly),
-            // The examples of the protocol's own description.
+            // The examples in the protocol's documentation.
             ("ask", "Ask", "Request permission before making any changes", Asks),
             ("architect", "Architect", "Design and plan software systems without implementation", ReadOnly),
             ("code", "Code", "Write and modify code with full tool access", AllowsAll),
-            // Modes that are about something else.
+            // Modes that concern something else.
             ("build", "build", "The default agent", Unknown),
             ("ask", "Ask", "Answers questions, no edits or command execution", ReadOnly),
             ("https://agentclientprotocol.com/protocol/session-modes#autopilot", "Autopilot", "", AllowsAll),

@@ -1,5 +1,4 @@
-//! One tool call: what is known about it, put together from all that is said about its id. Fields that are not
-//! repeated stay; lists are replaced.
+//! A tool call, merged from all records with its id. Missing fields keep their value; lists are replaced.
 
 use serde_json::value::RawValue;
 use switchboard_event::{CallKind, Change, Content, Details, Id, Item};
@@ -10,52 +9,48 @@ use super::{
     names,
     session::Place,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// What is known about a tool call.
+/// Known state of a tool call.
 pub struct ToolCall {
-    /// The thread that it belongs to.
     pub thread: Option<Id>,
-    /// Its id in the agent's words.
+    /// The agent's id of the call.
     pub id: String,
-    /// The item that stands for it.
+    /// The item of the call.
     pub item: Id,
-    /// The reply of the model that called it.
+    /// The model reply that made the call.
     pub reply: Option<Id>,
-    /// The tool, as far as it has a name.
+    /// The tool's name, if known.
     pub name: Option<String>,
     /// One line for people.
     pub title: Option<String>,
-    /// What sort of tool it is.
     pub kind: Option<CallKind>,
-    /// What it shows: blocks of content, diffs, terminals.
+    /// Displayed content: content blocks, diffs, terminals.
     pub content: Option<Box<RawValue>>,
-    /// The content came with the call itself: it says what will be done, not what came of it.
+    /// The content arrived with the call itself: it describes the intention, not the result.
     announced: bool,
-    /// The places in files that it is about.
+    /// The file positions that the call concerns.
     pub locations: Option<Box<RawValue>>,
-    /// What it was given.
     pub input: Option<Box<RawValue>>,
-    /// What it gave back.
     pub output: Option<Box<RawValue>>,
-    /// The diffs that it showed.
+    /// The displayed diffs.
     pub changes: Vec<Change>,
-    /// What a terminal of the client runs for it.
+    /// The command line of the client terminal that runs for the call.
     pub run: Option<String>,
-    /// What that terminal printed.
+    /// The output of that terminal.
     pub printed: String,
-    /// What its command ended with.
+    /// The exit code of its command.
     pub exit: Option<i32>,
-    /// Its output comes piece by piece. The item has it: here it would grow without end.
+    /// The output arrives in pieces. The item stores it, because it would grow without bound here.
     pub piecewise: bool,
-    /// Somebody said no.
+    /// Permission was refused.
     pub refused: bool,
-    /// The request for permission that is open.
+    /// The open permission request.
     pub request: Option<Id>,
 }
 
 impl ToolCall {
-    /// A call of which only the id is known.
+    /// Creates a call of which only the id is known.
     pub fn new(id: &str, item: Id, place: &Place) -> Self {
         Self {
             thread: place.thread().cloned(),
@@ -80,47 +75,47 @@ impl ToolCall {
         }
     }
 
-    /// What a record says about the call. A request for permission describes the call in words of its own, so it only
-    /// adds what is not known yet.
-    pub fn merge(&mut self, record: Source, fields: &Object<'_>, scribe: &Scribe) {
+    /// Merges a record about the call. A permission request describes the call differently, so it only adds missing
+    /// information.
+    pub fn merge(&mut self, record: Source, fields: &JsonObject<'_>, scribe: &RunRecorder) {
         let asks = record == Source::Permission;
         let keep = |known: bool| asks && known;
-        self.name = fields.filled("name").or(self.name.take());
-        // An agent that announces a call before it is complete describes it when it asks.
+        self.name = fields.get_non_empty("name").or(self.name.take());
+        // An agent that announces a call before its input is complete describes it in the permission request.
         let described = self.input.as_deref().is_some_and(is_filled);
         let prepared = self.input.is_some() && !described;
         if !keep(self.title.is_some() && !prepared) {
-            self.title = fields.filled("title").or(self.title.take());
+            self.title = fields.get_non_empty("title").or(self.title.take());
         }
-        let kind = fields.str("kind").map(|word| names::kind(&word));
+        let kind = fields.get_str("kind").map(|word| names::kind(&word));
         self.kind = match (self.kind, kind) {
             (Some(known), Some(told)) => Some(stronger(known, told, asks)),
             (known, told) => told.or(known),
         };
-        let locations = fields.raw("locations");
+        let locations = fields.get_raw("locations");
         self.locations = match (self.locations.take(), locations) {
             (Some(known), Some(told)) if asks => Some(joined(&known, &told)),
             (known, told) => told.or(known),
         };
         if !keep(described) {
-            let input = fields.raw("rawInput").filter(|input| !described || is_filled(input));
+            let input = fields.get_raw("rawInput").filter(|input| !described || is_filled(input));
             self.input = input.or(self.input.take());
         }
         if self.input.is_none() && record != Source::Update {
             self.input = self.title.as_deref().and_then(names::mcp_title).and_then(|_| announced_input(fields));
         }
-        self.output = fields.raw("rawOutput").or(self.output.take());
-        self.exit = fields.object("_meta").object("terminal_exit").i32("exit_code").or(self.exit);
+        self.output = fields.get_raw("rawOutput").or(self.output.take());
+        self.exit = fields.get_object("_meta").get_object("terminal_exit").get_i32("exit_code").or(self.exit);
         self.piecewise |= piece(fields).is_some();
         self.merge_content(record, fields, scribe);
     }
 
-    fn merge_content(&mut self, record: Source, fields: &Object<'_>, scribe: &Scribe) {
+    fn merge_content(&mut self, record: Source, fields: &JsonObject<'_>, scribe: &RunRecorder) {
         if let Some(content) = fields.get("content") {
             let shown = changes::diffs(content, scribe);
             if !shown.is_empty() {
                 let shown: Vec<_> = shown.into_iter().map(|change| changes::better(&self.changes, change)).collect();
-                // Who is asked decides about what was announced, too.
+                // The decision also covers changes that were announced before.
                 let is_asked = record == Source::Permission;
                 self.changes.retain(|known| is_asked && shown.iter().all(|new| new.path != known.path));
                 self.changes.splice(..0, shown);
@@ -131,19 +126,19 @@ impl ToolCall {
             }
         }
         if let [change] = self.changes.as_mut_slice() {
-            changes::own_diff(change, &fields.object("rawOutput"));
+            changes::own_diff(change, &fields.get_object("rawOutput"));
         }
     }
 
-    /// The content blocks that came of the call.
+    /// Returns the content blocks of the result.
     pub fn pieces(&self) -> Vec<Content> {
         parsed(self.content.as_deref()).map(pieces).unwrap_or_default()
     }
 
-    /// What came of the call, as text.
-    pub fn text(&self, scribe: &Scribe) -> String {
+    /// Returns the result as text.
+    pub fn text(&self, scribe: &RunRecorder) -> String {
         if self.piecewise {
-            return scribe.item(&self.item).cloned().map(|item| without_output(item).1).unwrap_or_default();
+            return scribe.open_item(&self.item).cloned().map(|item| without_output(item).1).unwrap_or_default();
         }
         if !self.printed.is_empty() {
             return self.printed.clone();
@@ -154,26 +149,30 @@ impl ToolCall {
         if text.is_empty() { result().unwrap_or_default() } else { text }
     }
 
-    /// The call shows this terminal of the client.
+    /// Returns whether the call shows a terminal of the client.
     pub fn shows(&self, terminal: &str) -> bool {
-        let content = parsed(self.content.as_deref()).map(Json::array);
-        content.unwrap_or_default().into_iter().any(|block| block.object().is("terminalId", terminal))
+        let content = parsed(self.content.as_deref()).map(JsonView::as_array);
+        content.unwrap_or_default().into_iter().any(|block| block.as_object().str_equals("terminalId", terminal))
     }
 
-    /// The result says that the call was stopped.
+    /// Returns whether the result says that the call was stopped.
     pub fn stopped(&self) -> bool {
-        parsed(self.output.as_deref()).map(Json::object).unwrap_or_default().object("metadata").is_true("interrupted")
+        parsed(self.output.as_deref())
+            .map(JsonView::as_object)
+            .unwrap_or_default()
+            .get_object("metadata")
+            .is_true("interrupted")
     }
 
-    /// Not all that it printed is kept.
-    pub fn is_cut(&self, scribe: &Scribe) -> bool {
-        let known = scribe.item(&self.item).map(|item| &item.details);
+    /// Returns whether part of the output was discarded.
+    pub fn is_cut(&self, scribe: &RunRecorder) -> bool {
+        let known = scribe.open_item(&self.item).map(|item| &item.details);
         self.piecewise && matches!(known, Some(Details::Command(command)) if command.truncated)
     }
 }
 
-/// What a call is that is described twice: the kind that can do more. The first description of an update may be too
-/// vague; that of a request for permission counts as it is.
+/// Returns the kind of a call that was described twice: the more powerful one. The first description in an update may
+/// be too vague; that of a permission request is taken as it is.
 fn stronger(known: CallKind, told: CallKind, asks: bool) -> CallKind {
     let strength = |kind: CallKind| match kind {
         CallKind::Read => 0,
@@ -190,16 +189,16 @@ fn stronger(known: CallKind, told: CallKind, asks: bool) -> CallKind {
     if known == CallKind::Other && !asks || strength(told) >= strength(known) { told } else { known }
 }
 
-/// The input says something: agents begin a call with `{}` before the model has written what it is given.
+/// Returns whether the input has content. Agents begin a call with `{}` before the model has written the input.
 fn is_filled(input: &RawValue) -> bool {
     parsed(Some(input))
-        .is_some_and(|input| if input.is_object() { !input.object().is_empty() } else { !input.is_null() })
+        .is_some_and(|input| if input.is_object() { !input.as_object().is_empty() } else { !input.is_null() })
 }
 
-/// Two lists as one, without what is in both.
+/// Joins two lists without duplicates.
 fn joined(known: &RawValue, told: &RawValue) -> Box<RawValue> {
     let entries = |raw: &RawValue| -> Vec<Box<RawValue>> {
-        parsed(Some(raw)).map(Json::array).unwrap_or_default().into_iter().map(Json::to_raw).collect()
+        parsed(Some(raw)).map(JsonView::as_array).unwrap_or_default().into_iter().map(JsonView::to_raw).collect()
     };
     let mut all = entries(known);
     for entry in entries(told) {
@@ -207,54 +206,56 @@ fn joined(known: &RawValue, told: &RawValue) -> Box<RawValue> {
             all.push(entry);
         }
     }
-    switchboard_event::raw(&all)
+    switchboard_event::to_raw_json(&all)
 }
 
-/// An agent that has no `rawInput` may show the input as text, where it says what will be done.
-fn announced_input(fields: &Object<'_>) -> Option<Box<RawValue>> {
+/// An agent without `rawInput` may show the input as text in the announcement.
+fn announced_input(fields: &JsonObject<'_>) -> Option<Box<RawValue>> {
     let shown = text_of(&pieces(fields.get("content")?));
-    Json::parse(&shown).filter(|input| input.is_object()).map(Json::to_raw)
+    JsonView::parse(&shown).filter(|input| input.is_object()).map(JsonView::to_raw)
 }
 
-/// JSON that was kept as it was written.
-pub fn parsed(raw: Option<&RawValue>) -> Option<Json<'_>> {
-    raw.and_then(|raw| Json::parse(raw.get()))
+/// Parses stored JSON.
+pub fn parsed(raw: Option<&RawValue>) -> Option<JsonView<'_>> {
+    raw.and_then(|raw| JsonView::parse(raw.get()))
 }
 
-/// Which record says something about a call.
+/// The record that describes a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// `tool_call`: it is new.
+    /// `tool_call` for a new call.
     Call,
-    /// `tool_call_update`, or a `tool_call` that is all there is.
+    /// `tool_call_update`, or a `tool_call` without later updates.
     Update,
-    /// A request for permission.
+    /// A permission request.
     Permission,
 }
 
-/// What is in the content of a call beside diffs and terminals.
-fn pieces(content: Json<'_>) -> Vec<Content> {
-    let blocks = content.array().into_iter().map(Json::object).filter(|block| block.is("type", "content"));
+/// Returns the content of a call other than diffs and terminals.
+fn pieces(content: JsonView<'_>) -> Vec<Content> {
+    let blocks =
+        content.as_array().into_iter().map(JsonView::as_object).filter(|block| block.str_equals("type", "content"));
     contents(blocks.filter_map(|block| block.get("content")).collect())
 }
 
-/// What a call gave back, as text, where its content says nothing.
-fn result_text(result: Json<'_>) -> Option<String> {
-    if let Some(text) = result.str() {
+/// Returns the result of a call as text, for calls without content.
+fn result_text(result: JsonView<'_>) -> Option<String> {
+    if let Some(text) = result.as_str() {
         return Some(text.into_owned());
     }
-    let fields = result.object();
+    let fields = result.as_object();
     let keys = ["output", "formatted_output", "aggregated_output", "stdout", "content", "error"];
-    keys.into_iter().find_map(|key| fields.string(key))
+    keys.into_iter().find_map(|key| fields.get_string(key))
 }
 
-/// Agents that run commands themselves and show them as a terminal put its output here, piece by piece.
-pub fn piece(fields: &Object<'_>) -> Option<String> {
-    let meta = fields.object("_meta");
-    ["terminal_output", "terminal_output_delta"].into_iter().find_map(|key| meta.object(key).filled("data"))
+/// Returns a piece of output. Agents that run commands themselves and display them as a terminal report the output in
+/// this field.
+pub fn piece(fields: &JsonObject<'_>) -> Option<String> {
+    let meta = fields.get_object("_meta");
+    ["terminal_output", "terminal_output_delta"].into_iter().find_map(|key| meta.get_object(key).get_non_empty("data"))
 }
 
-/// An item without what it printed, and what it printed.
+/// Splits an item into the item without its output, and the output.
 pub fn without_output(mut item: Item) -> (Item, String) {
     let output = match &mut item.details {
         Details::Command(command) => std::mem::take(&mut command.output),

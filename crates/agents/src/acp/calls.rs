@@ -1,5 +1,5 @@
-//! Tool calls: `tool_call`, `tool_call_update` and requests for permission may tell of one in any order. Their items
-//! begin, change and end here.
+//! Tool calls. `tool_call`, `tool_call_update` and permission requests may describe a call in any order. This module
+//! starts, updates and completes their items.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,11 @@ use super::{
     session::Place,
     shown::Shown,
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many calls may be open at once, and how many closed ones are remembered.
+/// Maximum number of open calls, and of remembered closed calls.
 const REMEMBERED: usize = 256;
 
-/// The tool calls of a connection.
 #[derive(Default)]
 pub struct Calls {
     open: Vec<ToolCall>,
@@ -27,17 +26,17 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// An open call, by the item that stands for it.
+    /// Returns an open call by its item.
     pub fn by_item(&mut self, item: &Id) -> Option<&mut ToolCall> {
         self.open.iter_mut().find(|call| call.item == *item)
     }
 
-    /// The open call that shows a terminal.
+    /// Returns the open call that shows a terminal.
     pub fn by_terminal(&mut self, terminal: &str) -> Option<&mut ToolCall> {
         self.open.iter_mut().find(|call| call.shows(terminal))
     }
 
-    /// Calls of a thread are no longer of interest.
+    /// Forgets the calls of a thread.
     pub fn forget(&mut self, thread: Option<&Id>) {
         let (gone, open) = std::mem::take(&mut self.open).into_iter().partition(|call| call.thread.as_ref() == thread);
         self.open = open;
@@ -45,7 +44,7 @@ impl Calls {
         gone.into_iter().for_each(|call| self.close(call.thread, call.id));
     }
 
-    /// The calls that were not allowed in this turn.
+    /// Takes the refused calls of this turn.
     pub fn take_denied(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.denied)
     }
@@ -85,13 +84,13 @@ impl Calls {
 
 impl Live {
     /// `tool_call` and `tool_call_update`.
-    pub(super) fn tool_call(&mut self, new: bool, update: &Object<'_>, place: &Place, scribe: &mut Scribe) {
-        let Some(id) = update.filled("toolCallId") else { return };
-        let status = update.str("status");
+    pub(super) fn tool_call(&mut self, new: bool, update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
+        let Some(id) = update.get_non_empty("toolCallId") else { return };
+        let status = update.get_str("status");
         let over = matches!(status.as_deref(), Some("completed" | "failed"));
         let source = self.nature(&id, new && !over, status.is_none(), place, scribe);
         let Some(item) = self.upsert(&id, source, new, update, place, scribe) else {
-            return scribe.notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
+            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
         };
         let waits = match status.as_deref() {
             Some("pending") => true,
@@ -108,26 +107,26 @@ impl Live {
         if over {
             self.finish_call(&item, status.as_deref() == Some("failed"), scribe);
         }
-        scribe.otherwise(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
+        scribe.write_notice_if_no_event(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
     }
 
-    /// A record that only describes a call says what will be done, not what came of it: the call itself, or an update
-    /// without a status before it has begun.
-    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, scribe: &Scribe) -> Source {
+    /// Returns the source of a description. A record that only describes a call states the intention, not the result:
+    /// the call itself, or an update without a status before the call has begun.
+    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, scribe: &RunRecorder) -> Source {
         let waiting = |call: &mut ToolCall| !scribe.item_is_open(&call.item);
         let describes = new || bare && self.calls.find(place.thread(), id).is_some_and(waiting);
         if describes { Source::Call } else { Source::Update }
     }
 
-    /// Takes note of what a record says about a call; none if the call is over already.
+    /// Stores a description of a call. Returns `None` if the call is already over.
     pub(super) fn upsert(
         &mut self,
         id: &str,
         source: Source,
         new: bool,
-        fields: &Object<'_>,
+        fields: &JsonObject<'_>,
         place: &Place,
-        scribe: &mut Scribe,
+        scribe: &mut RunRecorder,
     ) -> Option<Id> {
         if let Some(call) = self.calls.find(place.thread(), id) {
             call.merge(source, fields, scribe);
@@ -161,17 +160,17 @@ impl Live {
         Some(item)
     }
 
-    /// The reply that a call came with. Calls of one reply may be made one after the other; one agent's ids (0.61.0) say
-    /// so by a number behind them.
-    fn reply_of_call(&mut self, id: &str, scribe: &Scribe) -> Id {
+    /// Returns the reply that made a call. Calls of one reply may run one after the other; the ids of Gemini CLI 0.61.0
+    /// show this by a trailing number.
+    fn reply_of_call(&mut self, id: &str, scribe: &RunRecorder) -> Id {
         let further = names::number_in_id(id).is_some_and(|number| number > 0);
-        if further { self.replies.same(scribe) } else { self.replies.next(scribe) }
+        if further { self.replies.id_for_parallel_call(scribe) } else { self.replies.id_for_output(scribe) }
     }
 
-    /// Shows what is known about a call: begins its item, adds to its output, or replaces it.
-    pub(super) fn show_call(&mut self, id: &Id, scribe: &mut Scribe) {
+    /// Shows the known state of a call: starts its item, appends to its output, or replaces it.
+    pub(super) fn show_call(&mut self, id: &Id, scribe: &mut RunRecorder) {
         let Some(item) = self.calls.by_item(id).map(|call| items::item(call, scribe)) else { return };
-        let Some(known) = scribe.item(id).cloned() else {
+        let Some(known) = scribe.open_item(id).cloned() else {
             let (bare, output) = without_output(item);
             scribe.item_started(id, bare);
             if !output.is_empty() {
@@ -181,7 +180,7 @@ impl Live {
         };
         let (known_bare, printed) = without_output(known);
         let (bare, output) = without_output(item.clone());
-        let same = switchboard_event::raw(&known_bare).get() == switchboard_event::raw(&bare).get();
+        let same = switchboard_event::to_raw_json(&known_bare).get() == switchboard_event::to_raw_json(&bare).get();
         match output.strip_prefix(printed.as_str()) {
             Some("") if same => {}
             Some(more) if same => {
@@ -191,7 +190,7 @@ impl Live {
         }
     }
 
-    fn finish_call(&mut self, id: &Id, failed: bool, scribe: &mut Scribe) {
+    fn finish_call(&mut self, id: &Id, failed: bool, scribe: &mut RunRecorder) {
         let Some(call) = self.calls.take(id) else { return };
         let mut item = items::item(&call, scribe);
         let said = Some(call.text(scribe)).filter(|text| !text.is_empty());
@@ -221,28 +220,28 @@ impl Live {
             self.calls.deny(&item, id);
         }
         if call.thread.is_none() {
-            self.replies.acted();
+            self.replies.mark_tool_result();
         }
         scribe.item_completed(id, item);
     }
 
-    /// The agent went on after a call was refused: nothing more will come of it.
-    pub(super) fn settle_declined(&mut self, thread: Option<&Id>, scribe: &mut Scribe) {
+    /// Closes refused calls after the agent has continued: no result follows.
+    pub(super) fn settle_declined(&mut self, thread: Option<&Id>, scribe: &mut RunRecorder) {
         let refused = |call: &&ToolCall| call.refused && call.thread.as_ref() == thread;
         let ids: Vec<Id> = self.calls.open.iter().filter(refused).map(|call| call.item.clone()).collect();
         for id in ids {
             let status = if self.prompts.cancelling { Status::Interrupted } else { Status::Declined };
             self.calls.take(&id);
-            self.replies.acted();
-            if let (Status::Declined, Some(item)) = (status, scribe.item(&id)) {
+            self.replies.mark_tool_result();
+            if let (Status::Declined, Some(item)) = (status, scribe.open_item(&id)) {
                 self.calls.deny(item, &id);
             }
             scribe.item_closed(&id, status);
         }
     }
 
-    /// The turn is over: calls that never began are shown, so that they can be closed with the rest.
-    pub(super) fn settle_calls(&mut self, scribe: &mut Scribe) {
+    /// Starts the items of calls that never began at the end of a turn, so that they are closed with the others.
+    pub(super) fn settle_calls(&mut self, scribe: &mut RunRecorder) {
         self.settle_declined(None, scribe);
         let main = |call: &&ToolCall| call.thread.is_none();
         let ids: Vec<Id> = self.calls.open.iter().filter(main).map(|call| call.item.clone()).collect();
@@ -255,7 +254,7 @@ impl Live {
     }
 }
 
-/// A command that is reported as completed may have ended otherwise: then the output is a remark on that.
+/// A command reported as completed may have failed. The output is then a remark about this.
 fn commented(item: &mut Item) {
     let Details::Command(command) = &mut item.details else { return };
     let Some(mut shown) = Shown::remark(&command.output) else { return };

@@ -1,12 +1,12 @@
-//! The files that a tool call changes. Agents show whole files, replaced texts or diffs, and not always the same twice.
+//! The files that a tool call changes. Agents show whole files, replaced text or diffs, not always in the same form.
 
 use switchboard_event::{CallKind, Change, ChangeKind, Location};
 
 use super::call::ToolCall;
-use crate::{Json, Object, Scribe, diff};
+use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-/// The files that a call changes: as its content shows them, else as its input tells, else by their names alone.
-pub fn of(call: &ToolCall, places: &[Location], input: &Object<'_>, scribe: &Scribe) -> Vec<Change> {
+/// Returns the changes of a call: from its content, otherwise from its input, otherwise only the file names.
+pub fn of(call: &ToolCall, places: &[Location], input: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
     if !call.changes.is_empty() {
         return call.changes.clone();
     }
@@ -22,44 +22,44 @@ pub fn of(call: &ToolCall, places: &[Location], input: &Object<'_>, scribe: &Scr
     }
 }
 
-fn first(input: &Object<'_>, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| input.string(key))
+fn first(input: &JsonObject<'_>, keys: &[&str]) -> Option<String> {
+    keys.iter().find_map(|key| input.get_string(key))
 }
 
-/// What an edit is given: a whole file, a text to replace, or a diff. Only the diff of what is replaced is known, so
-/// its line numbers count within it.
-fn given(input: &Object<'_>, scribe: &Scribe) -> Option<Change> {
+/// Returns the change described by an edit's input: a whole file, a replaced text, or a diff. The position of a
+/// replaced text is unknown, so line numbers count within it.
+fn given(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
     let path = first(input, &["file_path", "filePath", "filepath", "path", "absolute_path", "abs_path"])?;
-    let path = scribe.absolute(&path);
-    if let Some(patch) = input.filled("diff") {
+    let path = scribe.absolute_path(&path);
+    if let Some(patch) = input.get_non_empty("diff") {
         return Some(Change { path, diff: hunks_of(&patch).to_owned(), ..Change::default() });
     }
     let old = first(input, &["old_string", "oldString", "old_str"]);
     let new = first(input, &["new_string", "newString", "new_str"]);
     if old.is_some() || new.is_some() {
-        let diff = diff::fragment(&old.unwrap_or_default(), &new.unwrap_or_default());
+        let diff = diff::fragment_hunks(&old.unwrap_or_default(), &new.unwrap_or_default());
         return Some(Change { path, diff, ..Change::default() });
     }
     let content = first(input, &["content", "contents"])?;
-    Some(diff::change(path, None, Some(content)))
+    Some(diff::change_from_sides(path, None, Some(content)))
 }
 
-fn moved(input: &Object<'_>, scribe: &Scribe) -> Option<Change> {
+fn moved(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
     let from = first(input, &["source", "from", "old_path", "oldPath"])?;
     let to = first(input, &["destination", "to", "new_path", "newPath"])?;
-    let (path, to) = (scribe.absolute(&from), Some(scribe.absolute(&to)));
+    let (path, to) = (scribe.absolute_path(&from), Some(scribe.absolute_path(&to)));
     Some(Change { path, kind: ChangeKind::Move, to, ..Change::default() })
 }
 
-/// The diffs among the content of a call: before and after of whole files.
-pub fn diffs(content: Json<'_>, scribe: &Scribe) -> Vec<Change> {
-    let change = |block: Json<'_>| {
-        let block = block.object();
-        let path = scribe.absolute(&block.str("path").filter(|_| block.is("type", "diff"))?);
-        // A file that is new has no text before it, or an empty one.
-        let before = block.filled("oldText");
-        let mut change = diff::change(path, before, Some(block.string("newText").unwrap_or_default()));
-        match block.object("_meta").str("kind").as_deref() {
+/// Returns the diffs in the content of a call, with whole files before and after.
+pub fn diffs(content: JsonView<'_>, scribe: &RunRecorder) -> Vec<Change> {
+    let change = |block: JsonView<'_>| {
+        let block = block.as_object();
+        let path = scribe.absolute_path(&block.get_str("path").filter(|_| block.str_equals("type", "diff"))?);
+        // A new file has no old text, or an empty one.
+        let before = block.get_non_empty("oldText");
+        let mut change = diff::change_from_sides(path, before, Some(block.get_string("newText").unwrap_or_default()));
+        match block.get_object("_meta").get_str("kind").as_deref() {
             Some("add") => change.kind = ChangeKind::Add,
             Some("modify") => {
                 change.kind = ChangeKind::Modify;
@@ -70,11 +70,11 @@ pub fn diffs(content: Json<'_>, scribe: &Scribe) -> Vec<Change> {
         }
         Some(change)
     };
-    content.array().into_iter().filter_map(change).collect()
+    content.as_array().into_iter().filter_map(change).collect()
 }
 
-/// What was known about the same file already and shows more: some agents show the whole file when they ask, and only
-/// the replaced text when they are done.
+/// Returns the fuller of two descriptions of the same change: some agents show the whole file when they ask, and only
+/// the replaced text at the end.
 pub fn better(known: &[Change], new: Change) -> Change {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let shows_more = |old: &&Change| {
@@ -88,17 +88,20 @@ pub fn better(known: &[Change], new: Change) -> Change {
     known.iter().find(shows_more).cloned().unwrap_or(new)
 }
 
-/// The agent's own diff of its only change, where the result has one.
-pub fn own_diff(change: &mut Change, result: &Object<'_>) {
-    let more = result.object("metadata");
-    let patch =
-        more.object("filediff").filled("patch").or_else(|| more.filled("diff")).or_else(|| result.filled("diff"));
+/// Applies the agent's own diff of a single change, if the result contains one.
+pub fn own_diff(change: &mut Change, result: &JsonObject<'_>) {
+    let more = result.get_object("metadata");
+    let patch = more
+        .get_object("filediff")
+        .get_non_empty("patch")
+        .or_else(|| more.get_non_empty("diff"))
+        .or_else(|| result.get_non_empty("diff"));
     let Some(patch) = patch else { return };
     let hunks = hunks_of(&patch);
     if hunks.is_empty() {
         return;
     }
-    // Before and after may be parts of the file only; its diff shows it.
+    // The old and new text may be only parts of the file. The diff shows this.
     let part = |sign: char, text: &Option<String>| {
         let line = hunks.lines().find_map(|line| line.strip_prefix(sign));
         line.is_some_and(|line| text.as_deref().is_some_and(|text| !text.lines().any(|l| l == line)))
@@ -109,7 +112,7 @@ pub fn own_diff(change: &mut Change, result: &Object<'_>) {
     hunks.clone_into(&mut change.diff);
 }
 
-/// A patch without the names of its files.
+/// Returns a patch without its file names.
 fn hunks_of(patch: &str) -> &str {
     let start = if patch.starts_with("@@") { Some(0) } else { patch.find("\n@@").map(|at| at + 1) };
     start.and_then(|start| patch.get(start..)).unwrap_or_default()
@@ -120,10 +123,10 @@ mod tests {
     use switchboard_event::Change;
 
     use super::{better, hunks_of, own_diff};
-    use crate::{Json, diff};
+    use crate::{JsonView, diff};
 
     fn change(before: &str, after: &str) -> Change {
-        diff::change("f", Some(before.to_owned()), Some(after.to_owned()))
+        diff::change_from_sides("f", Some(before.to_owned()), Some(after.to_owned()))
     }
 
     #[test]
@@ -136,9 +139,10 @@ mod tests {
     #[test]
     fn the_agents_own_diff_shows_that_only_a_part_was_given() {
         let result =
-            Json::parse(r#"{"metadata":{"diff":"--- f\n+++ f\n@@ -1,1 +1,1 @@\n-new text\n+newer text\n"}}"#).unwrap();
+            JsonView::parse(r#"{"metadata":{"diff":"--- f\n+++ f\n@@ -1,1 +1,1 @@\n-new text\n+newer text\n"}}"#)
+                .unwrap();
         let mut part = change("new", "newer");
-        own_diff(&mut part, &result.object());
+        own_diff(&mut part, &result.as_object());
         assert_eq!((part.diff.as_str(), part.before), ("@@ -1,1 +1,1 @@\n-new text\n+newer text\n", None));
     }
 

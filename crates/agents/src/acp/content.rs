@@ -2,54 +2,52 @@
 
 use switchboard_event::{Content, ContentType};
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// One content block.
-pub fn content(block: Json<'_>) -> Content {
-    let fields = block.object();
-    match fields.str("type").as_deref() {
-        Some("text") => Content::text(fields.string("text").unwrap_or_default()),
+pub fn content(block: JsonView<'_>) -> Content {
+    let fields = block.as_object();
+    match fields.get_str("type").as_deref() {
+        Some("text") => Content::text(fields.get_string("text").unwrap_or_default()),
         Some("image") => media(ContentType::Image, &fields),
         Some("audio") => media(ContentType::File, &fields),
         Some("resource_link") => Content {
             kind: ContentType::File,
-            text: fields.filled("title").or_else(|| fields.filled("name")),
-            media_type: fields.string("mimeType"),
-            url: fields.string("uri"),
+            text: fields.get_non_empty("title").or_else(|| fields.get_non_empty("name")),
+            media_type: fields.get_string("mimeType"),
+            url: fields.get_string("uri"),
             ..Content::default()
         },
-        Some("resource") => resource(&fields.object("resource")),
-        _ => Content { kind: ContentType::Other, text: Some(block.text().to_owned()), ..Content::default() },
+        Some("resource") => resource(&fields.get_object("resource")),
+        _ => Content { kind: ContentType::Other, text: Some(block.raw_text().to_owned()), ..Content::default() },
     }
 }
 
-fn media(kind: ContentType, fields: &Object<'_>) -> Content {
+fn media(kind: ContentType, fields: &JsonObject<'_>) -> Content {
     Content {
         kind,
-        media_type: fields.string("mimeType"),
-        data: fields.string("data"),
-        url: fields.string("uri"),
+        media_type: fields.get_string("mimeType"),
+        data: fields.get_string("data"),
+        url: fields.get_string("uri"),
         ..Content::default()
     }
 }
 
-fn resource(fields: &Object<'_>) -> Content {
+fn resource(fields: &JsonObject<'_>) -> Content {
     Content {
         kind: ContentType::File,
-        text: fields.string("text"),
-        media_type: fields.string("mimeType"),
-        data: fields.string("blob"),
-        url: fields.string("uri"),
+        text: fields.get_string("text"),
+        media_type: fields.get_string("mimeType"),
+        data: fields.get_string("blob"),
+        url: fields.get_string("uri"),
         ..Content::default()
     }
 }
 
-/// All content blocks of a list.
-pub fn contents(blocks: Vec<Json<'_>>) -> Vec<Content> {
+pub fn contents(blocks: Vec<JsonView<'_>>) -> Vec<Content> {
     blocks.into_iter().map(content).collect()
 }
 
-/// The text of text blocks, one a line.
+/// Returns the text of text blocks, one per line.
 pub fn text_of(contents: &[Content]) -> String {
     let texts = contents.iter().filter(|c| c.kind == ContentType::Text).filter_map(|c| c.text.as_deref());
     texts.collect::<Vec<_>>().join("\n")

@@ -8,16 +8,16 @@ use super::{
     live::{Live, Theirs, control},
     rpc::Key,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Live {
-    pub(super) fn elicitation(&mut self, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn elicitation(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let place = self.place(params, scribe);
         let Some(id) = id else { return };
-        // One that shows a page is over when the page says so, by its own id.
-        let name = params.filled("elicitationId").unwrap_or_else(|| format!("request_{}", id.trim_matches('"')));
+        // The completion of a page refers to its own id.
+        let name = params.get_non_empty("elicitationId").unwrap_or_else(|| format!("request_{}", id.trim_matches('"')));
         let request = scribe.local_id(&name);
-        let call = params.filled("toolCallId").map(|id| match place.thread() {
+        let call = params.get_non_empty("toolCallId").map(|id| match place.thread() {
             Some(thread) => Id::from(format!("{thread}.{id}")),
             None => Id::from(id),
         });
@@ -27,40 +27,43 @@ impl Live {
             RequestOpened {
                 request,
                 about: About::Elicitation,
-                title: params.string("message").unwrap_or_default(),
-                reason: params.filled("url"),
-                questions: questions(&params.object("requestedSchema")),
+                title: params.get_string("message").unwrap_or_default(),
+                reason: params.get_non_empty("url"),
+                questions: questions(&params.get_object("requestedSchema")),
                 ..RequestOpened::default()
             },
         );
-        scribe.otherwise(control("elicitation/create"));
+        scribe.write_notice_if_no_event(control("elicitation/create"));
     }
 }
 
-/// The fields of a form.
-fn questions(schema: &Object<'_>) -> Vec<Question> {
-    schema.object("properties").iter().map(|(id, property)| question(id, &property.object())).collect()
+/// Returns the fields of a form as questions.
+fn questions(schema: &JsonObject<'_>) -> Vec<Question> {
+    schema.get_object("properties").iter().map(|(id, property)| question(id, &property.as_object())).collect()
 }
 
-fn question(id: &str, property: &Object<'_>) -> Question {
-    let multiple = property.is("type", "array");
-    let source = if multiple { property.object("items") } else { property.object("") };
+fn question(id: &str, property: &JsonObject<'_>) -> Question {
+    let multiple = property.str_equals("type", "array");
+    let source = if multiple { property.get_object("items") } else { property.get_object("") };
     let values = if multiple { &source } else { property };
     let mut choices: Vec<Choice> =
-        values.strings("enum").into_iter().map(|label| Choice { label, description: None }).collect();
-    let named = |option: Json<'_>| {
-        let option = option.object();
-        Choice { label: option.string("const").unwrap_or_default(), description: option.filled("title") }
+        values.get_strings("enum").into_iter().map(|label| Choice { label, description: None }).collect();
+    let named = |option: JsonView<'_>| {
+        let option = option.as_object();
+        Choice { label: option.get_string("const").unwrap_or_default(), description: option.get_non_empty("title") }
     };
-    let listed = if multiple { values.array("anyOf") } else { values.array("oneOf") };
+    let listed = if multiple { values.get_array("anyOf") } else { values.get_array("oneOf") };
     choices.extend(listed.into_iter().map(named));
-    if property.is("type", "boolean") {
+    if property.str_equals("type", "boolean") {
         choices = ["true", "false"].map(|word| Choice { label: word.to_owned(), description: None }).into();
     }
     Question {
         id: id.to_owned(),
-        question: property.filled("description").or_else(|| property.filled("title")).unwrap_or_else(|| id.to_owned()),
-        header: property.filled("title"),
+        question: property
+            .get_non_empty("description")
+            .or_else(|| property.get_non_empty("title"))
+            .unwrap_or_else(|| id.to_owned()),
+        header: property.get_non_empty("title"),
         free_text: choices.is_empty(),
         choices,
         multiple,
@@ -68,35 +71,34 @@ fn question(id: &str, property: &Object<'_>) -> Question {
     }
 }
 
-/// What the client answered.
-pub fn answered(request: Id, fields: &Object<'_>, scribe: &mut Scribe) {
-    let result = fields.object("result");
-    let outcome = match result.str("action").as_deref() {
+/// Reads the client's answer.
+pub fn answered(request: Id, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let result = fields.get_object("result");
+    let outcome = match result.get_str("action").as_deref() {
         Some("accept") => Outcome::Answered,
         Some("cancel") => Outcome::Cancelled,
         _ => Outcome::Declined,
     };
-    let texts = |value: Json<'_>| match value.array() {
-        list if list.is_empty() => vec![value.display().into_owned()],
-        list => list.into_iter().map(|entry| entry.display().into_owned()).collect(),
+    let texts = |value: JsonView<'_>| match value.as_array() {
+        list if list.is_empty() => vec![value.display_text().into_owned()],
+        list => list.into_iter().map(|entry| entry.display_text().into_owned()).collect(),
     };
     let answers: BTreeMap<_, _> =
-        result.object("content").iter().map(|(id, value)| (id.to_owned(), texts(value))).collect();
+        result.get_object("content").iter().map(|(id, value)| (id.to_owned(), texts(value))).collect();
     let by = Decider::Client;
     scribe.request_resolved(RequestResolved { request, outcome, by, answers, ..RequestResolved::default() });
-    scribe.otherwise(Notice::new(Topic::Late).with_name("elicitation/create"));
+    scribe.write_notice_if_no_event(Notice::new(Topic::Late).with_name("elicitation/create"));
 }
 
-/// `elicitation/complete`: the page that the user was shown is done.
-pub fn complete(params: &Object<'_>, scribe: &mut Scribe) {
-    let request = scribe.local_id(&params.str("elicitationId").unwrap_or_default());
+/// `elicitation/complete`: the page is completed.
+pub fn complete(params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let request = scribe.local_id(&params.get_str("elicitationId").unwrap_or_default());
     let (outcome, by) = (Outcome::Answered, Decider::Agent);
     scribe.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
-    scribe.otherwise(control("elicitation/complete"));
+    scribe.write_notice_if_no_event(control("elicitation/complete"));
 }
 
-/// The agent no longer asks.
-pub fn withdrawn(request: Id, scribe: &mut Scribe) {
+pub fn withdrawn(request: Id, scribe: &mut RunRecorder) {
     let (outcome, by) = (Outcome::Withdrawn, Decider::Agent);
     scribe.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
 }

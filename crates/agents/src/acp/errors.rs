@@ -1,20 +1,20 @@
-//! JSON-RPC errors of ACP agents in our taxonomy.
+//! Maps JSON-RPC errors of ACP agents to error codes.
 
 use switchboard_event::{ErrorCode, Fault};
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
 const NO_MESSAGE: &str = "the agent failed without a message";
 
-/// `{code, message, data?}`.
-pub fn fault(error: &Object<'_>) -> Fault {
-    let number = error.get("code").and_then(Json::i64);
-    let data = error.object("data");
-    // An agent that is only a bridge to a provider answers with the provider's HTTP status as its code.
+/// Parses `{code, message, data?}`.
+pub fn fault(error: &JsonObject<'_>) -> Fault {
+    let number = error.get("code").and_then(JsonView::as_i64);
+    let data = error.get_object("data");
+    // An agent that only forwards to a provider answers with the provider's HTTP status as its code.
     let status = number.and_then(|n| u16::try_from(n).ok()).filter(|status| (100..600).contains(status));
-    let status = status.or_else(|| data.status("statusCode"));
+    let status = status.or_else(|| data.get_http_status("statusCode"));
     let message = message(error, &data);
-    let name = data.filled("errorName");
+    let name = data.get_non_empty("errorName");
     let code = named(name.as_deref())
         .or_else(|| said(&message))
         .or_else(|| status.map(ErrorCode::from_http_status))
@@ -23,40 +23,43 @@ pub fn fault(error: &Object<'_>) -> Fault {
     Fault { info, ..Fault::new(code, message).with_status(status) }
 }
 
-/// An error of which only the words are known.
+/// Derives a fault from an error text.
 pub fn explained(text: &str) -> Fault {
     let text = text.trim();
-    let body = Json::parse(text).map(Json::object).unwrap_or_default();
-    let error = body.object("error");
-    let message = error.filled("message").or_else(|| body.filled("message")).unwrap_or_else(|| text.to_owned());
-    let status = status_in(text).or_else(|| error.status("code"));
+    let body = JsonView::parse(text).map(JsonView::as_object).unwrap_or_default();
+    let error = body.get_object("error");
+    let message =
+        error.get_non_empty("message").or_else(|| body.get_non_empty("message")).unwrap_or_else(|| text.to_owned());
+    let status = status_in(text).or_else(|| error.get_http_status("code"));
     let code = said(&message).or_else(|| status.map(ErrorCode::from_http_status)).unwrap_or(ErrorCode::ApiError);
     let message = if message.is_empty() { NO_MESSAGE.to_owned() } else { message };
     Fault {
-        info: error.filled("code").or_else(|| error.filled("type")),
+        info: error.get_non_empty("code").or_else(|| error.get_non_empty("type")),
         ..Fault::new(code, message).with_status(status)
     }
 }
 
-/// `unexpected status 400 Bad Request: …` and `exceeded retry limit, last status: 429 Too Many Requests`.
+/// Finds the status in `unexpected status 400 Bad Request: …` and `exceeded retry limit, last status: 429 Too Many
+/// Requests`.
 fn status_in(text: &str) -> Option<u16> {
     let (_, after) = text.split_once("status ").or_else(|| text.split_once("status: "))?;
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|status| (400..600).contains(status))
 }
 
-/// What a person is told: the provider's words where the message is its whole answer, the details where the message
-/// only says that something is wrong.
-fn message(error: &Object<'_>, data: &Object<'_>) -> String {
-    let message = error.filled("message").unwrap_or_else(|| NO_MESSAGE.to_owned());
-    let inner = Json::parse(&message).and_then(|body| {
-        let body = body.object();
-        body.object("error").filled("message").or_else(|| body.filled("message"))
+/// Returns the message for people: the provider's message if the error contains its whole response, or the details if
+/// the message is generic.
+fn message(error: &JsonObject<'_>, data: &JsonObject<'_>) -> String {
+    let message = error.get_non_empty("message").unwrap_or_else(|| NO_MESSAGE.to_owned());
+    let inner = JsonView::parse(&message).and_then(|body| {
+        let body = body.as_object();
+        body.get_object("error").get_non_empty("message").or_else(|| body.get_non_empty("message"))
     });
-    let details = data.filled("details").or_else(|| data.filled("message")).filter(|_| message == "Internal error");
+    let details =
+        data.get_non_empty("details").or_else(|| data.get_non_empty("message")).filter(|_| message == "Internal error");
     inner.or(details).unwrap_or(message)
 }
 
-/// Names that agents put into `data.errorName`.
+/// Maps the names that agents put into `data.errorName`.
 fn named(name: Option<&str>) -> Option<ErrorCode> {
     Some(match name? {
         "ProviderAuthError" => ErrorCode::ProviderAuth,
@@ -69,8 +72,8 @@ fn named(name: Option<&str>) -> Option<ErrorCode> {
     })
 }
 
-/// The protocol has no codes of its own for a session that is not there and a conversation that is too long, and
-/// providers answer to the latter with a status that says less.
+/// The protocol has no codes for a missing session and a context overflow, and providers report the latter with an
+/// unspecific status.
 fn said(message: &str) -> Option<ErrorCode> {
     const WORDS: [(&str, ErrorCode); 9] = [
         ("session not found", ErrorCode::SessionNotFound),
@@ -102,10 +105,10 @@ mod tests {
     use switchboard_event::ErrorCode;
 
     use super::fault;
-    use crate::Json;
+    use crate::JsonView;
 
     fn check(error: &str, code: ErrorCode, message: &str) {
-        let fault = fault(&Json::parse(error).unwrap().object());
+        let fault = fault(&JsonView::parse(error).unwrap().as_object());
         assert_eq!((fault.code, fault.message.as_str()), (code, message), "{error}");
     }
 

@@ -1,39 +1,39 @@
-//! What an agent offers: modes, models and other options, in all the forms that they have had in the protocol.
+//! The modes, models and other options that an agent offers, in all formats that the protocol has had.
 
 use switchboard_event::{ApprovalMode, Info, McpServer, Mode, Model, Named, Selector, SelectorValue};
 
 use super::approval_policy::ApprovalPolicy;
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// `modes`, `models` and `configOptions` of an answer or an update.
-pub fn offers(result: &Object<'_>) -> Info {
+/// Parses `modes`, `models` and `configOptions` of a response or an update.
+pub fn offers(result: &JsonObject<'_>) -> Info {
     let mut info = Info::default();
-    modes(&result.object("modes"), &mut info);
-    models(&result.object("models"), &mut info);
-    for option in result.array("configOptions") {
-        config_option(&option.object(), &mut info);
+    modes(&result.get_object("modes"), &mut info);
+    models(&result.get_object("models"), &mut info);
+    for option in result.get_array("configOptions") {
+        config_option(&option.as_object(), &mut info);
     }
     info
 }
 
 /// `{currentModeId, availableModes[]}`.
-fn modes(modes: &Object<'_>, info: &mut Info) {
-    info.mode = modes.filled("currentModeId");
+fn modes(modes: &JsonObject<'_>, info: &mut Info) {
+    info.mode = modes.get_non_empty("currentModeId");
     info.modes =
-        modes.array("availableModes").into_iter().map(|mode| choice(&mode.object(), "id").into_mode()).collect();
+        modes.get_array("availableModes").into_iter().map(|mode| choice(&mode.as_object(), "id").into_mode()).collect();
 }
 
-/// `{currentModelId, availableModels[]}`: gone from the protocol since the middle of 2026, not from the agents.
-fn models(models: &Object<'_>, info: &mut Info) {
-    info.model = models.filled("currentModelId");
-    let available = models.array("availableModels").into_iter();
-    info.models = available.map(|model| choice(&model.object(), "modelId").into_model()).collect();
+/// `{currentModelId, availableModels[]}`: removed from the protocol in the middle of 2026, but agents still send it.
+fn models(models: &JsonObject<'_>, info: &mut Info) {
+    info.model = models.get_non_empty("currentModelId");
+    let available = models.get_array("availableModels").into_iter();
+    info.models = available.map(|model| choice(&model.as_object(), "modelId").into_model()).collect();
 }
 
-fn config_option(option: &Object<'_>, info: &mut Info) {
+fn config_option(option: &JsonObject<'_>, info: &mut Info) {
     let values = values(option);
-    let value = option.get("currentValue").map(|value| value.display().into_owned()).unwrap_or_default();
-    match option.str("category").as_deref() {
+    let value = option.get("currentValue").map(|value| value.display_text().into_owned()).unwrap_or_default();
+    match option.get_str("category").as_deref() {
         Some("model") => {
             info.model = Some(value).filter(|value| !value.is_empty());
             info.models = values.into_iter().map(Choice::into_model).collect();
@@ -43,9 +43,9 @@ fn config_option(option: &Object<'_>, info: &mut Info) {
             info.modes = values.into_iter().map(Choice::into_mode).collect();
         }
         category => info.options.push(Selector {
-            id: option.string("id").unwrap_or_default(),
-            name: option.filled("name").or_else(|| option.string("id")).unwrap_or_default(),
-            description: option.filled("description"),
+            id: option.get_string("id").unwrap_or_default(),
+            name: option.get_non_empty("name").or_else(|| option.get_string("id")).unwrap_or_default(),
+            description: option.get_non_empty("description"),
             group: category.map(str::to_owned),
             value,
             values: values.into_iter().map(Choice::into_value).collect(),
@@ -53,32 +53,36 @@ fn config_option(option: &Object<'_>, info: &mut Info) {
     }
 }
 
-/// The values of an option: a flat list, groups of lists, or yes and no.
-fn values(option: &Object<'_>) -> Vec<Choice> {
-    if option.is("type", "boolean") {
+/// Returns the values of an option: a flat list, groups of lists, or on and off.
+fn values(option: &JsonObject<'_>) -> Vec<Choice> {
+    if option.str_equals("type", "boolean") {
         let word = |id: &str, name: &str| Choice { id: id.to_owned(), name: name.to_owned(), description: None };
         return vec![word("true", "On"), word("false", "Off")];
     }
-    let flat = |entry: Json<'_>| {
-        let entry = entry.object();
-        match entry.array("options") {
+    let flat = |entry: JsonView<'_>| {
+        let entry = entry.as_object();
+        match entry.get_array("options") {
             group if group.is_empty() => vec![choice(&entry, "value")],
-            group => group.into_iter().map(|inner| choice(&inner.object(), "value")).collect(),
+            group => group.into_iter().map(|inner| choice(&inner.as_object(), "value")).collect(),
         }
     };
-    option.array("options").into_iter().flat_map(flat).collect()
+    option.get_array("options").into_iter().flat_map(flat).collect()
 }
 
-/// One thing to choose, whatever it is.
+/// A value of any kind of option.
 struct Choice {
     id: String,
     name: String,
     description: Option<String>,
 }
 
-fn choice(fields: &Object<'_>, id: &str) -> Choice {
-    let id = fields.string(id).unwrap_or_default();
-    Choice { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: fields.filled("description") }
+fn choice(fields: &JsonObject<'_>, id: &str) -> Choice {
+    let id = fields.get_string(id).unwrap_or_default();
+    Choice {
+        name: fields.get_non_empty("name").unwrap_or_else(|| id.clone()),
+        id,
+        description: fields.get_non_empty("description"),
+    }
 }
 
 impl Choice {
@@ -96,21 +100,25 @@ impl Choice {
 }
 
 /// `availableCommands`.
-pub fn commands(update: &Object<'_>) -> Vec<Named> {
-    let named = |command: Json<'_>| {
-        let command = command.object();
-        Named { name: command.string("name").unwrap_or_default(), description: command.filled("description") }
+pub fn commands(update: &JsonObject<'_>) -> Vec<Named> {
+    let named = |command: JsonView<'_>| {
+        let command = command.as_object();
+        Named {
+            name: command.get_string("name").unwrap_or_default(),
+            description: command.get_non_empty("description"),
+        }
     };
-    update.array("availableCommands").into_iter().map(named).collect()
+    update.get_array("availableCommands").into_iter().map(named).collect()
 }
 
-/// The MCP servers that a session is started with.
-pub fn mcp_servers(params: &Object<'_>) -> Vec<McpServer> {
-    let server = |server: Json<'_>| server.object().filled("name").map(|name| McpServer { name, status: None });
-    params.array("mcpServers").into_iter().filter_map(server).collect()
+/// Returns the MCP servers that a session is started with.
+pub fn mcp_servers(params: &JsonObject<'_>) -> Vec<McpServer> {
+    let server =
+        |server: JsonView<'_>| server.as_object().get_non_empty("name").map(|name| McpServer { name, status: None });
+    params.get_array("mcpServers").into_iter().filter_map(server).collect()
 }
 
-/// What the mode in force lets the agent do without asking, where that is known.
+/// Returns the approval mode that the current mode amounts to, if known.
 pub fn approval(info: &Info) -> Option<ApprovalMode> {
     let id = info.mode.as_deref()?;
     let mode = info.modes.iter().find(|mode| mode.id == id);
@@ -121,7 +129,7 @@ pub fn approval(info: &Info) -> Option<ApprovalMode> {
 #[cfg(test)]
 mod tests {
     use super::offers;
-    use crate::Json;
+    use crate::JsonView;
 
     #[test]
     fn options_go_where_their_category_says_flat_or_in_groups() {
@@ -130,7 +138,7 @@ mod tests {
                 {"group":"g","name":"G","options":[{"value":"a","name":"A"},{"value":"b","name":"B"}]}]},
             {"id":"mode","category":"mode","type":"select","currentValue":"plan","options":[{"value":"plan","name":"Plan"}]},
             {"id":"fast","name":"Fast","type":"boolean","currentValue":true}]}"#;
-        let info = offers(&Json::parse(result).unwrap().object());
+        let info = offers(&JsonView::parse(result).unwrap().as_object());
         assert_eq!((info.model.as_deref(), info.mode.as_deref()), (Some("b"), Some("plan")));
         assert_eq!(info.models.iter().map(|m| m.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((info.options[0].value.as_str(), info.options[0].values.len()), ("true", 2));

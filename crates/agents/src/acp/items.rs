@@ -1,4 +1,4 @@
-//! Tool calls as items, by their kind and by the shape of what they were given: names of tools say nothing here.
+//! Converts tool calls to items, by their kind and the structure of their input. Tool names are not standardized.
 
 use switchboard_event::{
     Call, CallKind, ChangeKind, Command, Content, ContentType, Details, FileChange, FileOp, Item, Location, Mcp, Plan,
@@ -10,10 +10,10 @@ use super::{
     changes, names,
     updates::plan_status,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// The item for a call, as far as it is known.
-pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
+/// Returns the item of a call in its known state.
+pub fn item(call: &ToolCall, scribe: &RunRecorder) -> Item {
     let kind = kind(call);
     let name = call.name.clone().unwrap_or_else(|| names::kind_name(kind).to_owned());
     let locations = locations(call, scribe);
@@ -33,7 +33,7 @@ pub fn item(call: &ToolCall, scribe: &Scribe) -> Item {
     })
 }
 
-/// What sort of tool it is. A search in the web is no search in files: it leaves the machine.
+/// Returns the kind of a tool. A web search is not a file search: it leaves the machine.
 fn kind(call: &ToolCall) -> CallKind {
     let web = || call.name.as_deref().is_some_and(|name| name.to_lowercase().contains("web"));
     match call.kind.unwrap_or_default() {
@@ -56,17 +56,17 @@ fn op(kind: CallKind, details: &Details) -> Option<FileOp> {
     }
 }
 
-fn locations(call: &ToolCall, scribe: &Scribe) -> Vec<Location> {
-    let list = parsed(call.locations.as_deref()).map(Json::array).unwrap_or_default();
-    let location = |entry: Json<'_>| {
-        let entry = entry.object();
-        Some(Location { path: scribe.absolute(&entry.str("path")?), line: entry.u64("line") })
+fn locations(call: &ToolCall, scribe: &RunRecorder) -> Vec<Location> {
+    let list = parsed(call.locations.as_deref()).map(JsonView::as_array).unwrap_or_default();
+    let location = |entry: JsonView<'_>| {
+        let entry = entry.as_object();
+        Some(Location { path: scribe.absolute_path(&entry.get_str("path")?), line: entry.get_u64("line") })
     };
     list.into_iter().filter_map(location).collect()
 }
 
-fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) -> Details {
-    let input = parsed(call.input.as_deref()).map(Json::object).unwrap_or_default();
+fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &RunRecorder) -> Details {
+    let input = parsed(call.input.as_deref()).map(JsonView::as_object).unwrap_or_default();
     let kind = call.kind.unwrap_or_default();
     if let Some(details) = by_shape(call, name, &input, scribe) {
         return details;
@@ -83,42 +83,43 @@ fn details(call: &ToolCall, name: &str, places: &[Location], scribe: &Scribe) ->
     FileChange { changes, output }.into()
 }
 
-/// Tools that are known by what they are given, whatever the agent calls them.
-fn by_shape(call: &ToolCall, name: &str, input: &Object<'_>, scribe: &Scribe) -> Option<Details> {
+/// Recognizes tools by the structure of their input, whatever the agent calls them.
+fn by_shape(call: &ToolCall, name: &str, input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Details> {
     let kind = kind(call);
     let titled = || call.title.as_deref().and_then(names::mcp_title);
     if let Some((server, tool)) = names::mcp(name).or_else(titled) {
         let result = call.output.clone().or_else(|| call.content.clone());
         return Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), result, error: None }.into());
     }
-    let todos = input.array("todos");
+    let todos = input.get_array("todos");
     if !todos.is_empty() {
-        let entry = |todo: Json<'_>| {
-            let todo = todo.object();
-            PlanEntry { step: todo.string("content").unwrap_or_default(), status: plan_status(&todo) }
+        let entry = |todo: JsonView<'_>| {
+            let todo = todo.as_object();
+            PlanEntry { step: todo.get_string("content").unwrap_or_default(), status: plan_status(&todo) }
         };
         return Some(Plan { entries: todos.into_iter().map(entry).collect(), ..Plan::default() }.into());
     }
-    if let (Some(prompt), Some(label)) = (input.filled("prompt"), input.filled("description")) {
-        let name = input.filled("subagent_type").unwrap_or_default();
+    if let (Some(prompt), Some(label)) = (input.get_non_empty("prompt"), input.get_non_empty("description")) {
+        let name = input.get_non_empty("subagent_type").unwrap_or_default();
         let result = Some(call.text(scribe)).filter(|text| !text.is_empty());
         return Some(Subagent { name, label, prompt: Some(prompt), result, ..Subagent::default() }.into());
     }
-    let query = input.filled("query").filter(|_| kind == CallKind::Fetch)?;
+    let query = input.get_non_empty("query").filter(|_| kind == CallKind::Fetch)?;
     Some(WebSearch { queries: vec![query], results: call.output.clone() }.into())
 }
 
-fn command(call: &ToolCall, input: &Object<'_>, scribe: &Scribe) -> Command {
+fn command(call: &ToolCall, input: &JsonObject<'_>, scribe: &RunRecorder) -> Command {
     let given = input.get("command").or_else(|| input.get("cmd")).and_then(names::command_line);
-    // Where the input is not told, the title is the command.
+    // Without an input, the title is the command.
     let titled = || call.title.as_deref().map(|title| title.trim_matches('`').to_owned());
-    let cwd = input.str("cwd").or_else(|| input.str("workdir")).map(|cwd| scribe.absolute(&cwd));
-    let output = parsed(call.output.as_deref()).map(Json::object).unwrap_or_default();
-    let more = output.object("metadata");
-    let code = |fields: &Object<'_>| ["exit_code", "exitCode", "exit"].into_iter().find_map(|key| fields.i32(key));
+    let cwd = input.get_str("cwd").or_else(|| input.get_str("workdir")).map(|cwd| scribe.absolute_path(&cwd));
+    let output = parsed(call.output.as_deref()).map(JsonView::as_object).unwrap_or_default();
+    let more = output.get_object("metadata");
+    let code =
+        |fields: &JsonObject<'_>| ["exit_code", "exitCode", "exit"].into_iter().find_map(|key| fields.get_i32(key));
     Command {
         command: given.or_else(|| call.run.clone()).or_else(titled).unwrap_or_default(),
-        cwd: cwd.or_else(|| scribe.cwd().map(str::to_owned)),
+        cwd: cwd.or_else(|| scribe.working_directory().map(str::to_owned)),
         exit_code: call.exit.or_else(|| code(&output)).or_else(|| code(&more)),
         output: call.text(scribe),
         truncated: call.is_cut(scribe) || output.is_true("truncated") || more.is_true("truncated"),
@@ -126,7 +127,7 @@ fn command(call: &ToolCall, input: &Object<'_>, scribe: &Scribe) -> Command {
     }
 }
 
-fn tool(call: &ToolCall, scribe: &Scribe) -> Tool {
+fn tool(call: &ToolCall, scribe: &RunRecorder) -> Tool {
     let output = call.text(scribe);
     let result = call.output.clone().filter(|raw| output.is_empty() && !raw.get().starts_with('"'));
     Tool { output, result }

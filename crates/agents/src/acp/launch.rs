@@ -1,16 +1,19 @@
-//! How an agent that speaks ACP is started: one that is named by its command, or a row of the table.
+//! Launch of ACP agents: one given by its command, or one from the table.
 
 use std::path::PathBuf;
 
 use switchboard_event::{ApprovalMode, SessionConfig};
 
 use super::driver::{Client, Habits, Setup, Start};
-use crate::{Abilities, Agent, Host, Launch, Login, Order, StateDirectory, Unsupported, Versions, agent::no_config};
+use crate::{
+    Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, Login, StateDirectory,
+    UnsupportedOperation, Versions, agent::no_config, endpoint::no_endpoints,
+};
 
-/// Any agent that speaks ACP, named by its command.
+/// Any ACP agent, given by its command.
 pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", "acp", None, None, None, by_command));
 
-/// What such an agent can do. What only some of them can, the agent says itself when it is there.
+/// The abilities of ACP agents. The agent itself announces optional ones.
 const ABILITIES: Abilities = Abilities {
     streaming: true,
     reasoning: true,
@@ -26,7 +29,7 @@ const ABILITIES: Abilities = Abilities {
     ..Abilities::NONE
 };
 
-/// An agent that only speaks ACP, as the table has it.
+/// Defines an agent that only supports ACP.
 pub const fn row(
     name: &'static str,
     title: &'static str,
@@ -34,45 +37,59 @@ pub const fn row(
     program: Option<&'static str>,
     install: Option<&'static str>,
     versions: Option<Versions>,
-    launch: fn(&Order<'_>) -> Result<Launch, Unsupported>,
+    launch: fn(&LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation>,
 ) -> Agent {
-    let (login, config) = (unknown_login, no_config);
-    let (abilities, protected_paths) = (ABILITIES, &[]);
-    Agent { name, title, provider, program, install, versions, abilities, launch, login, config, protected_paths }
+    Agent {
+        name,
+        title,
+        provider,
+        program,
+        install,
+        versions,
+        abilities: ABILITIES,
+        launch,
+        login: unknown_login,
+        config: no_config,
+        endpoints: no_endpoints,
+        protected_paths: &[],
+    }
 }
 
-/// The same for one with settings of its own.
+/// Adds the known servers of an agent.
+pub const fn with_endpoints(agent: &Agent, endpoints: fn(&dyn HostAccess) -> Vec<AgentEndpoint>) -> Agent {
+    Agent { endpoints, ..*agent }
+}
+
+/// Adds the protected settings files of an agent.
 pub const fn with_protected_paths(agent: &Agent, protected_paths: &'static [&'static str]) -> Agent {
     Agent { protected_paths, ..*agent }
 }
 
-/// The same for one that can continue a copy of a session.
+/// Adds the ability to continue a copy of a session.
 pub const fn forking(agent: &Agent) -> Agent {
     Agent { abilities: Abilities { fork: true, ..agent.abilities }, ..*agent }
 }
 
-/// Each has a login of its own, and only it knows whether it was done.
-fn unknown_login(_: &dyn Host) -> Login {
+/// Each agent has its own login, whose state only the agent knows.
+fn unknown_login(_: &dyn HostAccess) -> Login {
     Login::Unknown
 }
 
-/// What is peculiar about an agent of the table.
+/// Properties of an agent in the table.
 #[derive(Clone, Copy, Default)]
 pub struct Row {
-    /// Its program.
     pub program: &'static str,
-    /// What makes it speak ACP.
+    /// The arguments that enable ACP.
     pub args: &'static [&'static str],
-    /// Names of the directories where it keeps its state, besides its program's.
+    /// Names of its state directories, in addition to its program's name.
     pub state: &'static [&'static str],
-    /// The directory of which a sandbox keeps only some changes, if its content is known.
-    pub known_state: Option<fn(&dyn Host) -> StateDirectory>,
-    /// It does not end when its input does.
+    /// The state directory of which a sandbox keeps only some changes, if its content is known.
+    pub known_state: Option<fn(&dyn HostAccess) -> StateDirectory>,
+    /// It keeps running after its input is closed.
     pub lingers: bool,
 }
 
-/// Starts an agent of the table.
-pub fn start(order: &Order<'_>, row: Row) -> Result<Launch, Unsupported> {
+pub fn start(order: &LaunchRequest<'_>, row: Row) -> Result<AgentLaunch, UnsupportedOperation> {
     let habits = Habits { lingers: row.lingers, ..Habits::default() };
     let setup = Setup { habits, ..setup(order)? };
     let args = row.args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -80,28 +97,28 @@ pub fn start(order: &Order<'_>, row: Row) -> Result<Launch, Unsupported> {
     let state: Vec<_> = row.known_state.iter().map(|known| known(order.host)).collect();
     let mut writable = state_folders(order.host, &names);
     writable.retain(|path| !state.iter().any(|known| known.path == *path));
-    Ok(Launch { writable, state, ..launch(order, row.program.to_owned(), args, setup) })
+    Ok(AgentLaunch { writable, state, ..launch(order, row.program.to_owned(), args, setup) })
 }
 
-fn by_command(order: &Order<'_>) -> Result<Launch, Unsupported> {
+fn by_command(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     let [program, args @ ..] = order.command else {
-        return Err(Unsupported::new("which ACP agent to start is not said")
+        return Err(UnsupportedOperation::new("which ACP agent to start is not said")
             .with_hint("name its command, such as --command \"my-agent --acp\""));
     };
     let name = program.rsplit('/').next().unwrap_or(program);
     let writable = state_folders(order.host, &[name]);
-    Ok(Launch { writable, ..launch(order, program.clone(), args.to_vec(), setup(order)?) })
+    Ok(AgentLaunch { writable, ..launch(order, program.clone(), args.to_vec(), setup(order)?) })
 }
 
-fn launch(order: &Order<'_>, program: String, args: Vec<String>, setup: Setup) -> Launch {
-    let driver = Some(Box::new(Client::new(setup)) as Box<dyn crate::Driver>);
-    Launch { program, args, source: "acp", driver, weaker: weaker(order.config), ..Launch::default() }
+fn launch(order: &LaunchRequest<'_>, program: String, args: Vec<String>, setup: Setup) -> AgentLaunch {
+    let driver = Some(Box::new(Client::new(setup)) as Box<dyn crate::AgentDriver>);
+    AgentLaunch { program, args, source: "acp", driver, weaker: weaker(order.config), ..AgentLaunch::default() }
 }
 
-/// The session that an order wants, of an agent of which nothing is known.
-fn setup(order: &Order<'_>) -> Result<Setup, Unsupported> {
+/// Returns the session setup for an agent without known quirks.
+fn setup(order: &LaunchRequest<'_>) -> Result<Setup, UnsupportedOperation> {
     if order.one_shot {
-        return Err(Unsupported::new("an ACP agent has no form for one prompt and one answer"));
+        return Err(UnsupportedOperation::new("an ACP agent has no form for one prompt and one answer"));
     }
     refuse_what_cannot_be_told(order.config)?;
     Ok(Setup {
@@ -118,18 +135,20 @@ fn setup(order: &Order<'_>) -> Result<Setup, Unsupported> {
     })
 }
 
-/// What the protocol has no word for, and nobody else could see to.
-fn refuse_what_cannot_be_told(config: &SessionConfig) -> Result<(), Unsupported> {
+/// Rejects settings that the protocol cannot express and nothing else can enforce.
+fn refuse_what_cannot_be_told(config: &SessionConfig) -> Result<(), UnsupportedOperation> {
     if config.blocked_tools.as_ref().is_some_and(|tools| !tools.is_empty()) {
-        return Err(Unsupported::new("an ACP agent cannot be kept from tools that it does not ask about")
+        return Err(UnsupportedOperation::new("an ACP agent cannot be kept from tools that it does not ask about")
             .with_hint("block them in the agent's own settings"));
     }
     let limited = |(name, server): (&String, &switchboard_event::McpServerConfig)| {
         (server.include_tools.is_some() || !server.exclude_tools.is_empty()).then(|| name.clone())
     };
     match config.mcp_servers.iter().find_map(limited) {
-        Some(name) => Err(Unsupported::new(format!("ACP has no word for which tools of the MCP server {name} to use"))
-            .with_hint("leave out includeTools and excludeTools")),
+        Some(name) => {
+            Err(UnsupportedOperation::new(format!("ACP has no word for which tools of the MCP server {name} to use"))
+                .with_hint("leave out includeTools and excludeTools"))
+        }
         None => Ok(()),
     }
 }
@@ -141,9 +160,9 @@ fn weaker(config: &SessionConfig) -> Vec<String> {
     asks.into_iter().collect()
 }
 
-/// Where programs keep their state, by the names that they use for that.
-fn state_folders(host: &dyn Host, names: &[&str]) -> Vec<PathBuf> {
-    let base = |var: &str, usual: &str| host.env(var).map_or_else(|| host.home().join(usual), PathBuf::from);
+/// Returns the usual state directories of programs with these names.
+fn state_folders(host: &dyn HostAccess, names: &[&str]) -> Vec<PathBuf> {
+    let base = |var: &str, usual: &str| host.env_var(var).map_or_else(|| host.home_dir().join(usual), PathBuf::from);
     let bases = [
         base("XDG_CONFIG_HOME", ".config"),
         base("XDG_DATA_HOME", ".local/share"),
@@ -151,7 +170,7 @@ fn state_folders(host: &dyn Host, names: &[&str]) -> Vec<PathBuf> {
         base("XDG_CACHE_HOME", ".cache"),
     ];
     let of = |name: &&str| {
-        let own = host.home().join(format!(".{name}"));
+        let own = host.home_dir().join(format!(".{name}"));
         bases.iter().map(|base| base.join(name)).chain([own]).collect::<Vec<_>>()
     };
     names.iter().flat_map(of).collect()

@@ -1,4 +1,4 @@
-//! The transcript of an ACP connection: which message is which. What each means is in the other files.
+//! Reader of the transcript of an ACP connection. It identifies messages; the other files interpret them.
 
 use switchboard_event::{Dir, Id, Level, Notice, Topic};
 
@@ -13,14 +13,14 @@ use super::{
     terminals::Terminals,
     usage::Spending,
 };
-use crate::{Json, Note, Object, Reader, Scribe, replies::Replies};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, replies::ReplyIdSequence};
 
 /// Reads both directions of a connection.
 #[derive(Default)]
 pub struct Live {
-    /// What the client asked.
+    /// Requests of the client.
     pub(super) ours: Ledger<Ours>,
-    /// What the agent asked.
+    /// Requests of the agent.
     pub(super) theirs: Ledger<Theirs>,
     pub(super) session: Session,
     pub(super) prompts: Prompts,
@@ -29,78 +29,76 @@ pub struct Live {
     pub(super) terminals: Terminals,
     pub(super) subagents: Subagents,
     pub(super) spending: Spending,
-    pub(super) replies: Replies,
-    /// The agent puts the name of a tool before the id of its call.
+    pub(super) replies: ReplyIdSequence,
+    /// The agent prefixes call ids with the tool name.
     pub(super) prefixed_ids: bool,
-    /// The plans by name, and the items that show them.
+    /// The plans by name, with their items.
     pub(super) plans: Vec<(Id, Id)>,
     ids: u64,
 }
 
-/// A request of the client: what its answer needs to be understood.
+/// A request of the client, with the information needed for its response.
 pub struct Ours {
-    /// The method.
     pub method: String,
-    /// The session that it is about.
     pub session: Option<String>,
-    /// The mode or model that it sets.
+    /// The mode or model that it selects.
     pub choice: Option<String>,
 }
 
-/// A request of the agent: what its answer needs to be understood.
+/// A request of the agent, with the information needed for its response.
 pub enum Theirs {
-    /// May a tool run?
+    /// A permission request.
     Permission {
-        /// Our id of the request.
+        /// Switchboard's id of the request.
         request: Id,
-        /// The tool call, by our id of its item.
+        /// The item of the tool call.
         item: Id,
-        /// The options and whether they allow.
+        /// The options, and whether each allows the call.
         options: Vec<(String, bool)>,
     },
     /// A form or a link for the user.
     Elicitation(Id),
-    /// Something about a terminal of the client: the method, and the terminal where there is one yet.
+    /// A request about a terminal of the client: the method, and the terminal if it exists already.
     Terminal(String, Option<String>),
-    /// Anything else.
+    /// Any other request.
     Other(String),
 }
 
 impl Live {
-    /// Reads an agent that puts the name of a tool before the id of its call.
+    /// Creates a reader for an agent that prefixes call ids with the tool name.
     pub fn with_prefixed_ids() -> Self {
         Self { prefixed_ids: true, ..Self::default() }
     }
 }
 
-impl Reader for Live {
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
+impl RecordReader for Live {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
         self.session.two_way |= dir == Dir::Out;
-        let (id, params) = (key(fields.get("id")), fields.object("params"));
-        match (fields.str("method"), id) {
+        let (id, params) = (key(fields.get("id")), fields.get_object("params"));
+        match (fields.get_str("method"), id) {
             (Some(method), id) => self.message(&method, id, &params, scribe),
             (None, Some(id)) if dir == Dir::Out => self.answer_of_ours(&id, &fields, scribe),
             (None, Some(id)) => self.answer(&id, &fields, scribe),
-            (None, None) if fields.has("error") => scribe.notice(answer_notice("response", &fields)),
+            (None, None) if fields.contains_key("error") => scribe.write_notice(answer_notice("response", &fields)),
             (None, None) => {}
         }
     }
 
-    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
-        if let Note::Failed(fault) = note {
+    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
+        if let EngineNote::Failed(fault) = handle_note {
             self.session.advised(fault);
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         self.session_over(scribe);
     }
 }
 
 impl Live {
-    /// A request or a notification. The method says whose it is: no two sides share one.
-    fn message(&mut self, method: &str, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads a request or a notification. The method identifies the sender, because the two sides share none.
+    fn message(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match method {
             "session/update" => self.update(params, scribe),
             "session/request_permission" => self.permission(id, params, scribe),
@@ -119,25 +117,24 @@ impl Live {
         }
     }
 
-    /// Any other request of the client.
-    fn request(&mut self, method: &str, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads any other request of the client.
+    fn request(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.asked(method, id, params);
-        scribe.notice(control(method));
+        scribe.write_notice(control(method));
     }
 
-    /// Remembers a request of the client.
-    pub(super) fn asked(&mut self, method: &str, id: Option<Key>, params: &Object<'_>) {
+    pub(super) fn asked(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>) {
         if let Some(id) = id {
-            let choice = ["modeId", "modelId", "title"].into_iter().find_map(|field| params.filled(field));
+            let choice = ["modeId", "modelId", "title"].into_iter().find_map(|field| params.get_non_empty(field));
             let ours = Ours { method: method.to_owned(), session: session_id(params), choice };
             self.ours.asked(id, ours);
         }
     }
 
-    /// The agent needs a file or a terminal of its host: nobody else's business, and we refuse.
-    fn of_the_host(&mut self, method: &str, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads a request for a file or a terminal of the host. Switchboard itself refuses these.
+    fn of_the_host(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if let Some(id) = id {
-            let terminal = params.filled("terminalId");
+            let terminal = params.get_non_empty("terminalId");
             let theirs = match method.strip_prefix("terminal/") {
                 Some("create") => Theirs::Terminal(method.to_owned(), self.terminals.asked(params)),
                 Some(_) => Theirs::Terminal(method.to_owned(), terminal),
@@ -145,56 +142,59 @@ impl Live {
             };
             self.theirs.asked(id, theirs);
         }
-        let text = params.filled("path").or_else(|| params.filled("command")).or_else(|| params.filled("terminalId"));
-        scribe.notice(Notice { text, ..control(method) });
+        let text = params
+            .get_non_empty("path")
+            .or_else(|| params.get_non_empty("command"))
+            .or_else(|| params.get_non_empty("terminalId"));
+        scribe.write_notice(Notice { text, ..control(method) });
     }
 
-    /// What the client answered.
-    fn answer_of_ours(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads a response of the client.
+    fn answer_of_ours(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match self.theirs.answered(id) {
             Some(Theirs::Permission { request, item, options }) => {
                 self.decided(request, &item, &options, fields, scribe);
             }
             Some(Theirs::Elicitation(request)) => elicitation::answered(request, fields, scribe),
             Some(Theirs::Terminal(method, terminal)) => {
-                self.terminal_told(&method, terminal, &fields.object("result"), scribe);
-                scribe.otherwise(answer_notice(&method, fields));
+                self.terminal_told(&method, terminal, &fields.get_object("result"), scribe);
+                scribe.write_notice_if_no_event(answer_notice(&method, fields));
             }
-            Some(Theirs::Other(method)) => scribe.notice(answer_notice(&method, fields)),
-            None => scribe.notice(answer_notice("response", fields)),
+            Some(Theirs::Other(method)) => scribe.write_notice(answer_notice(&method, fields)),
+            None => scribe.write_notice(answer_notice("response", fields)),
         }
     }
 
-    /// `$/cancel_request`: one side no longer wants an answer.
-    fn cancel_request(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
+    /// `$/cancel_request`: the sender no longer wants a response.
+    fn cancel_request(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let request = key(params.get("requestId")).unwrap_or_default();
         match self.theirs.get(&request) {
             Some(Theirs::Permission { request, .. } | Theirs::Elicitation(request)) => {
                 elicitation::withdrawn(request.clone(), scribe);
             }
             _ if self.prompts.is_owner(&request) => {
-                scribe.interrupted();
-                scribe.notice(Notice::new(Topic::Interrupt));
+                scribe.mark_interrupted();
+                scribe.write_notice(Notice::new(Topic::Interrupt));
             }
             _ => {}
         }
-        scribe.otherwise(control("$/cancel_request"));
+        scribe.write_notice_if_no_event(control("$/cancel_request"));
     }
 
-    pub(super) fn next_id(&mut self, what: &str, scribe: &Scribe) -> Id {
+    pub(super) fn next_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
         self.ids += 1;
         scribe.local_id(&format!("{what}_{}", self.ids))
     }
 }
 
-/// Talk between the two sides that concerns nobody else.
+/// Returns the notice for protocol traffic.
 pub(super) fn control(name: &str) -> Notice {
     Notice::new(Topic::Control).with_level(Level::Debug).with_name(name)
 }
 
-/// An answer that concerns nobody else. What went wrong is said, but it is not an error of the session.
-pub(super) fn answer_notice(method: &str, fields: &Object<'_>) -> Notice {
-    let failed = fields.has("error");
-    let text = fields.object("error").filled("message");
+/// Returns the notice for a response. Its error is reported, but it is not an error of the session.
+pub(super) fn answer_notice(method: &str, fields: &JsonObject<'_>) -> Notice {
+    let failed = fields.contains_key("error");
+    let text = fields.get_object("error").get_non_empty("message");
     Notice { text, ..control(method).with_status(if failed { "failed" } else { "completed" }) }
 }

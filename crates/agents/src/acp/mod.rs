@@ -1,5 +1,5 @@
-//! ACP, the Agent Client Protocol: what passes between a client and any agent that speaks it, both directions.
-//! Several agents are read by this folder alone; their habits are in `README.md`.
+//! ACP, the Agent Client Protocol: both directions of a connection between a client and any ACP agent. Several agents
+//! are supported by this module alone; `README.md` lists their quirks.
 
 mod approval_policy;
 mod call;
@@ -26,14 +26,14 @@ mod updates;
 mod usage;
 
 pub use driver::{Client, Habits, Setup, Start};
-pub use launch::{AGENT, Row, forking, row, start, with_protected_paths};
+pub use launch::{AGENT, Row, forking, row, start, with_endpoints, with_protected_paths};
 
 pub use shown::Shown;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What an ACP agent can be read from.
-pub const SOURCES: &[Source] = &[Source {
+/// Record sources of ACP agents.
+pub const SOURCES: &[RecordSource] = &[RecordSource {
     name: "acp",
     agent: "acp",
     title: "any ACP agent, a transcript of both directions",
@@ -41,12 +41,12 @@ pub const SOURCES: &[Source] = &[Source {
     reader,
 }];
 
-/// Reads a transcript of any agent that speaks ACP.
-pub fn reader() -> Box<dyn crate::Reader> {
+/// Creates a reader for a transcript of any ACP agent.
+pub fn reader() -> Box<dyn crate::RecordReader> {
     Box::new(live::Live::default())
 }
 
-/// Reads a transcript of an agent whose ids of calls begin with the name of the tool.
-pub fn reader_of_prefixed_ids() -> Box<dyn crate::Reader> {
+/// Creates a reader for an agent whose call ids begin with the tool name.
+pub fn reader_of_prefixed_ids() -> Box<dyn crate::RecordReader> {
     Box::new(live::Live::with_prefixed_ids())
 }

@@ -1,25 +1,25 @@
-//! What a tool is called. The protocol has had a name for it only since 2026; before, agents left it in various places.
+//! Tool names. The protocol has a field for them only since 2026; before, agents put them in various places.
 
 use switchboard_event::CallKind;
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// The name of a tool, from where the agent left it.
-pub fn tool_name(call: &Object<'_>, id: &str, prefixed: bool) -> Option<String> {
-    call.filled("name")
-        .or_else(|| meta_name(&call.object("_meta")))
+/// Returns the name of a tool, from wherever the agent put it.
+pub fn tool_name(call: &JsonObject<'_>, id: &str, prefixed: bool) -> Option<String> {
+    call.get_non_empty("name")
+        .or_else(|| meta_name(&call.get_object("_meta")))
         .or_else(|| name_in_id(id))
         .or_else(|| prefix_of_id(id).filter(|_| prefixed))
-        .or_else(|| call.filled("title").filter(|title| is_name(title) && !is_subject(title, call)))
+        .or_else(|| call.get_non_empty("title").filter(|title| is_name(title) && !is_subject(title, call)))
 }
 
-/// `_meta` belongs to the agent, which may have put the name there, alone or beside other things of its own.
-fn meta_name(meta: &Object<'_>) -> Option<String> {
-    let inner = || meta.iter().find_map(|(_, value)| value.object().filled("toolName"));
-    meta.filled("toolName").or_else(inner)
+/// `_meta` is specific to the agent, which may have put the name there, directly or in an object of its own.
+fn meta_name(meta: &JsonObject<'_>) -> Option<String> {
+    let inner = || meta.iter().find_map(|(_, value)| value.as_object().get_non_empty("toolName"));
+    meta.get_non_empty("toolName").or_else(inner)
 }
 
-/// `NAME__NAME_<milliseconds>_<number>`: one agent (0.61.0) makes its ids like this and says the name nowhere else.
+/// `NAME__NAME_<milliseconds>_<number>`: Gemini CLI 0.61.0 builds its ids this way and has the name nowhere else.
 fn name_in_id(id: &str) -> Option<String> {
     let (name, rest) = id.split_once("__")?;
     let tail = rest.strip_prefix(name)?.strip_prefix('_')?;
@@ -27,32 +27,32 @@ fn name_in_id(id: &str) -> Option<String> {
     (digits && !name.is_empty()).then(|| name.to_owned())
 }
 
-/// `NAME__ID`: the same agent, where the model's provider names the calls. Others have such ids too, and mean nothing.
+/// `NAME__ID`: Gemini CLI with ids of the model's provider. Other agents have such ids too, without this meaning.
 fn prefix_of_id(id: &str) -> Option<String> {
     let (name, _) = id.rsplit_once("__")?;
     Some(name.to_owned()).filter(|name| is_name(name))
 }
 
-/// The number behind such an id: which of the calls of one reply it is, from 0.
+/// Returns the number in such an id: the index of the call in its reply, from 0.
 pub fn number_in_id(id: &str) -> Option<u32> {
     name_in_id(id)?;
     id.rsplit_once('_')?.1.parse().ok()
 }
 
-/// The first title of a call is its name with some agents; with others it is a sentence or a file.
+/// With some agents the first title of a call is its name; with others it is a sentence or a file.
 fn is_name(title: &str) -> bool {
     title.len() <= 64 && title.chars().all(|c| c == '_' || c == '-' || c.is_ascii_alphanumeric())
 }
 
-/// The title only says what the tool is about: a command whose input is not told, or a file.
-fn is_subject(title: &str, call: &Object<'_>) -> bool {
-    let command = call.is("kind", "execute") && !call.object("rawInput").iter().any(|(_, value)| !value.is_null());
-    let file = |location: Json<'_>| location.object().str("path").is_some_and(|path| path.ends_with(title));
-    let begins = call.object("rawInput").str("command").is_some_and(|command| command.starts_with(title));
-    command || begins || call.array("locations").into_iter().any(file)
+/// Returns whether the title is only the subject of the tool: a command without input, or a file.
+fn is_subject(title: &str, call: &JsonObject<'_>) -> bool {
+    let command =
+        call.str_equals("kind", "execute") && !call.get_object("rawInput").iter().any(|(_, value)| !value.is_null());
+    let file = |location: JsonView<'_>| location.as_object().get_str("path").is_some_and(|path| path.ends_with(title));
+    let begins = call.get_object("rawInput").get_str("command").is_some_and(|command| command.starts_with(title));
+    command || begins || call.get_array("locations").into_iter().any(file)
 }
 
-/// What sort of tool it is.
 pub fn kind(word: &str) -> CallKind {
     match word {
         "read" => CallKind::Read,
@@ -68,7 +68,7 @@ pub fn kind(word: &str) -> CallKind {
     }
 }
 
-/// What a tool without a name is called.
+/// Returns the name of a tool that has none.
 pub fn kind_name(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Read => "read",
@@ -84,23 +84,24 @@ pub fn kind_name(kind: CallKind) -> &'static str {
     }
 }
 
-/// `mcp__SERVER__TOOL`, as several agents name the tools of MCP servers.
+/// `mcp__SERVER__TOOL`, the form several agents use for the tools of MCP servers.
 pub fn mcp(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }
 
-/// `TOOL (SERVER MCP Server)`, as one agent (0.61.0) titles the calls of such tools. It has no other place for them.
+/// `TOOL (SERVER MCP Server)`, the title that Gemini CLI 0.61.0 gives to calls of such tools. It names them nowhere
+/// else.
 pub fn mcp_title(title: &str) -> Option<(&str, &str)> {
     let (tool, server) = title.strip_suffix(" MCP Server)")?.rsplit_once(" (")?;
     Some((server, tool))
 }
 
-/// A command as it would be typed: a text, or words of which the first two may only be the shell.
-pub fn command_line(command: Json<'_>) -> Option<String> {
-    if let Some(text) = command.str() {
+/// Returns a command as typed: a text, or words of which the first two may be the shell and its flag.
+pub fn command_line(command: JsonView<'_>) -> Option<String> {
+    if let Some(text) = command.as_str() {
         return Some(text.into_owned());
     }
-    let words: Vec<String> = command.array().into_iter().filter_map(|word| word.str().map(Into::into)).collect();
+    let words: Vec<String> = command.as_array().into_iter().filter_map(|word| word.as_str().map(Into::into)).collect();
     match words.as_slice() {
         [] => None,
         [shell, flag, line] if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') => {
@@ -113,15 +114,19 @@ pub fn command_line(command: Json<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{command_line, tool_name};
-    use crate::Json;
+    use crate::JsonView;
 
     fn check_name(call: &str, id: &str, expected: Option<&str>) {
-        assert_eq!(tool_name(&Json::parse(call).unwrap().object(), id, false).as_deref(), expected, "{call} {id}");
+        assert_eq!(
+            tool_name(&JsonView::parse(call).unwrap().as_object(), id, false).as_deref(),
+            expected,
+            "{call} {id}"
+        );
     }
 
     #[test]
     fn a_name_before_any_id_counts_only_where_it_is_one() {
-        let call = Json::parse(r#"{"title":"Reading x"}"#).unwrap().object();
+        let call = JsonView::parse(r#"{"title":"Reading x"}"#).unwrap().as_object();
         for (id, expected) in [("read_file__abc-1", Some("read_file")), ("glob__x", Some("glob")), ("call_1", None)] {
             assert_eq!(tool_name(&call, id, true).as_deref(), expected, "{id}");
             assert_eq!(tool_name(&call, id, false), None, "{id}");
@@ -153,7 +158,7 @@ mod tests {
         for (command, expected) in
             [(r#""ls -l""#, "ls -l"), (r#"["bash","-lc","ls | wc"]"#, "ls | wc"), (r#"["git","status"]"#, "git status")]
         {
-            assert_eq!(command_line(Json::parse(command).unwrap()).as_deref(), Some(expected));
+            assert_eq!(command_line(JsonView::parse(command).unwrap()).as_deref(), Some(expected));
         }
     }
 }

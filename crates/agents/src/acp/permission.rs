@@ -1,4 +1,4 @@
-//! `session/request_permission`: may a tool run? And what the client answered.
+//! `session/request_permission` and the client's answers.
 
 use switchboard_event::{
     About, Call, CallKind, Decider, Details, Id, Item, Notice, OptionKind, Outcome, RequestOpened, RequestOption,
@@ -11,16 +11,16 @@ use super::{
     live::{Live, Theirs, control},
     rpc::Key,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Live {
-    pub(super) fn permission(&mut self, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn permission(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let place = self.place(params, scribe);
-        let Some(id) = id else { return scribe.notice(control("session/request_permission")) };
+        let Some(id) = id else { return scribe.write_notice(control("session/request_permission")) };
         let request = scribe.local_id(&format!("request_{}", id.trim_matches('"')));
-        let fields = params.object("toolCall");
-        let call = fields.filled("toolCallId").unwrap_or_else(|| format!("call_of_{request}"));
-        // A call that is over may be asked about again: then it is a new one.
+        let fields = params.get_object("toolCall");
+        let call = fields.get_non_empty("toolCallId").unwrap_or_else(|| format!("call_of_{request}"));
+        // A request about a finished call starts a new one.
         let Some(item) = self.upsert(&call, Source::Permission, true, &fields, &place, scribe) else { return };
         self.show_call(&item, scribe);
         let options = options(params);
@@ -29,27 +29,27 @@ impl Live {
         }
         let allowing = options.iter().map(|o| (o.id.clone(), o.kind != OptionKind::Reject)).collect();
         self.theirs.asked(id, Theirs::Permission { request: request.clone(), item: item.clone(), options: allowing });
-        if let Some(asked) = scribe.item(&item) {
-            let title = fields.filled("title");
+        if let Some(asked) = scribe.open_item(&item) {
+            let title = fields.get_non_empty("title");
             let opened = opened(request, title, asked, options);
             scribe.request_opened(Some(item), opened);
         }
-        scribe.otherwise(control("session/request_permission"));
+        scribe.write_notice_if_no_event(control("session/request_permission"));
     }
 
-    /// The client decided. An answer that is not understood is a no.
+    /// Reads the client's decision. An unknown answer is a refusal.
     pub(super) fn decided(
         &mut self,
         request: Id,
         item: &Id,
         options: &[(String, bool)],
-        fields: &Object<'_>,
-        scribe: &mut Scribe,
+        fields: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
     ) {
-        let outcome = fields.object("result").object("outcome");
-        let option = outcome.filled("optionId");
+        let outcome = fields.get_object("result").get_object("outcome");
+        let option = outcome.get_non_empty("optionId");
         let allows = options.iter().any(|(id, allows)| *allows && Some(id) == option.as_ref());
-        let decided = match outcome.str("outcome").as_deref() {
+        let decided = match outcome.get_str("outcome").as_deref() {
             Some("selected") if allows => Outcome::Allowed,
             Some("cancelled") => Outcome::Cancelled,
             _ => Outcome::Declined,
@@ -60,7 +60,7 @@ impl Live {
             call.request = None;
         }
         let reason = fields.get("result").and_then(reason);
-        let message = reason.clone().or_else(|| fields.object("error").filled("message"));
+        let message = reason.clone().or_else(|| fields.get_object("error").get_non_empty("message"));
         let by = Decider::Client;
         scribe.request_resolved(RequestResolved {
             request,
@@ -70,32 +70,32 @@ impl Live {
             message,
             ..Default::default()
         });
-        scribe.otherwise(Notice::new(Topic::Late).with_name("session/request_permission"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Late).with_name("session/request_permission"));
         if reason.is_some() {
             let unheard = "the agent was not told why: ACP has no word for it";
-            scribe.notice(Notice::new(Topic::Warning).with_name("session/request_permission").with_text(unheard));
+            scribe.write_notice(Notice::new(Topic::Warning).with_name("session/request_permission").with_text(unheard));
         }
     }
 }
 
-fn options(params: &Object<'_>) -> Vec<RequestOption> {
-    let option = |option: Json<'_>| {
-        let option = option.object();
-        let id = option.string("optionId").unwrap_or_default();
-        let kind = match option.str("kind").as_deref() {
+fn options(params: &JsonObject<'_>) -> Vec<RequestOption> {
+    let option = |option: JsonView<'_>| {
+        let option = option.as_object();
+        let id = option.get_string("optionId").unwrap_or_default();
+        let kind = match option.get_str("kind").as_deref() {
             Some("allow_once") => OptionKind::AllowOnce,
             Some("allow_always") if names_session(&option) => OptionKind::AllowSession,
             Some("allow_always") => OptionKind::AllowAlways,
             _ => OptionKind::Reject,
         };
-        RequestOption { label: option.filled("name").unwrap_or_else(|| id.clone()), id, kind }
+        RequestOption { label: option.get_non_empty("name").unwrap_or_else(|| id.clone()), id, kind }
     };
-    params.array("options").into_iter().map(option).collect()
+    params.get_array("options").into_iter().map(option).collect()
 }
 
-/// The protocol does not tell "for this session" from "from now on"; the words on the option do.
-fn names_session(option: &Object<'_>) -> bool {
-    let name = option.string("name").unwrap_or_default().to_lowercase();
+/// The protocol does not distinguish "for this session" from "from now on"; the option's name does.
+fn names_session(option: &JsonObject<'_>) -> bool {
+    let name = option.get_string("name").unwrap_or_default().to_lowercase();
     name.contains("session") && !name.contains("sessions")
 }
 
@@ -122,8 +122,8 @@ fn opened(request: Id, title: Option<String>, item: &Item, options: Vec<RequestO
     opened
 }
 
-/// To change the mode is to agree to a plan, if there is one to read.
+/// Changing the mode approves a plan, if there is one.
 fn leaves_planning(call: &Call) -> bool {
-    let input = parsed(call.input.as_deref()).map(Json::object);
-    call.kind == CallKind::Mode && input.is_some_and(|input| input.has("plan"))
+    let input = parsed(call.input.as_deref()).map(JsonView::as_object);
+    call.kind == CallKind::Mode && input.is_some_and(|input| input.contains_key("plan"))
 }

@@ -1,5 +1,5 @@
-//! Prompts and turns. A prompt begins a turn and its answer ends it; one that is sent meanwhile waits. Agents differ
-//! in what becomes of it: it ends the first, joins it, or is done after it. All three are told apart by what follows.
+//! Prompts and turns. A prompt begins a turn and its response ends it; a prompt sent meanwhile waits. Agents treat it
+//! differently: it ends the first turn, joins it, or runs after it. The following messages show which.
 
 use std::collections::VecDeque;
 
@@ -12,22 +12,22 @@ use super::{
     rpc::Key,
     session::Place,
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many prompts may wait before the oldest is forgotten.
+/// Maximum number of waiting prompts. The oldest is dropped beyond that.
 const WAITING: usize = 64;
 
-/// The prompts that were not answered yet.
+/// The prompts without a response.
 #[derive(Default)]
 pub struct Prompts {
-    /// The prompt of the turn.
+    /// The prompt of the current turn.
     owner: Option<Prompt>,
     waiting: VecDeque<Prompt>,
-    /// How the latest turn ended: an answer that only repeats it belongs to a prompt that joined.
+    /// Outcome of the latest turn. A response that only repeats it belongs to a prompt that joined the turn.
     latest: Option<Stop>,
     /// The client asked the agent to stop.
     pub cancelling: bool,
-    /// The agent said that the turn failed, and what it said about it since.
+    /// The explanation so far of a turn that the agent reported as failed.
     failure: Option<String>,
 }
 
@@ -37,18 +37,18 @@ struct Prompt {
 }
 
 impl Prompts {
-    /// The prompt is the one that the turn is about.
+    /// Returns whether this is the prompt of the current turn.
     pub fn is_owner(&self, key: &str) -> bool {
         self.owner.as_ref().is_some_and(|prompt| prompt.key == key)
     }
 
-    /// The text is, or is part of, the prompt: some agents say back what they were told.
+    /// Returns whether the text is part of a prompt. Some agents repeat their prompts.
     pub fn is_echo(&self, text: &str) -> bool {
         self.owner.iter().chain(&self.waiting).any(|prompt| prompt.text.contains(text))
     }
 
-    /// Takes note of the state that an agent says its session is in. codex-acp 2.6.0 ends a turn whose request to the
-    /// model failed as a good one, and tells only here.
+    /// Stores the session state that an agent reports. codex-acp 2.6.0 ends a turn as successful although its model
+    /// request failed, and reports the failure only here.
     pub fn set_state(&mut self, state: &str) {
         match state {
             "systemError" => self.failure = Some(String::new()),
@@ -57,7 +57,7 @@ impl Prompts {
         }
     }
 
-    /// Takes what an agent says after a failure, which is why it failed. Messages of the model have an id.
+    /// Takes text that follows a failure as its explanation. Messages of the model have an id.
     pub fn explain_failure(&mut self, text: &str, message: Option<&str>) -> bool {
         let Some(failure) = self.failure.as_mut().filter(|_| message.is_none()) else { return false };
         failure.push_str(text);
@@ -79,14 +79,14 @@ impl Prompts {
 
 impl Live {
     /// `session/prompt`.
-    pub(super) fn prompt(&mut self, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn prompt(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let place = self.place(params, scribe);
         if matches!(place, Place::Replay(_)) {
             self.end_replay(scribe);
-            scribe.within(None, None);
+            scribe.set_scope(None, None);
         }
         self.asked("session/prompt", id.clone(), params);
-        let content = contents(params.array("prompt"));
+        let content = contents(params.get_array("prompt"));
         let main = place.thread().is_none() || matches!(place, Place::Replay(_));
         let queued = main && (self.prompts.owner.is_some() || !self.prompts.waiting.is_empty());
         if main {
@@ -101,19 +101,19 @@ impl Live {
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
-    fn begin(&mut self, prompt: Prompt, scribe: &mut Scribe) {
+    fn begin(&mut self, prompt: Prompt, scribe: &mut RunRecorder) {
         self.speeches.end(None, scribe);
         self.settle_declined(None, scribe);
         self.prompts.cancelling = false;
         self.prompts.failure = None;
-        self.replies.over();
+        self.replies.end_reply();
         scribe.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
         self.prompts.owner = Some(prompt);
     }
 
-    /// The agent does something in the conversation: a prompt that waited is now being worked on. What comes after
-    /// the end of a turn belongs to none; in a stream without prompts, it is all that shows that a turn began.
-    pub(super) fn active(&mut self, scribe: &mut Scribe) {
+    /// Ensures a turn for activity of the agent: a waiting prompt is being processed now. Activity after the end of a
+    /// turn belongs to none; in a stream without prompts, it is the only sign of a new turn.
+    pub(super) fn active(&mut self, scribe: &mut RunRecorder) {
         if scribe.in_turn() {
             return;
         }
@@ -125,21 +125,20 @@ impl Live {
     }
 
     /// `session/cancel`.
-    pub(super) fn cancel(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn cancel(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let place = self.place(params, scribe);
         if place.thread().is_none() && scribe.in_turn() {
             self.prompts.cancelling = true;
-            scribe.interrupted();
+            scribe.mark_interrupted();
         }
-        scribe.notice(Notice::new(Topic::Interrupt));
+        scribe.write_notice(Notice::new(Topic::Interrupt));
     }
 
-    /// The answer to a prompt.
-    pub(super) fn prompt_answered(&mut self, id: &str, ours: &Ours, fields: &Object<'_>, scribe: &mut Scribe) {
-        let error = fields.get("error").map(|error| errors::fault(&error.object()));
-        let result = fields.object("result");
+    pub(super) fn prompt_answered(&mut self, id: &str, ours: &Ours, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let error = fields.get("error").map(|error| errors::fault(&error.as_object()));
+        let result = fields.get_object("result");
         let waited = self.prompts.take_waiting(id);
-        let elsewhere = ours.session.as_deref().is_some_and(|s| scribe.session().is_some_and(|main| *main != *s));
+        let elsewhere = ours.session.as_deref().is_some_and(|s| scribe.agent_session().is_some_and(|main| *main != *s));
         if elsewhere || waited.is_some() && self.prompts.owner.is_some() {
             return aside(fields, error, scribe);
         }
@@ -148,7 +147,7 @@ impl Live {
         let turn = outcome(&result, error);
         if let Some(prompt) = waited {
             if self.prompts.latest == Some(turn.stop) && turn.error.is_none() {
-                return scribe.notice(answer_notice("session/prompt", fields));
+                return scribe.write_notice(answer_notice("session/prompt", fields));
             }
             self.begin(prompt, scribe);
         }
@@ -157,7 +156,7 @@ impl Live {
         self.finish(turn, &result, scribe);
     }
 
-    fn finish(&mut self, turn: TurnCompleted, result: &Object<'_>, scribe: &mut Scribe) {
+    fn finish(&mut self, turn: TurnCompleted, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         self.speeches.end(None, scribe);
         self.settle_calls(scribe);
@@ -167,27 +166,28 @@ impl Live {
     }
 }
 
-/// An answer that ends no turn: of another session, or of a prompt that joined the turn that goes on.
-fn aside(fields: &Object<'_>, error: Option<Fault>, scribe: &mut Scribe) {
-    scribe.notice(match error {
+/// Reports a response that ends no turn: of another session, or of a prompt that joined the running turn.
+fn aside(fields: &JsonObject<'_>, error: Option<Fault>, scribe: &mut RunRecorder) {
+    scribe.write_notice(match error {
         Some(fault) => Notice {
             text: Some(fault.message.clone()),
             error: Some(fault),
             ..Notice::new(Topic::Warning).with_level(Level::Warning).with_name("session/prompt")
         },
         None => {
-            let status = fields.object("result").filled("stopReason").unwrap_or_else(|| "completed".to_owned());
+            let status =
+                fields.get_object("result").get_non_empty("stopReason").unwrap_or_else(|| "completed".to_owned());
             control("session/prompt").with_status(status)
         }
     });
 }
 
-/// How a turn ended. A reason that is not known is a good end: the agent did answer.
-fn outcome(result: &Object<'_>, error: Option<Fault>) -> TurnCompleted {
+/// Returns the outcome of a turn. An unknown reason counts as success, because the agent did respond.
+fn outcome(result: &JsonObject<'_>, error: Option<Fault>) -> TurnCompleted {
     use switchboard_event::ErrorCode;
-    let (status, stop) = match (&error, result.str("stopReason").as_deref()) {
+    let (status, stop) = match (&error, result.get_str("stopReason").as_deref()) {
         (Some(fault), _) if fault.code == ErrorCode::Aborted => (TurnStatus::Interrupted, Stop::Cancelled),
-        // A stopped turn is no failed one, whatever its requests to the model came to.
+        // A stopped turn is not a failed one, whatever the state of its model requests.
         (_, Some("cancelled")) => (TurnStatus::Interrupted, Stop::Cancelled),
         (Some(_), _) => (TurnStatus::Failed, Stop::Error),
         (None, Some("max_tokens")) => (TurnStatus::Completed, Stop::MaxTokens),
@@ -203,7 +203,7 @@ mod tests {
     use switchboard_event::{Stop, TurnStatus};
 
     use super::outcome;
-    use crate::Json;
+    use crate::JsonView;
 
     #[test]
     fn every_reason_ends_the_turn() {
@@ -216,7 +216,7 @@ mod tests {
             ("_bored", TurnStatus::Completed, Stop::EndTurn),
         ] {
             let result = format!(r#"{{"stopReason":"{reason}"}}"#);
-            let turn = outcome(&Json::parse(&result).unwrap().object(), None);
+            let turn = outcome(&JsonView::parse(&result).unwrap().as_object(), None);
             assert_eq!((turn.status, turn.stop), (status, stop), "{reason}");
         }
     }

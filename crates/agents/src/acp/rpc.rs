@@ -1,22 +1,21 @@
-//! JSON-RPC bookkeeping: what was asked and not yet answered. Client and agent both count their requests from 0, so
-//! each side has a ledger of its own.
+//! JSON-RPC requests without a response. Client and agent both count their ids from 0, so each side is tracked
+//! separately.
 
 use std::collections::VecDeque;
 
-use crate::Json;
+use crate::JsonView;
 
-/// How many requests are remembered; an agent that never answers must not cost memory for ever.
+/// Maximum number of pending requests. An agent that never answers must not consume memory without bound.
 const REMEMBERED: usize = 256;
 
-/// The id of a request, as it was written: `1` and `"1"` are two ids.
+/// The id of a request as written: `1` and `"1"` are different ids.
 pub type Key = String;
 
-/// The id of a message, if it has one.
-pub fn key(id: Option<Json<'_>>) -> Option<Key> {
-    id.map(|id| id.text().to_owned())
+pub fn key(id: Option<JsonView<'_>>) -> Option<Key> {
+    id.map(|id| id.raw_text().to_owned())
 }
 
-/// The open requests of one side.
+/// The pending requests of one side.
 pub struct Ledger<T> {
     entries: VecDeque<(Key, T)>,
 }
@@ -28,7 +27,6 @@ impl<T> Default for Ledger<T> {
 }
 
 impl<T> Ledger<T> {
-    /// Something was asked.
     pub fn asked(&mut self, key: Key, what: T) {
         if self.entries.len() == REMEMBERED {
             self.entries.pop_front();
@@ -36,13 +34,11 @@ impl<T> Ledger<T> {
         self.entries.push_back((key, what));
     }
 
-    /// It was answered: what it was, if it is remembered.
     pub fn answered(&mut self, key: &str) -> Option<T> {
         let index = self.entries.iter().position(|(known, _)| known == key)?;
         self.entries.remove(index).map(|(_, what)| what)
     }
 
-    /// An open request.
     pub fn get(&self, key: &str) -> Option<&T> {
         self.entries.iter().find(|(known, _)| known == key).map(|(_, what)| what)
     }

@@ -1,4 +1,4 @@
-//! Sessions: opening them, what the agent says about itself and about them, and how they end.
+//! Sessions: opening them, information about the agent and the session, and their end.
 
 use switchboard_event::{EndReason, Fault, Id, Info, Level, Notice, Status, Topic};
 
@@ -7,31 +7,31 @@ use super::{
     live::{Live, Ours, answer_notice, control},
     rpc::Key,
 };
-use crate::{Ending, Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder, SessionEnding};
 
-/// What is known about the session of this connection.
+/// State of the session on this connection.
 #[derive(Default)]
 pub struct Session {
-    /// The stream has what was sent to the agent, too.
+    /// The stream includes the messages to the agent.
     pub two_way: bool,
-    /// History is being replayed: the thread that keeps it away from the answer.
+    /// The thread of a history that is being replayed. It separates the history from the answer.
     pub replay: Option<Id>,
     replays: u32,
     /// The session that is being loaded, resumed or forked.
     from: Option<Id>,
-    /// The session was there before this connection.
+    /// The session existed before this connection.
     pub resumed: bool,
-    /// The model that the session has when none is chosen.
+    /// The session's default model.
     default_model: Option<String>,
-    /// Why no session could be opened.
+    /// The reason why no session could be opened.
     fault: Option<Fault>,
-    /// It says what can be done about it.
+    /// The fault includes a hint.
     advised: bool,
     closed: bool,
 }
 
 impl Session {
-    /// Whoever gave up for what the agent said may know what can be done about it.
+    /// Replaces the fault with the driver's version, which may include a hint.
     pub fn advised(&mut self, advice: &Fault) {
         if let Some(fault) = &mut self.fault
             && fault.code == advice.code
@@ -42,18 +42,17 @@ impl Session {
     }
 }
 
-/// Where an update belongs.
+/// The conversation that an update belongs to.
 pub enum Place {
-    /// The conversation itself.
+    /// The main conversation.
     Main,
-    /// Its history, told again.
+    /// Its replayed history.
     Replay(Id),
     /// Another session on the same connection.
     Other(Id),
 }
 
 impl Place {
-    /// The thread that its events carry.
     pub fn thread(&self) -> Option<&Id> {
         match self {
             Self::Main => None,
@@ -63,83 +62,83 @@ impl Place {
 }
 
 impl Live {
-    /// Where a message about a session belongs. The first session that anything happens in is the session.
-    pub(super) fn place(&mut self, params: &Object<'_>, scribe: &mut Scribe) -> Place {
+    /// Returns the conversation of a message. The first active session is the main session.
+    pub(super) fn place(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) -> Place {
         let session = session_id(params).unwrap_or_default();
         self.identify(&session, scribe);
-        let other = !session.is_empty() && scribe.session().is_some_and(|main| *main != *session);
+        let other = !session.is_empty() && scribe.agent_session().is_some_and(|main| *main != *session);
         let place = match (&self.session.replay, other) {
             (_, true) => Place::Other(Id::from(session)),
             (Some(thread), false) => Place::Replay(thread.clone()),
             (None, false) => Place::Main,
         };
         if let Some(thread) = place.thread() {
-            scribe.within(self.subagents.item_of(thread), Some(thread.clone()));
+            scribe.set_scope(self.subagents.item_of(thread), Some(thread.clone()));
         }
         place
     }
 
-    /// Something happens in a session. Of the first, it is now known what it continues.
-    fn identify(&mut self, session: &str, scribe: &mut Scribe) {
-        if let Some(from) = self.session.from.take().filter(|_| scribe.session().is_none()) {
+    /// Identifies the main session by its first activity, and records the session that it continues.
+    fn identify(&mut self, session: &str, scribe: &mut RunRecorder) {
+        if let Some(from) = self.session.from.take().filter(|_| scribe.agent_session().is_none()) {
             self.session.resumed = true;
-            scribe.resumed(from);
+            scribe.set_resumed_from(from);
         }
-        scribe.identify(session);
+        scribe.set_agent_session(session);
     }
 
-    /// `session/new`, `load`, `resume` and `fork`.
-    pub(super) fn opening(&mut self, method: &str, id: Option<Key>, params: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads `session/new`, `load`, `resume` and `fork`.
+    pub(super) fn opening(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.asked(method, id, params);
         let session = session_id(params);
-        let mine = scribe.session().is_none() || scribe.session().map(Id::as_str) == session.as_deref();
+        let mine = scribe.agent_session().is_none() || scribe.agent_session().map(Id::as_str) == session.as_deref();
         if method == "session/load" && mine {
             self.end_replay(scribe);
             self.session.replays += 1;
             self.session.replay = Some(scribe.local_id(&format!("replay_{}", self.session.replays)));
         }
-        if scribe.session().is_none() {
+        if scribe.agent_session().is_none() {
             self.session.from = session.map(Id::from);
             let mcp = info::mcp_servers(params);
-            scribe.info(Info { cwd: params.filled("cwd"), mcp, ..Info::default() });
+            scribe.update_info(Info { cwd: params.get_non_empty("cwd"), mcp, ..Info::default() });
         }
-        scribe.otherwise(control(method));
+        scribe.write_notice_if_no_event(control(method));
     }
 
-    /// What the agent answered to one of our requests.
-    pub(super) fn answer(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        let ours = self.ours.answered(id).unwrap_or_else(|| guess(&fields.object("result")));
+    /// Reads a response of the agent.
+    pub(super) fn answer(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let ours = self.ours.answered(id).unwrap_or_else(|| guess(&fields.get_object("result")));
         if ours.method == "session/prompt" {
             return self.prompt_answered(id, &ours, fields, scribe);
         }
         match fields.get("error") {
-            Some(error) => self.refused(&ours, errors::fault(&error.object()), scribe),
-            None => self.granted(&ours, &fields.object("result"), scribe),
+            Some(error) => self.refused(&ours, errors::fault(&error.as_object()), scribe),
+            None => self.granted(&ours, &fields.get_object("result"), scribe),
         }
-        scribe.otherwise(answer_notice(&ours.method, fields));
+        scribe.write_notice_if_no_event(answer_notice(&ours.method, fields));
     }
 
-    fn granted(&mut self, ours: &Ours, result: &Object<'_>, scribe: &mut Scribe) {
-        let mine = ours.session.as_deref().is_none_or(|id| scribe.session().is_none_or(|main| *main == *id));
+    fn granted(&mut self, ours: &Ours, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let mine = ours.session.as_deref().is_none_or(|id| scribe.agent_session().is_none_or(|main| *main == *id));
         match ours.method.as_str() {
             "initialize" => initialized(result, scribe),
             "session/new" | "session/load" | "session/resume" | "session/fork" => self.opened(ours, result, scribe),
-            // What another session on the connection is set to says nothing about this one.
+            // Settings of another session on the connection do not concern this one.
             _ if !mine => {}
-            "session/set_mode" => scribe.info(Info { mode: ours.choice.clone(), ..Info::default() }),
-            "session/set_model" => scribe.info(Info { model: ours.choice.clone(), ..Info::default() }),
-            "session/set_title" => scribe.info(Info { title: ours.choice.clone(), ..Info::default() }),
+            "session/set_mode" => scribe.update_info(Info { mode: ours.choice.clone(), ..Info::default() }),
+            "session/set_model" => scribe.update_info(Info { model: ours.choice.clone(), ..Info::default() }),
+            "session/set_title" => scribe.update_info(Info { title: ours.choice.clone(), ..Info::default() }),
             "session/set_config_option" => self.offered(result, scribe),
             "session/close" => self.session.closed = true,
             _ => {}
         }
     }
 
-    fn opened(&mut self, ours: &Ours, result: &Object<'_>, scribe: &mut Scribe) {
+    fn opened(&mut self, ours: &Ours, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let session = session_id(result).or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
         let session = session.unwrap_or_default();
         self.identify(&session, scribe);
-        if scribe.session().is_some_and(|main| *main == *session) {
+        if scribe.agent_session().is_some_and(|main| *main == *session) {
             self.session.fault = None;
             self.session.closed = false;
             if ours.method == "session/new" {
@@ -151,8 +150,8 @@ impl Live {
         }
     }
 
-    /// What was said in a thread is complete.
-    pub(super) fn end_thread(&mut self, thread: &Id, scribe: &mut Scribe) {
+    /// Ends a thread and completes its open items.
+    pub(super) fn end_thread(&mut self, thread: &Id, scribe: &mut RunRecorder) {
         self.speeches.forget(Some(thread));
         self.calls.forget(Some(thread));
         for item in scribe.open_items(Some(thread)) {
@@ -160,26 +159,26 @@ impl Live {
         }
     }
 
-    /// What the agent offers, in an answer or an update.
-    pub(super) fn offered(&mut self, result: &Object<'_>, scribe: &mut Scribe) {
+    /// Applies the choices in a response or an update.
+    pub(super) fn offered(&mut self, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let mut info = info::offers(result);
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
         }
         let approval = info::approval(&info);
-        scribe.config(|config| config.approval_mode = config.approval_mode.or(approval));
-        scribe.info(info);
+        scribe.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval));
+        scribe.update_info(info);
     }
 
-    /// An answer that says no. What somebody waits for is a warning; the rest is talk between the two sides.
-    fn refused(&mut self, ours: &Ours, fault: Fault, scribe: &mut Scribe) {
+    /// Reports a refusal. If the user waits for the request, it is a warning; otherwise it is protocol traffic.
+    fn refused(&mut self, ours: &Ours, fault: Fault, scribe: &mut RunRecorder) {
         let topic = match ours.method.as_str() {
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 if ours.method == "session/load" {
                     self.end_replay(scribe);
                 }
                 self.session.from = None;
-                if scribe.session().is_none() {
+                if scribe.agent_session().is_none() {
                     self.session.fault = Some(fault.clone());
                 }
                 Topic::Warning
@@ -189,47 +188,47 @@ impl Live {
             _ => return,
         };
         let notice = Notice::new(topic).with_level(Level::Warning).with_name(ours.method.clone());
-        scribe.notice(Notice { text: Some(fault.message.clone()), error: Some(fault), ..notice });
+        scribe.write_notice(Notice { text: Some(fault.message.clone()), error: Some(fault), ..notice });
     }
 
-    /// The history is over: what the agent says now is new.
-    pub(super) fn end_replay(&mut self, scribe: &mut Scribe) {
+    /// Ends the replay of the history: later messages are new.
+    pub(super) fn end_replay(&mut self, scribe: &mut RunRecorder) {
         if let Some(thread) = self.session.replay.take() {
             self.end_thread(&thread, scribe);
         }
     }
 
-    /// The stream is over. A connection on which nothing was prompted ends as its session did.
-    pub(super) fn session_over(&mut self, scribe: &mut Scribe) {
+    /// Ends the stream. A connection without any prompt ends as its session did.
+    pub(super) fn session_over(&mut self, scribe: &mut RunRecorder) {
         self.end_replay(scribe);
         self.settle_calls(scribe);
-        if scribe.turns() > 0 || scribe.in_turn() {
+        if scribe.turn_count() > 0 || scribe.in_turn() {
             return;
         }
         if let Some(fault) = self.session.fault.take() {
-            scribe.session_ending(Ending { reason: EndReason::Failed, error: Some(fault) });
+            scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
         } else if self.session.closed {
-            scribe.session_ending(Ending { reason: EndReason::Completed, error: None });
+            scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
         }
     }
 }
 
-/// The id of a session. A blank before it is no part of it: one agent (0.61.0) must be told the id like that to load a
-/// session without harm.
-pub fn session_id(fields: &Object<'_>) -> Option<String> {
-    let id = fields.str("sessionId")?;
+/// Returns the id of a session without a leading blank: Gemini CLI 0.61.0 must receive the id with one to load a
+/// session safely.
+pub fn session_id(fields: &JsonObject<'_>) -> Option<String> {
+    let id = fields.get_str("sessionId")?;
     Some(id.trim()).filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-/// What an answer belongs to whose request is not in the stream, by its shape.
-fn guess(result: &Object<'_>) -> Ours {
-    let method = if result.has("stopReason") {
+/// Guesses the request of a response from its structure, if the request is not in the stream.
+fn guess(result: &JsonObject<'_>) -> Ours {
+    let method = if result.contains_key("stopReason") {
         "session/prompt"
-    } else if result.has("protocolVersion") {
+    } else if result.contains_key("protocolVersion") {
         "initialize"
-    } else if result.has("sessionId") {
+    } else if result.contains_key("sessionId") {
         "session/new"
-    } else if result.has("configOptions") {
+    } else if result.contains_key("configOptions") {
         "session/set_config_option"
     } else {
         "response"
@@ -237,11 +236,11 @@ fn guess(result: &Object<'_>) -> Ours {
     Ours { method: method.to_owned(), session: None, choice: None }
 }
 
-fn initialized(result: &Object<'_>, scribe: &mut Scribe) {
-    scribe.info(Info {
-        version: result.object("agentInfo").filled("version"),
-        capabilities: result.get("agentCapabilities").map(Json::to_raw),
-        auth_methods: result.get("authMethods").filter(|methods| !methods.array().is_empty()).map(Json::to_raw),
+fn initialized(result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    scribe.update_info(Info {
+        version: result.get_object("agentInfo").get_non_empty("version"),
+        capabilities: result.get("agentCapabilities").map(JsonView::to_raw),
+        auth_methods: result.get("authMethods").filter(|methods| !methods.as_array().is_empty()).map(JsonView::to_raw),
         ..Info::default()
     });
 }

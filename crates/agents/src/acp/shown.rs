@@ -1,24 +1,21 @@
-//! What one agent's (0.61.0) shell tool shows in place of output: a remark on how the command ended.
+//! The display text of Gemini CLI's shell tool (0.61.0), which may be a remark on how the command ended.
 
 use switchboard_event::{Command, Status};
 
-/// What the shell tool shows: the output, or a remark where there is none.
+/// Content of the display text: the output, or a remark if there is none.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// What the command printed.
     pub output: String,
-    /// What it ended with.
     pub exit_code: Option<i32>,
-    /// What is said about it.
     pub remark: Option<String>,
-    /// It goes on in the background.
+    /// The command continues in the background.
     pub background: bool,
-    /// Somebody stopped it.
+    /// The user stopped the command.
     pub stopped: bool,
 }
 
 impl Shown {
-    /// What a text says, if it is a remark.
+    /// Parses a text if it is a remark.
     pub fn remark(display: &str) -> Option<Self> {
         let remark = || Self { remark: Some(display.to_owned()), ..Self::default() };
         if let Some(code) = display.strip_prefix("Command exited with code: ") {
@@ -38,7 +35,6 @@ impl Shown {
         Some(Self { output: output.to_owned(), remark: Some(remark.to_owned()), stopped, ..Self::default() })
     }
 
-    /// How the command ended.
     pub fn status(&self) -> Status {
         match (self.stopped, &self.remark, self.exit_code) {
             (true, ..) => Status::Interrupted,
@@ -47,7 +43,7 @@ impl Shown {
         }
     }
 
-    /// Puts it where it belongs.
+    /// Applies the content to a command.
     pub fn tell(self, command: &mut Command) {
         (command.output, command.exit_code) = (self.output, self.exit_code);
         command.background |= self.background;

@@ -1,5 +1,5 @@
-//! What is said: chunks of messages and thoughts, joined into items. An agent that names its messages groups them by
-//! that; otherwise a message lasts until something else happens.
+//! Chunks of messages and thoughts, joined into items. Message ids group the chunks if the agent sends them; otherwise
+//! a message lasts until another event.
 
 use switchboard_event::{
     AgentMessage, Content, ContentType, Details, Field, Id, Info, Item, Notice, Reasoning, Status, Topic, UserMessage,
@@ -10,12 +10,12 @@ use super::{
     live::{Live, control},
     session::Place,
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many sessions on one connection may speak at once.
+/// Maximum number of messages open at once, one per session on the connection.
 const SPEAKERS: usize = 64;
 
-/// What is being said at the moment, by thread.
+/// The open messages by thread.
 #[derive(Default)]
 pub struct Speeches {
     open: Vec<(Option<Id>, Speech)>,
@@ -24,44 +24,42 @@ pub struct Speeches {
 struct Speech {
     item: Id,
     kind: Kind,
-    /// The message that the agent says it belongs to.
+    /// The agent's id of the message.
     message: Option<String>,
 }
 
-/// Who speaks, and how.
+/// Author and kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The user.
     User,
-    /// The agent.
     Agent,
-    /// The agent, to itself.
+    /// Reasoning of the agent.
     Thought,
 }
 
 impl Speeches {
-    /// What is being said in a thread is complete.
-    pub fn end(&mut self, thread: Option<&Id>, scribe: &mut Scribe) {
+    /// Completes the open message of a thread.
+    pub fn end(&mut self, thread: Option<&Id>, scribe: &mut RunRecorder) {
         if let Some(speech) = self.forget(thread) {
             scribe.item_closed(&speech, Status::Completed);
         }
     }
 
-    /// Nothing is being said in a thread any more.
+    /// Removes the open message of a thread and returns its item.
     pub fn forget(&mut self, thread: Option<&Id>) -> Option<Id> {
         let index = self.open.iter().position(|(known, _)| known.as_ref() == thread)?;
         Some(self.open.remove(index).1.item)
     }
 
-    /// The item that a chunk goes on with.
+    /// Returns the item that a chunk continues.
     fn going_on(&self, thread: Option<&Id>, kind: Kind, message: Option<&str>) -> Option<Id> {
         let (_, speech) = self.open.iter().find(|(known, _)| known.as_ref() == thread)?;
-        // What the user said comes in whole messages; only a name shows that one goes on.
+        // Messages of the user arrive whole; only an id shows that one continues.
         let same = speech.kind == kind && speech.message.as_deref() == message;
         (same && (kind != Kind::User || message.is_some())).then(|| speech.item.clone())
     }
 
-    fn begin(&mut self, thread: Option<&Id>, speech: Speech, scribe: &mut Scribe) {
+    fn begin(&mut self, thread: Option<&Id>, speech: Speech, scribe: &mut RunRecorder) {
         if self.open.len() == SPEAKERS {
             let (_, oldest) = self.open.remove(0);
             scribe.item_closed(&oldest.item, Status::Completed);
@@ -71,20 +69,20 @@ impl Speeches {
 }
 
 impl Live {
-    /// `agent_message_chunk`, `agent_thought_chunk` and `user_message_chunk`.
-    pub(super) fn chunk(&mut self, kind: Kind, update: &Object<'_>, place: &Place, scribe: &mut Scribe) {
+    /// Reads `agent_message_chunk`, `agent_thought_chunk` and `user_message_chunk`.
+    pub(super) fn chunk(&mut self, kind: Kind, update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
         let Some(piece) = update.get("content").map(content) else { return };
         let text = piece.text.as_deref().unwrap_or_default();
         if kind == Kind::Agent && mode_told(text, scribe) {
             return;
         }
         if kind == Kind::User && matches!(place, Place::Main) && self.prompts.is_echo(text) {
-            return scribe.notice(Notice::new(Topic::Echo).with_text(text));
+            return scribe.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
-        let message = update.filled("messageId");
+        let message = update.get_non_empty("messageId");
         let explains = kind == Kind::Agent && matches!(place, Place::Main);
         if explains && self.prompts.explain_failure(text, message.as_deref()) {
-            return scribe.notice(control("agent_message_chunk").with_text(text.trim()));
+            return scribe.write_notice(control("agent_message_chunk").with_text(text.trim()));
         }
         self.settle_declined(place.thread(), scribe);
         if matches!(place, Place::Main) {
@@ -104,19 +102,19 @@ impl Live {
         };
         add(&item, piece, scribe);
         if matches!(place, Place::Main) {
-            let reply = scribe.item(&item).and_then(|item| item.reply.clone());
-            self.spending.replied(&update.object("_meta").object("usage"), reply, scribe);
+            let reply = scribe.open_item(&item).and_then(|item| item.reply.clone());
+            self.spending.replied(&update.get_object("_meta").get_object("usage"), reply, scribe);
         }
     }
 
-    /// Somebody begins to say something else.
+    /// Starts a new message and completes the previous one.
     fn speak(
         &mut self,
         kind: Kind,
         message: Option<String>,
         thread: Option<&Id>,
         item: Item,
-        scribe: &mut Scribe,
+        scribe: &mut RunRecorder,
     ) -> Id {
         self.speeches.end(thread, scribe);
         let id = self.next_id(if kind == Kind::Thought { "thought" } else { "message" }, scribe);
@@ -126,37 +124,37 @@ impl Live {
         id
     }
 
-    /// The reply of the model that something said belongs to, by the agent's name or by ours.
-    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, scribe: &Scribe) -> Option<Id> {
+    /// Returns the model reply that a message belongs to, by the agent's id or a generated one.
+    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, scribe: &RunRecorder) -> Option<Id> {
         let named = message.map(Id::from);
         match (kind, thread, &named) {
             (Kind::User, ..) => None,
             (_, None, Some(name)) => {
-                self.replies.named(name.clone());
+                self.replies.set_current_id(name.clone());
                 named
             }
-            (_, None, None) => Some(self.replies.next(scribe)),
+            (_, None, None) => Some(self.replies.id_for_output(scribe)),
             (_, Some(_), _) => named,
         }
     }
 }
 
-/// What the user said: it comes whole, or piece by piece under one name.
+/// Returns the item of a user message, which arrives whole or in chunks with one id.
 fn whole(piece: Content) -> Item {
     let synthetic = piece.text.as_deref().is_some_and(is_made_up);
     Item::new(UserMessage { content: vec![piece], synthetic, queued: false })
 }
 
-/// One agent (0.61.0) tells a changed mode as a message instead of an update. Nobody is meant to read it.
-fn mode_told(text: &str, scribe: &mut Scribe) -> bool {
+/// Gemini CLI 0.61.0 reports a changed mode as a message instead of an update. It is not meant for the user.
+fn mode_told(text: &str, scribe: &mut RunRecorder) -> bool {
     let Some(mode) = text.strip_prefix("[MODE_UPDATE] ") else { return false };
-    scribe.info(Info { mode: Some(mode.trim().to_owned()), ..Info::default() });
-    scribe.otherwise(Notice::new(Topic::Status).with_name("mode").with_text(mode.trim()));
+    scribe.update_info(Info { mode: Some(mode.trim().to_owned()), ..Info::default() });
+    scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("mode").with_text(mode.trim()));
     true
 }
 
-fn add(item: &Id, piece: Content, scribe: &mut Scribe) {
-    let Some(mut said) = scribe.item(item).cloned() else { return };
+fn add(item: &Id, piece: Content, scribe: &mut RunRecorder) {
+    let Some(mut said) = scribe.open_item(item).cloned() else { return };
     match &mut said.details {
         Details::UserMessage(message) => match message.content.last_mut() {
             Some(last) if (last.kind, piece.kind) == (ContentType::Text, ContentType::Text) => {
@@ -165,7 +163,7 @@ fn add(item: &Id, piece: Content, scribe: &mut Scribe) {
             _ => message.content.push(piece),
         },
         _ if piece.kind == ContentType::Text => {
-            // Some agents begin or end a message with an empty piece.
+            // Some agents begin or end a message with an empty chunk.
             if let Some(text) = piece.text.as_deref().filter(|text| !text.is_empty()) {
                 scribe.item_append(item, Field::Text, 0, text);
             }
@@ -177,7 +175,7 @@ fn add(item: &Id, piece: Content, scribe: &mut Scribe) {
     scribe.item_set(item, said);
 }
 
-/// In a replayed history, some agents show what they told the model in the user's name.
+/// In a replayed history, some agents include messages that they sent to the model in the user's name.
 fn is_made_up(text: &str) -> bool {
     text.starts_with("<session_context>") || text.starts_with("[Function Response: ")
 }

@@ -1,15 +1,15 @@
-//! Subagents: sessions of their own on the same connection, announced by `subagent_update` (not yet stable in the
-//! protocol). One that becomes idle is done with its task; it may get another.
+//! Subagents: separate sessions on the same connection, announced by `subagent_update` (not yet stable in the
+//! protocol). An idle subagent has finished its task and may get another.
 
 use switchboard_event::{Call, Details, ErrorCode, Id, Item, Status, Subagent};
 
 use super::{errors, live::Live};
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many subagents are remembered.
+/// Maximum number of remembered subagents.
 const REMEMBERED: usize = 256;
 
-/// The subagents and the items that stand for their work.
+/// The subagents and their items.
 #[derive(Default)]
 pub struct Subagents {
     known: Vec<Known>,
@@ -22,7 +22,7 @@ struct Known {
 }
 
 impl Subagents {
-    /// The item under which a session works.
+    /// Returns the item of a subagent's session.
     pub fn item_of(&self, session: &str) -> Option<Id> {
         self.get(session).map(|known| known.item.clone())
     }
@@ -41,10 +41,10 @@ impl Subagents {
 }
 
 impl Live {
-    pub(super) fn subagent_update(&mut self, update: &Object<'_>, scribe: &mut Scribe) {
-        let Some(session) = update.filled("sessionId").map(Id::from) else { return };
-        let state = update.object("state");
-        let idle = state.is("state", "idle");
+    pub(super) fn subagent_update(&mut self, update: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(session) = update.get_non_empty("sessionId").map(Id::from) else { return };
+        let state = update.get_object("state");
+        let idle = state.str_equals("state", "idle");
         let open = self.subagents.item_of(&session).filter(|item| scribe.item_is_open(item));
         match open {
             Some(item) if idle => self.subagent_idle(&session, &item, &state, scribe),
@@ -52,7 +52,7 @@ impl Live {
             None if idle => {}
             None => {
                 let item = self.next_id("subagent", scribe);
-                let named = update.filled("title").or_else(|| update.filled("description"));
+                let named = update.get_non_empty("title").or_else(|| update.get_non_empty("description"));
                 let label = named.or_else(|| Some(self.subagents.get(&session)?.label.clone())).unwrap_or_default();
                 scribe.item_started(&item, subagent(&session, label.clone(), update));
                 self.subagents.remember(Known { session, item, label });
@@ -60,14 +60,14 @@ impl Live {
         }
     }
 
-    fn subagent_idle(&mut self, session: &Id, item: &Id, state: &Object<'_>, scribe: &mut Scribe) {
+    fn subagent_idle(&mut self, session: &Id, item: &Id, state: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.end_thread(session, scribe);
-        let status = match state.str("stopReason").as_deref() {
+        let status = match state.get_str("stopReason").as_deref() {
             Some("error") => Status::Failed,
             Some("cancelled") => Status::Interrupted,
             _ => Status::Completed,
         };
-        let fault = state.get("error").map(|error| errors::fault(&error.object()));
+        let fault = state.get("error").map(|error| errors::fault(&error.as_object()));
         let aborted = fault.as_ref().is_some_and(|fault| fault.code == ErrorCode::Aborted);
         if let (Some(fault), Some(item)) = (fault, scribe.item_mut(item)) {
             let call = item.call.get_or_insert_default();
@@ -77,18 +77,18 @@ impl Live {
     }
 }
 
-fn subagent(session: &Id, label: String, update: &Object<'_>) -> Item {
+fn subagent(session: &Id, label: String, update: &JsonObject<'_>) -> Item {
     Item::new(Subagent { thread: Some(session.clone()), label, ..Subagent::default() }).with_call(Call {
         name: "subagent".to_owned(),
-        title: update.filled("description"),
+        title: update.get_non_empty("description"),
         ..Call::default()
     })
 }
 
-/// Another title for a subagent that is at work.
-fn describe(item: &Id, update: &Object<'_>, scribe: &mut Scribe) {
-    let Some(mut whole) = scribe.item(item).cloned() else { return };
-    let Some(title) = update.filled("title") else { return };
+/// Updates the title of a running subagent.
+fn describe(item: &Id, update: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let Some(mut whole) = scribe.open_item(item).cloned() else { return };
+    let Some(title) = update.get_non_empty("title") else { return };
     if let Details::Subagent(subagent) = &mut whole.details
         && subagent.label != title
     {

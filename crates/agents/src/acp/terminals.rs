@@ -1,11 +1,11 @@
-//! Terminals of the client, in which agents run their commands: what they print belongs to the calls that show them.
+//! Terminals of the client, in which agents run their commands. Their output belongs to the calls that show them.
 
 use std::collections::VecDeque;
 
 use super::{call::ToolCall, live::Live};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// How many terminals are remembered.
+/// Maximum number of remembered terminals.
 const REMEMBERED: usize = 64;
 
 /// The command line of each terminal.
@@ -15,9 +15,9 @@ pub struct Terminals {
 }
 
 impl Terminals {
-    /// The command line that a terminal is asked to run.
-    pub fn asked(&self, params: &Object<'_>) -> Option<String> {
-        let words = params.filled("command").into_iter().chain(params.strings("args"));
+    /// Returns the command line that a terminal is requested to run.
+    pub fn asked(&self, params: &JsonObject<'_>) -> Option<String> {
+        let words = params.get_non_empty("command").into_iter().chain(params.get_strings("args"));
         Some(words.collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty())
     }
 
@@ -28,7 +28,7 @@ impl Terminals {
         self.commands.push_back((terminal, command));
     }
 
-    /// A call that shows a terminal is about what the terminal runs.
+    /// Sets the command of a call from the terminal that it shows.
     pub fn link(&self, call: &mut ToolCall) {
         if call.run.is_none() {
             let shown = self.commands.iter().find(|(terminal, _)| call.shows(terminal));
@@ -38,28 +38,28 @@ impl Terminals {
 }
 
 impl Live {
-    /// What the client answered about a terminal. Of `terminal/create`, `what` is the command line; of the others, it
-    /// is the terminal.
+    /// Reads the client's response about a terminal. `what` is the command line for `terminal/create`, otherwise the
+    /// terminal.
     pub(super) fn terminal_told(
         &mut self,
         method: &str,
         what: Option<String>,
-        result: &Object<'_>,
-        scribe: &mut Scribe,
+        result: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
     ) {
         let Some(what) = what else { return };
         if method == "terminal/create" {
-            if let Some(terminal) = result.filled("terminalId") {
+            if let Some(terminal) = result.get_non_empty("terminalId") {
                 self.terminals.remember(terminal, what);
             }
             return;
         }
         let Some(call) = self.calls.by_terminal(&what) else { return };
-        if let Some(output) = result.string("output") {
+        if let Some(output) = result.get_string("output") {
             call.printed = output;
         }
-        let exit = result.get("exitStatus").map(Json::object);
-        call.exit = exit.as_ref().unwrap_or(result).i32("exitCode").or(call.exit);
+        let exit = result.get("exitStatus").map(JsonView::as_object);
+        call.exit = exit.as_ref().unwrap_or(result).get_i32("exitCode").or(call.exit);
         let item = call.item.clone();
         self.show_call(&item, scribe);
     }

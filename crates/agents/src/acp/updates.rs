@@ -1,4 +1,4 @@
-//! `session/update`: which update is which, and the small ones.
+//! Dispatches `session/update`, and handles the smaller updates.
 
 use switchboard_event::{Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, SessionStatus, Status, Topic};
 
@@ -9,20 +9,20 @@ use super::{
     session::Place,
     speech::Kind,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// What a history is made of.
+/// The updates that a replayed history consists of.
 const HISTORY: [&str; 6] =
     ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
 
 impl Live {
-    pub(super) fn update(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn update(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let place = self.place(params, scribe);
-        let update = params.object("update");
-        let kind = update.string("sessionUpdate").unwrap_or_default();
-        // It was told when it happened.
+        let update = params.get_object("update");
+        let kind = update.get_string("sessionUpdate").unwrap_or_default();
+        // The event was reported when it happened.
         if matches!(place, Place::Replay(_)) && HISTORY.contains(&kind.as_str()) {
-            return scribe.notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
+            return scribe.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
         match kind.as_str() {
             "user_message_chunk" => self.chunk(Kind::User, &update, &place, scribe),
@@ -30,38 +30,38 @@ impl Live {
             "agent_thought_chunk" => self.chunk(Kind::Thought, &update, &place, scribe),
             "tool_call" | "tool_call_update" => self.tool_call(kind == "tool_call", &update, &place, scribe),
             "plan" => self.plan(None, entries(&update), &place, scribe),
-            "plan_update" => self.plan_update(&update.object("plan"), &place, scribe),
+            "plan_update" => self.plan_update(&update.get_object("plan"), &place, scribe),
             "plan_removed" => self.plan_removed(&update, scribe),
             "compaction_update" => compaction(&update, &place, scribe),
             "compaction_summary_chunk" => {
                 let text = update.get("content").map(|block| text_of(&contents(vec![block]))).unwrap_or_default();
-                scribe.notice(Notice::new(Topic::Compaction).with_status("summary").with_text(text));
+                scribe.write_notice(Notice::new(Topic::Compaction).with_status("summary").with_text(text));
             }
             "notice" => notice(&update, scribe),
             "subagent_update" => self.subagent_update(&update, scribe),
             "session_message" | "session_message_chunk" => session_message(&update, scribe),
             _ => self.session_news(&kind, &update, &place, scribe),
         }
-        scribe.otherwise(control(&kind));
+        scribe.write_notice_if_no_event(control(&kind));
     }
 
-    /// Updates about the session itself. Those of other sessions on the connection say nothing about this one.
-    fn session_news(&mut self, kind: &str, update: &Object<'_>, place: &Place, scribe: &mut Scribe) {
+    /// Reads updates about the session itself. Those of other sessions on the connection do not concern this one.
+    fn session_news(&mut self, kind: &str, update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
         let mine = !matches!(place, Place::Other(_));
-        scribe.within(None, None);
+        scribe.set_scope(None, None);
         match kind {
             "available_commands_update" if mine => {
-                scribe.info(Info { commands: info::commands(update), ..Info::default() });
+                scribe.update_info(Info { commands: info::commands(update), ..Info::default() });
             }
             "current_mode_update" if mine => {
-                scribe.info(Info { mode: update.filled("currentModeId"), ..Info::default() });
+                scribe.update_info(Info { mode: update.get_non_empty("currentModeId"), ..Info::default() });
             }
             "config_option_update" if mine => self.offered(update, scribe),
             "session_info_update" if mine => {
                 if let Some(state) = session_state(update) {
                     self.prompts.set_state(&state);
                 }
-                scribe.info(Info { title: update.filled("title"), ..Info::default() });
+                scribe.update_info(Info { title: update.get_non_empty("title"), ..Info::default() });
             }
             "usage_update" if mine => self.spending.update(update, self.session.resumed, scribe),
             "available_commands_update"
@@ -69,12 +69,12 @@ impl Live {
             | "config_option_update"
             | "session_info_update"
             | "usage_update" => {}
-            _ => scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(kind)),
+            _ => scribe.write_notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(kind)),
         }
     }
 
-    /// A plan is one item, changed as it goes on. An agent may have several, with names.
-    fn plan(&mut self, id: Option<Id>, plan: Plan, place: &Place, scribe: &mut Scribe) {
+    /// Writes a plan. It is one item that is updated; an agent may have several named plans.
+    fn plan(&mut self, id: Option<Id>, plan: Plan, place: &Place, scribe: &mut RunRecorder) {
         if matches!(place, Place::Main) {
             self.active(scribe);
         }
@@ -93,41 +93,41 @@ impl Live {
         scribe.item_started(&item, Item::new(plan));
     }
 
-    fn plan_update(&mut self, plan: &Object<'_>, place: &Place, scribe: &mut Scribe) {
-        let id = plan.str("planId").map(|id| Id::from(format!("plan:{id}")));
-        let content = match plan.str("type").as_deref() {
-            Some("markdown") => Plan { text: plan.string("content"), ..Plan::default() },
-            Some("file") => Plan { text: plan.string("uri"), ..Plan::default() },
+    fn plan_update(&mut self, plan: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
+        let id = plan.get_str("planId").map(|id| Id::from(format!("plan:{id}")));
+        let content = match plan.get_str("type").as_deref() {
+            Some("markdown") => Plan { text: plan.get_string("content"), ..Plan::default() },
+            Some("file") => Plan { text: plan.get_string("uri"), ..Plan::default() },
             _ => entries(plan),
         };
         self.plan(id, content, place, scribe);
     }
 
-    fn plan_removed(&mut self, update: &Object<'_>, scribe: &mut Scribe) {
-        let name = format!("plan:{}", update.str("planId").unwrap_or_default());
+    fn plan_removed(&mut self, update: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let name = format!("plan:{}", update.get_str("planId").unwrap_or_default());
         if let Some((_, item)) = self.plans.iter().find(|(known, _)| *known == *name.as_str()) {
             scribe.item_closed(item, Status::Superseded);
         }
     }
 }
 
-/// The state of the session, which agents put into a part of `_meta` that is their own.
-fn session_state(update: &Object<'_>) -> Option<String> {
-    let meta = update.object("_meta");
-    meta.iter().find_map(|(_, own)| own.object().object("threadStatus").filled("type"))
+/// Returns the state of the session, which agents put into their own object in `_meta`.
+fn session_state(update: &JsonObject<'_>) -> Option<String> {
+    let meta = update.get_object("_meta");
+    meta.iter().find_map(|(_, own)| own.as_object().get_object("threadStatus").get_non_empty("type"))
 }
 
-fn entries(plan: &Object<'_>) -> Plan {
-    let entry = |entry: Json<'_>| {
-        let entry = entry.object();
-        PlanEntry { step: entry.string("content").unwrap_or_default(), status: plan_status(&entry) }
+fn entries(plan: &JsonObject<'_>) -> Plan {
+    let entry = |entry: JsonView<'_>| {
+        let entry = entry.as_object();
+        PlanEntry { step: entry.get_string("content").unwrap_or_default(), status: plan_status(&entry) }
     };
-    Plan { entries: plan.array("entries").into_iter().map(entry).collect(), ..Plan::default() }
+    Plan { entries: plan.get_array("entries").into_iter().map(entry).collect(), ..Plan::default() }
 }
 
-/// How far a step got, also in the lists of things to do that tools keep.
-pub(super) fn plan_status(entry: &Object<'_>) -> PlanStatus {
-    match entry.str("status").as_deref() {
+/// Returns the status of a step, also in the todo lists of tools.
+pub(super) fn plan_status(entry: &JsonObject<'_>) -> PlanStatus {
+    match entry.get_str("status").as_deref() {
         Some("in_progress") => PlanStatus::InProgress,
         Some("completed") => PlanStatus::Completed,
         Some("failed" | "cancelled") => PlanStatus::Failed,
@@ -135,44 +135,44 @@ pub(super) fn plan_status(entry: &Object<'_>) -> PlanStatus {
     }
 }
 
-/// `compaction_update`: the context is made smaller, or was.
-fn compaction(update: &Object<'_>, place: &Place, scribe: &mut Scribe) {
-    let status = update.string("status").unwrap_or_default();
+/// `compaction_update`: a compaction started or ended.
+fn compaction(update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
+    let status = update.get_string("status").unwrap_or_default();
     let running = status == "in_progress";
-    let text = Some(text_of(&contents(update.array("summary")))).filter(|text| !text.is_empty());
+    let text = Some(text_of(&contents(update.get_array("summary")))).filter(|text| !text.is_empty());
     let notice = Notice::new(Topic::Compaction).with_status(if running { "started".to_owned() } else { status });
-    scribe.notice(Notice { text: text.or_else(|| update.filled("error")), ..notice });
+    scribe.write_notice(Notice { text: text.or_else(|| update.get_non_empty("error")), ..notice });
     if matches!(place, Place::Main) {
         let status = match (running, scribe.in_turn()) {
             (true, _) => SessionStatus::Compacting,
             (false, true) => SessionStatus::Running,
             (false, false) => SessionStatus::Idle,
         };
-        scribe.info(Info { status: Some(status), ..Info::default() });
+        scribe.update_info(Info { status: Some(status), ..Info::default() });
     }
 }
 
-/// `notice`: something for the user to know that is not part of the conversation.
-fn notice(update: &Object<'_>, scribe: &mut Scribe) {
-    let (topic, level) = match update.str("severity").as_deref() {
+/// `notice`: information for the user outside the conversation.
+fn notice(update: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let (topic, level) = match update.get_str("severity").as_deref() {
         Some("error") => (Topic::Warning, Level::Error),
         Some("warning") => (Topic::Warning, Level::Warning),
         _ => (Topic::Status, Level::Info),
     };
-    let title = update.string("title").unwrap_or_default();
-    let text = match update.filled("description") {
+    let title = update.get_string("title").unwrap_or_default();
+    let text = match update.get_non_empty("description") {
         Some(description) => format!("{title}: {description}"),
         None => title,
     };
-    scribe.notice(Notice::new(topic).with_level(level).with_name("notice").with_text(text));
+    scribe.write_notice(Notice::new(topic).with_level(level).with_name("notice").with_text(text));
 }
 
-/// What one session says to another on the same connection.
-fn session_message(update: &Object<'_>, scribe: &mut Scribe) {
+/// Reports a message from one session to another on the same connection.
+fn session_message(update: &JsonObject<'_>, scribe: &mut RunRecorder) {
     let blocks = match update.get("content") {
         Some(block) if block.is_object() => vec![block],
-        _ => update.array("content"),
+        _ => update.get_array("content"),
     };
-    let name = update.string("messageId").unwrap_or_default();
-    scribe.notice(Notice::new(Topic::Task).with_name(name).with_text(text_of(&contents(blocks))));
+    let name = update.get_string("messageId").unwrap_or_default();
+    scribe.write_notice(Notice::new(Topic::Task).with_name(name).with_text(text_of(&contents(blocks))));
 }

@@ -1,83 +1,89 @@
-//! Tokens and money. The figures of a turn come with the answer to its prompt; updates tell how full the context is
-//! and what the session cost so far.
+//! Tokens and cost. The figures of a turn are in the response to its prompt; updates contain the context size and the
+//! session's cost so far.
 
 use switchboard_event::{Context, Id, Info, Scope, Usage};
 
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// What the session cost so far.
+/// Usage of the session so far.
 #[derive(Default)]
 pub struct Spending {
     cost: Option<f64>,
-    /// The figures of this turn came reply by reply.
+    /// The figures of this turn were reported per reply.
     piecewise: bool,
 }
 
 impl Spending {
-    /// `usage_update`: how full the context is, and a running total of the cost.
-    pub fn update(&mut self, update: &Object<'_>, resumed: bool, scribe: &mut Scribe) {
-        let (used, size) = (update.u64("used"), update.u64("size"));
-        scribe.info(Info { context: Some(Context { used, size }), ..Info::default() });
-        let cost = update.object("cost");
-        if let Some(total) = cost.f64("amount").filter(|_| cost.str("currency").is_none_or(|c| c == "USD")) {
+    /// `usage_update`: the context size and the cumulative cost.
+    pub fn update(&mut self, update: &JsonObject<'_>, resumed: bool, scribe: &mut RunRecorder) {
+        let (used, size) = (update.get_u64("used"), update.get_u64("size"));
+        scribe.update_info(Info { context: Some(Context { used, size }), ..Info::default() });
+        let cost = update.get_object("cost");
+        if let Some(total) = cost.get_f64("amount").filter(|_| cost.get_str("currency").is_none_or(|c| c == "USD")) {
             self.spent(total, resumed, scribe);
         }
     }
 
-    /// Only the difference was spent now. Where nobody knows what the total was before, it is shown and not added.
-    fn spent(&mut self, total: f64, resumed: bool, scribe: &mut Scribe) {
-        let base = self.cost.or_else(|| scribe.start().usage_base.as_ref().and_then(|base| base.cost_usd));
+    /// Records the increase of the total cost. If the previous total is unknown, the total is shown but not added.
+    fn spent(&mut self, total: f64, resumed: bool, scribe: &mut RunRecorder) {
+        let base = self.cost.or_else(|| scribe.session_context().usage_base.as_ref().and_then(|base| base.cost_usd));
         let base = base.or((!resumed).then_some(0.0));
         let cost_usd = Some(base.map_or(total, |base| difference(total, base)));
         self.cost = Some(total);
-        let model = scribe.model().map(str::to_owned);
-        scribe.usage(Usage { scope: Scope::Turn, model, cost_usd, cumulative: base.is_none(), ..Usage::default() });
+        let model = scribe.current_model().map(str::to_owned);
+        scribe.record_usage(Usage {
+            scope: Scope::Turn,
+            model,
+            cost_usd,
+            cumulative: base.is_none(),
+            ..Usage::default()
+        });
     }
 
-    /// The figures of a reply: one agent (0.15.10) has them beside the last piece of its text, and nowhere else.
-    pub fn replied(&mut self, figures: &Object<'_>, reply: Option<Id>, scribe: &mut Scribe) {
+    /// Records the usage of a reply. Qwen Code 0.15.10 reports it only with the last chunk of the text.
+    pub fn replied(&mut self, figures: &JsonObject<'_>, reply: Option<Id>, scribe: &mut RunRecorder) {
         if figures.is_empty() {
             return;
         }
         self.piecewise = true;
-        let model = scribe.model().map(str::to_owned);
-        scribe.usage(Usage { scope: Scope::Reply, key: reply, ..usage(figures, model) });
+        let model = scribe.current_model().map(str::to_owned);
+        scribe.record_usage(Usage { scope: Scope::Reply, key: reply, ..usage(figures, model) });
     }
 
-    /// The figures of a turn, in its answer.
-    pub fn count(&mut self, result: &Object<'_>, scribe: &mut Scribe) {
+    /// Records the usage of a turn from its response.
+    pub fn count(&mut self, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if std::mem::take(&mut self.piecewise) {
             return;
         }
-        let model = scribe.model().map(str::to_owned);
+        let model = scribe.current_model().map(str::to_owned);
         if result.get("usage").is_some() {
-            return scribe.usage(usage(&result.object("usage"), model));
+            return scribe.record_usage(usage(&result.get_object("usage"), model));
         }
-        // One agent (0.61.0) gives its figures only here, by model.
-        let quota = result.object("_meta").object("quota");
-        let models = quota.array("model_usage");
+        // Gemini CLI 0.61.0 reports its figures only here, by model.
+        let quota = result.get_object("_meta").get_object("quota");
+        let models = quota.get_array("model_usage");
         if models.is_empty() {
-            return scribe.usage(counted(&quota.object("token_count"), model));
+            return scribe.record_usage(counted(&quota.get_object("token_count"), model));
         }
         for entry in models {
-            let entry = entry.object();
-            scribe.usage(counted(&entry.object("token_count"), entry.filled("model")));
+            let entry = entry.as_object();
+            scribe.record_usage(counted(&entry.get_object("token_count"), entry.get_non_empty("model")));
         }
     }
 }
 
-/// A difference without the dust that floating point leaves.
+/// Returns the difference without floating-point noise.
 fn difference(total: f64, base: f64) -> f64 {
     ((total - base).max(0.0) * 1e9).round() / 1e9
 }
 
-/// `{inputTokens, outputTokens, thoughtTokens?, cachedReadTokens?, cachedWriteTokens?, totalTokens}`. The protocol does
-/// not say whether cache and thoughts are part of the first two; the total shows it.
-fn usage(figures: &Object<'_>, model: Option<String>) -> Usage {
-    let (input, output) = (figures.count("inputTokens"), figures.count("outputTokens"));
-    let (read, write) = (figures.count("cachedReadTokens"), figures.count("cachedWriteTokens"));
-    let (thoughts, cached) = (figures.count("thoughtTokens"), read.saturating_add(write));
-    let rest = figures.u64("totalTokens").map(|total| total.saturating_sub(input.saturating_add(output)));
+/// Parses `{inputTokens, outputTokens, thoughtTokens?, cachedReadTokens?, cachedWriteTokens?, totalTokens}`. The
+/// protocol does not specify whether the first two include cache and thought tokens; the total shows it.
+fn usage(figures: &JsonObject<'_>, model: Option<String>) -> Usage {
+    let (input, output) = (figures.get_count("inputTokens"), figures.get_count("outputTokens"));
+    let (read, write) = (figures.get_count("cachedReadTokens"), figures.get_count("cachedWriteTokens"));
+    let (thoughts, cached) = (figures.get_count("thoughtTokens"), read.saturating_add(write));
+    let rest = figures.get_u64("totalTokens").map(|total| total.saturating_sub(input.saturating_add(output)));
     let within = |part: u64| {
         part > 0 && rest.is_some_and(|rest| rest == 0 || rest == thoughts.saturating_add(cached).saturating_sub(part))
     };
@@ -96,18 +102,18 @@ fn usage(figures: &Object<'_>, model: Option<String>) -> Usage {
     }
 }
 
-fn counted(figures: &Object<'_>, model: Option<String>) -> Usage {
-    let (input, output) = (figures.count("input_tokens"), figures.count("output_tokens"));
+fn counted(figures: &JsonObject<'_>, model: Option<String>) -> Usage {
+    let (input, output) = (figures.get_count("input_tokens"), figures.get_count("output_tokens"));
     Usage { scope: Scope::Turn, model, input, output, ..Usage::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::usage;
-    use crate::Json;
+    use crate::JsonView;
 
     fn check(figures: &str, input: u64, output: u64) {
-        let usage = usage(&Json::parse(figures).unwrap().object(), None);
+        let usage = usage(&JsonView::parse(figures).unwrap().as_object(), None);
         assert_eq!((usage.input, usage.output), (input, output), "{figures}");
     }
 

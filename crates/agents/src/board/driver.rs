@@ -1,82 +1,80 @@
-//! What is said to another server: a session is started and followed, and what its agent asks is fetched. Another
-//! Switchboard also takes follow-ups and answers; a server that only knows the protocol is never asked for them.
+//! Driver for a session on another server: starts and follows the session, and fetches its agent's requests. Another
+//! Switchboard also accepts follow-ups and answers; a server that only supports the protocol never receives them.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_event::{Body, Dir, ErrorCode, Event, Fault, SessionConfig, raw};
+use switchboard_event::{Dir, ErrorCode, Event, EventBody, Fault, SessionConfig, to_raw_json};
 
 use super::{
     exchange::{failure, is_exchange},
     routes::{SESSIONS, encoded, of_session},
 };
 use crate::{
-    Answer, Command, Decision, Driver, Effect, Effects, Feed, HttpRequest, Json, Object, Record, RecordBody, Signal,
-    Timer, Unsupported, commands,
+    AgentCommand, AgentDriver, DriverEffect, DriverEffects, DriverSignal, DriverTimer, HttpRequest, JsonObject,
+    JsonView, Record, RecordBody, RequestAnswer, RequestDecision, SessionFeedPaths, UnsupportedOperation, commands,
 };
 
-/// A server that says that the session is over closes its stream at once. If not, this is waited.
-const REST: (Timer, Duration) = (Timer("rest"), Duration::from_secs(3));
+/// A server usually closes the stream at the end of a session. Time to wait otherwise.
+const REST: (DriverTimer, Duration) = (DriverTimer("rest"), Duration::from_secs(3));
 
-/// What is wanted of a server.
+/// Configuration of the driver.
 pub struct Wanted {
-    /// Where it is.
+    /// The address of the server.
     pub url: String,
     /// The value of the `Authorization` header.
     pub authorization: Option<String>,
-    /// The agent there.
+    /// The agent on the server.
     pub agent: String,
-    /// What the work belongs to.
+    /// The project that the session belongs to.
     pub project: String,
-    /// The settings, as the server is told them.
+    /// The settings for the server.
     pub config: SessionConfig,
-    /// Which session.
     pub start: Start,
 }
 
-/// Which session is wanted.
+/// How the session begins.
 #[derive(Clone, Debug)]
 pub enum Start {
-    /// A new one.
+    /// A new session.
     New,
-    /// This one.
+    /// An existing session.
     Known(String),
-    /// A copy of this one.
+    /// A copy of an existing session.
     CopyOf(String),
 }
 
-/// What is waited for before a prompt can be given.
+/// The pending request before the first prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// What is known about the session.
+    /// The session was requested.
     Session(u64),
-    /// How many messages it has.
+    /// The number of its messages was requested.
     Count(u64),
-    /// Nothing.
+    /// Prompts can be sent.
     Ready,
 }
 
-/// Speaks to a server.
+/// Drives a session on a server.
 pub struct Client {
     wanted: Wanted,
     session: Option<String>,
     stage: Stage,
     requests: u64,
-    /// The prompt that was sent last, until it is answered.
+    /// The last prompt, until there is a response.
     posted: Option<u64>,
-    /// How many messages of the session are known.
+    /// Number of known messages of the session.
     offset: u64,
-    /// The session's messages are coming.
+    /// The session's messages are being received.
     following: bool,
     in_turn: bool,
-    /// A prompt was given, and nobody was told that all of it is over.
+    /// A prompt was sent, and its end was not reported yet.
     working: bool,
-    /// It shall end, and does not know yet.
+    /// The session must be cancelled as soon as it is known.
     unwanted: bool,
 }
 
 impl Client {
-    /// Nothing was said yet.
     pub fn new(wanted: Wanted) -> Self {
         let session = match &wanted.start {
             Start::Known(session) => Some(session.clone()),
@@ -96,30 +94,47 @@ impl Client {
         }
     }
 
-    fn request(&mut self, method: &'static str, path: String, body: Option<&Value>, effects: &mut Effects) -> u64 {
+    fn request(
+        &mut self,
+        method: &'static str,
+        path: String,
+        body: Option<&Value>,
+        effects: &mut DriverEffects,
+    ) -> u64 {
         self.requests += 1;
-        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body: body.map(raw), digest: None }));
+        effects.push(DriverEffect::Http(HttpRequest {
+            id: self.requests,
+            method,
+            path,
+            body: body.map(to_raw_json),
+            digest: None,
+        }));
         self.requests
     }
 
-    /// A path of the session, once it is known.
+    /// Returns a path of the session, if it is known.
     fn path(&self, rest: &str) -> Option<String> {
         self.session.as_deref().map(|session| of_session(session, rest))
     }
 
-    /// Asks something of the session.
-    fn ask(&mut self, rest: &str, effects: &mut Effects) -> Option<u64> {
+    /// Sends a GET request about the session.
+    fn ask(&mut self, rest: &str, effects: &mut DriverEffects) -> Option<u64> {
         let path = self.path(rest)?;
         Some(self.request("GET", path, None, effects))
     }
 
-    /// Tells the session something.
-    fn tell(&mut self, rest: &str, body: Option<&Value>, effects: &mut Effects) -> Result<u64, Unsupported> {
-        let path = self.path(rest).ok_or_else(|| Unsupported::new("there is no session on the server yet"))?;
+    /// Sends a POST request to the session.
+    fn tell(
+        &mut self,
+        rest: &str,
+        body: Option<&Value>,
+        effects: &mut DriverEffects,
+    ) -> Result<u64, UnsupportedOperation> {
+        let path = self.path(rest).ok_or_else(|| UnsupportedOperation::new("there is no session on the server yet"))?;
         Ok(self.request("POST", path, body, effects))
     }
 
-    fn prompt(&mut self, text: &str, effects: &mut Effects) {
+    fn prompt(&mut self, text: &str, effects: &mut DriverEffects) {
         (self.working, self.unwanted) = (true, false);
         let number = match self.path("/prompt") {
             Some(path) => self.request("POST", path, Some(&json!({ "prompt": text })), effects),
@@ -146,14 +161,14 @@ impl Client {
         body
     }
 
-    /// The session's own interrupt is its end: the protocol has no other, and a follow-up continues it.
-    fn cancel(&mut self, effects: &mut Effects) {
+    /// Interrupts by cancelling the session: the protocol has no other way, and a follow-up continues it.
+    fn cancel(&mut self, effects: &mut DriverEffects) {
         let known = self.posted.is_none() || self.following;
         self.unwanted = !known || self.tell("/cancel", None, effects).is_err();
     }
 
-    fn answered(&mut self, answer: &Object<'_>, effects: &mut Effects) {
-        let (number, body) = (answer.count("id"), answer.object("body"));
+    fn answered(&mut self, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let (number, body) = (answer.get_count("id"), answer.get_object("body"));
         let fault = failure(answer);
         if self.posted == Some(number) {
             self.posted = None;
@@ -170,8 +185,8 @@ impl Client {
         }
     }
 
-    fn prompt_answered(&mut self, body: &Object<'_>, fault: Option<Fault>, effects: &mut Effects) {
-        match (fault, self.session.clone().or_else(|| body.filled("id"))) {
+    fn prompt_answered(&mut self, body: &JsonObject<'_>, fault: Option<Fault>, effects: &mut DriverEffects) {
+        match (fault, self.session.clone().or_else(|| body.get_non_empty("id"))) {
             (None, Some(session)) => {
                 self.session = Some(session);
                 self.follow(effects);
@@ -191,40 +206,39 @@ impl Client {
         }
     }
 
-    /// What the session had before is not told again, so it is counted.
-    fn count(&mut self, session: &Object<'_>, effects: &mut Effects) {
-        let rest = format!("/events?after={}&limit=1", session.count("events"));
+    /// Requests the number of earlier messages, which are not read again.
+    fn count(&mut self, session: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let rest = format!("/events?after={}&limit=1", session.get_count("events"));
         if let Some(number) = self.ask(&rest, effects) {
             self.stage = Stage::Count(number);
         }
     }
 
-    fn counted(&mut self, page: &Object<'_>, effects: &mut Effects) {
-        let Some(next) = page.u64("nextOffset") else {
+    fn counted(&mut self, page: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let Some(next) = page.get_u64("nextOffset") else {
             let message = "the session cannot be continued: the server does not count its messages";
             return effects.give_up(Fault::new(ErrorCode::ProtocolError, message));
         };
-        let new = u64::try_from(page.array("events").len()).unwrap_or_default();
+        let new = u64::try_from(page.get_array("events").len()).unwrap_or_default();
         self.offset = next.saturating_sub(new);
         self.stage = Stage::Ready;
-        effects.push(Effect::Ready);
+        effects.push(DriverEffect::Ready);
     }
 
-    fn follow(&mut self, effects: &mut Effects) {
+    fn follow(&mut self, effects: &mut DriverEffects) {
         let Some(session) = self.session.as_deref().filter(|_| !self.following) else { return };
-        let feed = Feed {
+        let feed = SessionFeedPaths {
             socket: format!("/ws/sessions/{}", encoded(session)),
             pages: of_session(session, "/events"),
             state: of_session(session, ""),
         };
         self.following = true;
-        effects.push(Effect::Follow { feed, offset: self.offset });
+        effects.push(DriverEffect::Follow { feed, offset: self.offset });
     }
 
-    /// A message of the session.
-    fn heard(&mut self, message: &Object<'_>, effects: &mut Effects) {
+    fn heard(&mut self, message: &JsonObject<'_>, effects: &mut DriverEffects) {
         self.offset += 1;
-        if message.object("payload").filled("request").is_some() {
+        if message.get_object("payload").get_non_empty("request").is_some() {
             self.ask("/approvals", effects);
         }
     }
@@ -233,95 +247,101 @@ impl Client {
         let before = self.in_turn;
         for event in events {
             match &event.body {
-                Body::TurnStarted(_) => self.in_turn = true,
-                Body::TurnCompleted(_) => self.in_turn = false,
+                EventBody::TurnStarted(_) => self.in_turn = true,
+                EventBody::TurnCompleted(_) => self.in_turn = false,
                 _ => {}
             }
         }
         before && !self.in_turn
     }
 
-    fn settle(&mut self, effects: &mut Effects) {
+    fn settle(&mut self, effects: &mut DriverEffects) {
         if std::mem::take(&mut self.working) {
-            effects.disarm(REST.0);
-            effects.push(Effect::Settled);
+            effects.disarm_timer(REST.0);
+            effects.push(DriverEffect::Settled);
         }
     }
 }
 
-impl Driver for Client {
-    fn open(&mut self, effects: &mut Effects) {
+impl AgentDriver for Client {
+    fn open(&mut self, effects: &mut DriverEffects) {
         let Wanted { url, authorization, .. } = &self.wanted;
         let (url, authorization) = (url.clone(), authorization.clone());
-        effects.push(Effect::Connect { url, authorization, anywhere: true });
+        effects.push(DriverEffect::Connect { url, authorization, anywhere: true });
         match self.ask("", effects) {
             Some(number) => self.stage = Stage::Session(number),
-            None => effects.push(Effect::Ready),
+            None => effects.push(DriverEffect::Ready),
         }
     }
 
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects) {
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
         let ended = self.told(events);
         match (record.dir, &record.body) {
             (Dir::Out, _) => {}
             (Dir::In, RecordBody::Json(json)) => {
-                let fields = Json::of(json).object();
+                let fields = JsonView::from_raw(json).as_object();
                 if is_exchange(&fields) { self.answered(&fields, effects) } else { self.heard(&fields, effects) }
             }
-            // It makes no sense, but it counts.
+            // The message is unreadable, but it counts.
             (Dir::In, _) => self.offset += 1,
         }
         match (ended, self.following) {
-            (true, true) => effects.push(Effect::Arm(REST.0, REST.1)),
+            (true, true) => effects.push(DriverEffect::Arm(REST.0, REST.1)),
             (true, false) => self.settle(effects),
             _ => {}
         }
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => self.prompt(&prompt.text, effects),
-            Command::Answer(answer) => {
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => self.prompt(&prompt.text, effects),
+            AgentCommand::Answer(answer) => {
                 let rest = format!("/approvals/{}", encoded(&answer.request));
                 self.tell(&rest, Some(&answer_body(&answer)), effects)?;
             }
-            Command::Interrupt => self.cancel(effects),
-            Command::SetModel(model) if self.session.is_none() => self.wanted.config.model = Some(model),
-            Command::SetModel(model) => drop(self.tell("/model", Some(&json!({ "model": model })), effects)?),
-            Command::SetMode(mode) => drop(self.tell("/mode", Some(&json!({ "mode": mode })), effects)?),
-            Command::SetOption { id, value } => {
+            AgentCommand::Interrupt => self.cancel(effects),
+            AgentCommand::SetModel(model) if self.session.is_none() => self.wanted.config.model = Some(model),
+            AgentCommand::SetModel(model) => drop(self.tell("/model", Some(&json!({ "model": model })), effects)?),
+            AgentCommand::SetMode(mode) => drop(self.tell("/mode", Some(&json!({ "mode": mode })), effects)?),
+            AgentCommand::SetOption { id, value } => {
                 self.tell("/option", Some(&json!({ "id": id, "value": value })), effects)?;
             }
-            // What the agent behind the server makes of it, it says itself.
-            Command::Slash { name, arguments } => self.prompt(&commands::typed(&name, &arguments).text, effects),
-            Command::Close => effects.push(Effect::Done),
+            // The agent on the server interprets the command.
+            AgentCommand::Slash { name, arguments } => {
+                self.prompt(&commands::command_prompt(&name, &arguments).text, effects)
+            }
+            AgentCommand::Close => effects.push(DriverEffect::Done),
         }
         Ok(())
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        match signal {
-            Signal::StreamEnded => {
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        match handle_signal {
+            DriverSignal::StreamEnded => {
                 self.following = false;
-                // How it ended, the messages say only if it did not go well.
+                // The messages contain the outcome only in case of a failure.
                 if self.in_turn {
                     self.ask("", effects);
                 } else {
                     self.settle(effects);
                 }
             }
-            Signal::Timer(timer) if timer == REST.0 => self.settle(effects),
-            Signal::Timer(_) | Signal::StreamOpened | Signal::StreamClosed => {}
+            DriverSignal::Timer(timer) if timer == REST.0 => self.settle(effects),
+            DriverSignal::Timer(_) | DriverSignal::StreamOpened | DriverSignal::StreamClosed => {}
         }
     }
 }
 
-fn answer_body(answer: &Answer) -> Value {
+fn answer_body(answer: &RequestAnswer) -> Value {
     let decision = match answer.decision {
-        Decision::Allow => "accept",
-        Decision::AllowSession => "acceptForSession",
-        Decision::Decline => "decline",
-        Decision::Cancel => "cancel",
+        RequestDecision::Allow => "accept",
+        RequestDecision::AllowSession => "acceptForSession",
+        RequestDecision::Decline => "decline",
+        RequestDecision::Cancel => "cancel",
     };
     let mut body = json!({ "decision": decision });
     let parts = [

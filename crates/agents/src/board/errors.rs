@@ -1,24 +1,24 @@
-//! The errors of session events in our taxonomy. Most have a message and nothing else, so its words decide.
+//! Maps the errors of session events to error codes. Most have only a message, so its words decide.
 
 use switchboard_event::{ErrorCode, Fault};
 
-use crate::Object;
+use crate::JsonObject;
 
-/// The payload of an `error`.
-pub fn fault(payload: &Object<'_>) -> Fault {
-    let message = payload.filled("message").unwrap_or_else(|| "the session failed without a message".to_owned());
-    match payload.str("errorType").as_deref().and_then(known) {
+/// Parses the payload of an `error`.
+pub fn fault(payload: &JsonObject<'_>) -> Fault {
+    let message = payload.get_non_empty("message").unwrap_or_else(|| "the session failed without a message".to_owned());
+    match payload.get_str("errorType").as_deref().and_then(known) {
         Some(code) => Fault::new(code, message),
         None => from_message(message),
     }
 }
 
-/// A failure of which there is a message only.
+/// Derives a fault from a message.
 pub fn from_message(message: String) -> Fault {
     Fault::new(code(&message), message)
 }
 
-/// What another Switchboard says beside the message.
+/// Maps the error types that another Switchboard sends in addition to the message.
 fn known(kind: &str) -> Option<ErrorCode> {
     Some(match kind {
         "connectionFailed" => ErrorCode::ConnectionFailed,

@@ -1,6 +1,6 @@
-//! What we ask of a server, and what it answers: outgoing records `{"id","method","path","body"?}`, incoming ones
-//! `{"id","method","path","status","body"?}` or with an `error`. The session events know no turns and no requests; this
-//! does.
+//! HTTP exchange with a server: outgoing records `{"id","method","path","body"?}`, incoming ones
+//! `{"id","method","path","status","body"?}` or with an `error`. Session events have no turns and no requests; these
+//! come from the exchange.
 
 use serde::de::DeserializeOwned;
 use switchboard_event::{
@@ -9,31 +9,31 @@ use switchboard_event::{
 };
 
 use super::{live::Live, routes::Route};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// The record is something that we ask, or its answer.
-pub fn is_exchange(fields: &Object<'_>) -> bool {
-    fields.has("method") && fields.has("path")
+/// Returns whether the record is a request to the server or its response.
+pub fn is_exchange(fields: &JsonObject<'_>) -> bool {
+    fields.contains_key("method") && fields.contains_key("path")
 }
 
-/// What went wrong with a request, if something did.
-pub fn failure(answer: &Object<'_>) -> Option<Fault> {
-    if let Some(error) = answer.string("error") {
+/// Returns the fault of a failed request.
+pub fn failure(answer: &JsonObject<'_>) -> Option<Fault> {
+    if let Some(error) = answer.get_string("error") {
         return Some(Fault::new(ErrorCode::ConnectionFailed, error));
     }
-    let status = answer.status("status").filter(|status| *status >= 400)?;
-    let body = answer.object("body");
-    let said = ["detail", "title", "message", "error"].into_iter().find_map(|key| body.filled(key));
-    let nested = || body.object("error").filled("message");
+    let status = answer.get_http_status("status").filter(|status| *status >= 400)?;
+    let body = answer.get_object("body");
+    let said = ["detail", "title", "message", "error"].into_iter().find_map(|key| body.get_non_empty(key));
+    let nested = || body.get_object("error").get_non_empty("message");
     let said = said.or_else(nested).unwrap_or_else(|| format!("the server answered with status {status}"));
-    let hint = match (body.filled("hint"), status) {
-        // What the server says of it is for those who speak to it themselves.
+    let hint = match (body.get_non_empty("hint"), status) {
+        // The server's own hint is for clients that use it directly.
         (_, 401) => "\nhint: the variable SWITCHBOARD_BOARD_TOKEN has the token for it".to_owned(),
         (Some(hint), _) => format!("\nhint: {hint}"),
         (None, _) => String::new(),
     };
     let fault = Fault::new(code(status), format!("{said}{hint}")).with_status(Some(status));
-    Some(Fault { info: body.filled("code"), ..fault })
+    Some(Fault { info: body.get_non_empty("code"), ..fault })
 }
 
 fn code(status: u16) -> ErrorCode {
@@ -49,10 +49,11 @@ fn code(status: u16) -> ErrorCode {
 }
 
 impl Live {
-    /// Something is asked of the server.
-    pub(super) fn sent(&mut self, request: &Object<'_>, scribe: &mut Scribe) {
-        let (method, path) = (request.str("method").unwrap_or_default(), request.str("path").unwrap_or_default());
-        let body = request.object("body");
+    /// Reads a request to the server.
+    pub(super) fn sent(&mut self, request: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let (method, path) =
+            (request.get_str("method").unwrap_or_default(), request.get_str("path").unwrap_or_default());
+        let body = request.get_object("body");
         match Route::of(&path) {
             Route::Sessions => {
                 know_agent(&body, scribe);
@@ -60,59 +61,59 @@ impl Live {
             }
             Route::Prompt => self.prompted(&body, scribe),
             Route::Cancel => {
-                scribe.interrupted();
-                scribe.notice(Notice::new(Topic::Interrupt));
+                scribe.mark_interrupted();
+                scribe.write_notice(Notice::new(Topic::Interrupt));
             }
             Route::Approval(id) => resolved(&id, &body, scribe),
             _ => {}
         }
-        scribe.otherwise(debug(&method, &path));
+        scribe.write_notice_if_no_event(debug(&method, &path));
     }
 
-    fn prompted(&mut self, body: &Object<'_>, scribe: &mut Scribe) {
+    fn prompted(&mut self, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.begin_turn();
-        let prompt = body.string("prompt");
+        let prompt = body.get_string("prompt");
         let id = self.made_up("prompt", scribe);
         scribe.turn_started(TurnStarted { prompt: prompt.clone(), ..TurnStarted::default() });
         scribe.item_completed(&id, Item::new(UserMessage::text(prompt.unwrap_or_default())));
     }
 
-    /// The server answered.
-    pub(super) fn heard_back(&mut self, answer: &Object<'_>, scribe: &mut Scribe) {
-        let (method, path) = (answer.str("method").unwrap_or_default(), answer.str("path").unwrap_or_default());
-        let (route, body) = (Route::of(&path), answer.object("body"));
+    /// Reads a response of the server.
+    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let (method, path) = (answer.get_str("method").unwrap_or_default(), answer.get_str("path").unwrap_or_default());
+        let (route, body) = (Route::of(&path), answer.get_object("body"));
         match (failure(answer), &route) {
             (Some(fault), Route::Sessions | Route::Prompt | Route::State) => {
                 if scribe.in_turn() {
                     scribe.turn_completed(failed(fault.clone()));
                 }
                 let notice = debug(&method, &path).with_text(fault.message.clone());
-                return scribe.otherwise(Notice { error: Some(fault), ..notice });
+                return scribe.write_notice_if_no_event(Notice { error: Some(fault), ..notice });
             }
             (Some(fault), _) => {
                 let notice = debug(&method, &path).with_level(Level::Warning).with_text(fault.message.clone());
-                return scribe.notice(Notice { error: Some(fault), ..notice });
+                return scribe.write_notice(Notice { error: Some(fault), ..notice });
             }
             (None, Route::Sessions) => {
                 know_agent(&body, scribe);
-                scribe.identify(&body.str("id").unwrap_or_default());
+                scribe.set_agent_session(&body.get_str("id").unwrap_or_default());
             }
             (None, Route::State) => {
                 know_agent(&body, scribe);
-                scribe.identify(&body.str("id").unwrap_or_default());
+                scribe.set_agent_session(&body.get_str("id").unwrap_or_default());
                 ended(&body, scribe);
             }
             (None, Route::Approvals) => asked(&body, scribe),
             (None, _) => {}
         }
-        scribe.otherwise(debug(&method, &path));
+        scribe.write_notice_if_no_event(debug(&method, &path));
     }
 }
 
-/// The agent on the other side, in a request for a session or in what the server says about one.
-fn know_agent(session: &Object<'_>, scribe: &mut Scribe) {
-    if let Some(agent) = session.filled("agentType").or_else(|| session.filled("agentId")) {
-        scribe.config(|config| config.agent_type = Some(agent));
+/// Sets the agent from a session request or a description of the session.
+fn know_agent(session: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    if let Some(agent) = session.get_non_empty("agentType").or_else(|| session.get_non_empty("agentId")) {
+        scribe.adjust_config(|config| config.agent_type = Some(agent));
     }
 }
 
@@ -124,13 +125,13 @@ fn failed(fault: Fault) -> TurnCompleted {
     TurnCompleted { status: TurnStatus::Failed, stop: Stop::Error, error: Some(fault), ..TurnCompleted::default() }
 }
 
-/// The stream is over, and this is how: the server says it in the session's state.
-fn ended(session: &Object<'_>, scribe: &mut Scribe) {
+/// Completes the turn at the end of the stream, with the outcome in the session's state.
+fn ended(session: &JsonObject<'_>, scribe: &mut RunRecorder) {
     if !scribe.in_turn() {
         return;
     }
-    let error = session.filled("error").or_else(|| session.object("error").filled("message"));
-    match session.str("state").as_deref() {
+    let error = session.get_non_empty("error").or_else(|| session.get_object("error").get_non_empty("message"));
+    match session.get_str("state").as_deref() {
         Some("done") => scribe.turn_completed(TurnCompleted::default()),
         Some("failed") => {
             let message = error.unwrap_or_else(|| "the session failed without a message".to_owned());
@@ -144,18 +145,18 @@ fn ended(session: &Object<'_>, scribe: &mut Scribe) {
     }
 }
 
-/// What the agent on the other side waits for. What was asked before is nothing new.
-fn asked(body: &Object<'_>, scribe: &mut Scribe) {
-    for approval in body.array("approvals").into_iter().map(Json::object) {
-        let Some(id) = approval.filled("id") else { continue };
+/// Opens the pending requests of the remote agent. Known requests are not opened again.
+fn asked(body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    for approval in body.get_array("approvals").into_iter().map(JsonView::as_object) {
+        let Some(id) = approval.get_non_empty("id") else { continue };
         let request = RequestOpened {
             request: Id::from(id),
             about: read(&approval, "about").unwrap_or(About::Other),
-            title: approval.string("title").unwrap_or_default(),
-            reason: approval.string("reason"),
+            title: approval.get_string("title").unwrap_or_default(),
+            reason: approval.get_string("reason"),
             call: read(&approval, "call"),
-            command: approval.string("command"),
-            cwd: approval.string("cwd"),
+            command: approval.get_string("command"),
+            cwd: approval.get_string("cwd"),
             changes: read(&approval, "changes").unwrap_or_default(),
             questions: read(&approval, "questions").unwrap_or_default(),
             options: read(&approval, "options").unwrap_or_default(),
@@ -163,18 +164,18 @@ fn asked(body: &Object<'_>, scribe: &mut Scribe) {
             ..RequestOpened::default()
         };
         let is_for_a_person = approval.is_true("requiresPerson");
-        scribe.request_opened(None, if is_for_a_person { request.for_a_person() } else { request });
+        scribe.request_opened(None, if is_for_a_person { request.require_person() } else { request });
     }
 }
 
-/// A part that is in the words of our own model: such servers are our like.
-fn read<T: DeserializeOwned>(of: &Object<'_>, key: &str) -> Option<T> {
-    serde_json::from_str(of.get(key)?.text()).ok()
+/// Parses a field in Switchboard's own event format.
+fn read<T: DeserializeOwned>(of: &JsonObject<'_>, key: &str) -> Option<T> {
+    serde_json::from_str(of.get(key)?.raw_text()).ok()
 }
 
-fn resolved(request: &str, answer: &Object<'_>, scribe: &mut Scribe) {
+fn resolved(request: &str, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
     let answers: std::collections::BTreeMap<String, Vec<String>> = read(answer, "answers").unwrap_or_default();
-    let outcome = match answer.str("decision").as_deref() {
+    let outcome = match answer.get_str("decision").as_deref() {
         Some("accept" | "acceptForSession") if !answers.is_empty() => Outcome::Answered,
         Some("accept" | "acceptForSession") => Outcome::Allowed,
         Some("cancel") => Outcome::Cancelled,
@@ -184,9 +185,9 @@ fn resolved(request: &str, answer: &Object<'_>, scribe: &mut Scribe) {
         request: Id::from(request),
         outcome,
         by: Decider::Client,
-        option: answer.string("option"),
-        input: answer.raw("input"),
+        option: answer.get_string("option"),
+        input: answer.get_raw("input"),
         answers,
-        message: answer.string("reason"),
+        message: answer.get_string("reason"),
     });
 }

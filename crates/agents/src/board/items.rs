@@ -1,28 +1,29 @@
-//! Actions as items, by the shape of their arguments: a server may show any agent, so names of tools say nothing here.
+//! Converts actions to items, by the structure of their arguments. A server may show any agent, so tool names are not
+//! standardized.
 
 use switchboard_event::{Call, CallKind, Command, Details, FileOp, Item, Location, Plan, PlanEntry, PlanStatus, Tool};
 
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// The item for a call of a tool. What an edit does to its file is told by a `diff` event of its own, so an edit is
-/// no change of files here: it would be told twice.
-pub fn item(tool: &str, args: Option<Json<'_>>, scribe: &Scribe) -> Item {
-    let fields = args.map(Json::object).unwrap_or_default();
-    let path = ["file_path", "filePath", "path", "file"].into_iter().find_map(|key| fields.filled(key));
+/// Returns the item of a tool call. An edit is not a file change here, because a separate `diff` event reports the
+/// change.
+pub fn item(tool: &str, args: Option<JsonView<'_>>, scribe: &RunRecorder) -> Item {
+    let fields = args.map(JsonView::as_object).unwrap_or_default();
+    let path = ["file_path", "filePath", "path", "file"].into_iter().find_map(|key| fields.get_non_empty(key));
     let (kind, op) = nature(&fields, path.is_some());
     let call = Call {
         name: tool.to_owned(),
         kind,
         op,
-        input: args.map(Json::to_raw),
-        locations: path.iter().map(|path| Location { path: scribe.absolute(path), line: None }).collect(),
+        input: args.map(JsonView::to_raw),
+        locations: path.iter().map(|path| Location { path: scribe.absolute_path(path), line: None }).collect(),
         ..Call::default()
     };
     Item::new(details(&fields, scribe)).with_call(call)
 }
 
-fn nature(args: &Object<'_>, on_file: bool) -> (CallKind, Option<FileOp>) {
-    let any = |keys: &[&str]| keys.iter().any(|key| args.has(key));
+fn nature(args: &JsonObject<'_>, on_file: bool) -> (CallKind, Option<FileOp>) {
+    let any = |keys: &[&str]| keys.iter().any(|key| args.contains_key(key));
     if any(&["command", "cmd"]) {
         (CallKind::Execute, None)
     } else if any(&["old_string", "oldString", "new_string", "newString", "edits"]) {
@@ -42,19 +43,19 @@ fn nature(args: &Object<'_>, on_file: bool) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn details(args: &Object<'_>, scribe: &Scribe) -> Details {
-    if let Some(command) = args.string("command").or_else(|| args.string("cmd")) {
-        let cwd = args.str("cwd").map(|cwd| scribe.absolute(&cwd));
+fn details(args: &JsonObject<'_>, scribe: &RunRecorder) -> Details {
+    if let Some(command) = args.get_string("command").or_else(|| args.get_string("cmd")) {
+        let cwd = args.get_str("cwd").map(|cwd| scribe.absolute_path(&cwd));
         return Command { command, cwd, ..Command::default() }.into();
     }
-    let entries: Vec<_> = args.array("todos").into_iter().map(|todo| entry(&todo.object())).collect();
+    let entries: Vec<_> = args.get_array("todos").into_iter().map(|todo| entry(&todo.as_object())).collect();
     if entries.is_empty() { Tool::default().into() } else { Plan { entries, ..Plan::default() }.into() }
 }
 
-fn entry(todo: &Object<'_>) -> PlanEntry {
+fn entry(todo: &JsonObject<'_>) -> PlanEntry {
     PlanEntry {
-        step: todo.string("content").or_else(|| todo.string("description")).unwrap_or_default(),
-        status: match todo.str("status").as_deref() {
+        step: todo.get_string("content").or_else(|| todo.get_string("description")).unwrap_or_default(),
+        status: match todo.get_str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
             Some("failed" | "cancelled") => PlanStatus::Failed,

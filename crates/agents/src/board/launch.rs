@@ -1,11 +1,14 @@
-//! How a session on another server is started: by its address and the agent there. No process of ours is involved.
+//! Launch of a session on another server, given by its address and the agent there. No local process is involved.
 
 use switchboard_event::SessionConfig;
 
 use super::driver::{Client, Start, Wanted};
-use crate::{Abilities, Agent, Host, Input, Launch, Login, Order, Unsupported, WhileRunning, agent::no_config};
+use crate::{
+    Abilities, Agent, AgentLaunch, HostAccess, LaunchRequest, Login, StdinMode, UnsupportedOperation, WhileRunning,
+    agent::no_config, endpoint::no_endpoints,
+};
 
-/// A session on another server, as it can be run.
+/// The agent definition for sessions on another server.
 pub const AGENT: Agent = Agent {
     name: "board",
     title: "a session on another server (board)",
@@ -31,25 +34,26 @@ pub const AGENT: Agent = Agent {
     launch,
     login,
     config: no_config,
+    endpoints: no_endpoints,
     protected_paths: &[],
 };
 
 /// The variable with the token for the server.
 const TOKEN: &str = "SWITCHBOARD_BOARD_TOKEN";
 
-fn login(host: &dyn Host) -> Login {
-    match host.env(TOKEN).filter(|token| !token.is_empty()) {
+fn login(host: &dyn HostAccess) -> Login {
+    match host.env_var(TOKEN).filter(|token| !token.is_empty()) {
         Some(_) => Login::Yes(TOKEN.to_owned()),
         None => Login::Unknown,
     }
 }
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     let (link, agent, folder) = match order.command {
         [link, agent] => (link, agent, None),
         [link, agent, folder] => (link, agent, Some(folder.clone())),
         _ => {
-            return Err(Unsupported::new("which server to go to, and which agent to use there, is not said")
+            return Err(UnsupportedOperation::new("which server to go to, and which agent to use there, is not said")
                 .with_hint(
                     "--command \"http://127.0.0.1:8080 AGENT [FOLDER]\", where the folder is one of the server's",
                 ));
@@ -59,7 +63,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
         Some((url, token)) => (url.to_owned(), Some(token.to_owned())),
         None => (link.clone(), None),
     };
-    let token = order.host.env(TOKEN).filter(|token| !token.is_empty()).or(linked);
+    let token = order.host.env_var(TOKEN).filter(|token| !token.is_empty()).or(linked);
     let wanted = Wanted {
         url,
         authorization: token.map(|token| format!("Bearer {}", token.trim())),
@@ -73,17 +77,24 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
         },
     };
     let weaker = weaker(&wanted.config);
-    let driver = Some(Box::new(Client::new(wanted)) as Box<dyn crate::Driver>);
-    Ok(Launch { source: "board", input: Input::Closed, driver, weaker, counts_turns: true, ..Launch::default() })
+    let driver = Some(Box::new(Client::new(wanted)) as Box<dyn crate::AgentDriver>);
+    Ok(AgentLaunch {
+        source: "board",
+        input: StdinMode::Closed,
+        driver,
+        weaker,
+        counts_turns: true,
+        ..AgentLaunch::default()
+    })
 }
 
-/// The protocol wants a project. Without one, the folder's name serves.
-fn project(order: &Order<'_>) -> String {
+/// The protocol requires a project. The name of the directory is the default.
+fn project(order: &LaunchRequest<'_>) -> String {
     let folder = || order.cwd.file_name().map(|name| name.to_string_lossy().into_owned());
     order.config.project_id.clone().or_else(folder).unwrap_or_else(|| "switchboard".to_owned())
 }
 
-/// What the other server is told. Our folder is not its, and our MCP servers are not there.
+/// Returns the settings for the other server, which has neither the local directory nor the local MCP servers.
 fn settings(config: &SessionConfig, folder: Option<String>) -> SessionConfig {
     SessionConfig {
         working_directory: folder,

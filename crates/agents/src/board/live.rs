@@ -1,42 +1,41 @@
-//! The session events of the CLI agent streaming protocol: `{id, sessionId, type, payload, timestamp}`, one a record.
-//! The protocol has no turns, so none are made up; where the requests to the server are seen, they tell. A stream that
-//! closes without `error` or `cancelled` is done.
+//! Reader of the session events of the CLI agent streaming protocol: `{id, sessionId, type, payload, timestamp}`, one
+//! per record. The protocol has no turns, so none are invented; they come from the requests to the server, where these
+//! are recorded. A stream that closes without `error` or `cancelled` completed normally.
 
 use switchboard_event::{Change, ChangeKind, Details, Dir, EndReason, Fault, FileChange, Id, Item, Status, Timestamp};
 
 use super::{errors, exchange, items, speech};
-use crate::{Ending, Json, Object, Reader, Scribe};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
 
-/// The types of session events.
 const TYPES: [&str; 7] = ["plan", "log", "diff", "action", "toolResult", "error", "cancelled"];
 
-/// The record is a session event, by its shape.
-pub(crate) fn is_session_event(fields: &Object<'_>) -> bool {
-    fields.str("type").is_some_and(|kind| TYPES.contains(&kind.as_ref()))
-        && fields.has("sessionId")
-        && fields.get("payload").is_some_and(Json::is_object)
+/// Returns whether the record is a session event, by its structure.
+pub(crate) fn is_session_event(fields: &JsonObject<'_>) -> bool {
+    fields.get_str("type").is_some_and(|kind| TYPES.contains(&kind.as_ref()))
+        && fields.contains_key("sessionId")
+        && fields.get("payload").is_some_and(JsonView::is_object)
 }
 
 /// Reads session events.
 #[derive(Default)]
 pub(crate) struct Live {
-    /// How many events had no id of their own.
+    /// Number of events without an id.
     nameless: u64,
     /// A session event was seen, so the end of the stream is the end of the session.
     seen: bool,
-    /// The server said how the session ended.
+    /// The server reported the outcome of the session.
     ended: bool,
-    /// The requests to the server are seen, so turns are known.
+    /// The stream includes the requests to the server, so turns are known.
     exchanged: bool,
 }
 
-impl Reader for Live {
-    fn tells_time(&self) -> bool {
+impl RecordReader for Live {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
         if exchange::is_exchange(&fields) {
             return match dir {
                 Dir::Out => self.sent(&fields, scribe),
@@ -47,14 +46,14 @@ impl Reader for Live {
             return;
         }
         self.seen = true;
-        scribe.happened(fields.str("timestamp").and_then(|t| Timestamp::parse(&t)));
-        scribe.identify(&fields.str("sessionId").unwrap_or_default());
+        scribe.set_record_time(fields.get_str("timestamp").and_then(|t| Timestamp::parse(&t)));
+        scribe.set_agent_session(&fields.get_str("sessionId").unwrap_or_default());
         let id = self.id(&fields, scribe);
-        let payload = fields.object("payload");
-        if let Some(parent) = payload.filled("parent").map(Id::from) {
-            scribe.within(Some(parent.clone()), Some(parent));
+        let payload = fields.get_object("payload");
+        if let Some(parent) = payload.get_non_empty("parent").map(Id::from) {
+            scribe.set_scope(Some(parent.clone()), Some(parent));
         }
-        match fields.str("type").as_deref() {
+        match fields.get_str("type").as_deref() {
             Some("plan") => speech::plan(&id, &payload, scribe),
             Some("log") => speech::log(&id, &payload, scribe),
             Some("diff") => diff(&id, &payload, scribe),
@@ -66,7 +65,7 @@ impl Reader for Live {
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         if self.seen && !self.ended && !self.exchanged {
             self.finish(EndReason::Completed, None, scribe);
         }
@@ -74,43 +73,43 @@ impl Reader for Live {
 }
 
 impl Live {
-    /// A prompt was given.
+    /// Begins a turn with a prompt.
     pub(super) fn begin_turn(&mut self) {
         (self.exchanged, self.ended) = (true, false);
     }
 
-    /// An id for something that has none.
-    pub(super) fn made_up(&mut self, what: &str, scribe: &Scribe) -> Id {
+    /// Generates an id.
+    pub(super) fn made_up(&mut self, what: &str, scribe: &RunRecorder) -> Id {
         self.nameless += 1;
         scribe.local_id(&format!("{what}_{}", self.nameless))
     }
 
-    fn id(&mut self, fields: &Object<'_>, scribe: &Scribe) -> Id {
-        fields.filled("id").map(Id::from).unwrap_or_else(|| self.made_up("event", scribe))
+    fn id(&mut self, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Id {
+        fields.get_non_empty("id").map(Id::from).unwrap_or_else(|| self.made_up("event", scribe))
     }
 
-    fn finish(&mut self, reason: EndReason, error: Option<Fault>, scribe: &mut Scribe) {
+    fn finish(&mut self, reason: EndReason, error: Option<Fault>, scribe: &mut RunRecorder) {
         self.ended = true;
-        scribe.session_ending(Ending { reason, error });
+        scribe.session_ending(SessionEnding { reason, error });
     }
 }
 
-fn diff(id: &Id, payload: &Object<'_>, scribe: &mut Scribe) {
-    let path = scribe.absolute(&payload.str("file").unwrap_or_default());
-    let diff = payload.string("diff").unwrap_or_default();
-    let kind = match payload.str("change").as_deref() {
+fn diff(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let path = scribe.absolute_path(&payload.get_str("file").unwrap_or_default());
+    let diff = payload.get_string("diff").unwrap_or_default();
+    let kind = match payload.get_str("change").as_deref() {
         Some("add") => ChangeKind::Add,
         Some("delete") => ChangeKind::Delete,
         Some("move") => ChangeKind::Move,
         Some("modify") => ChangeKind::Modify,
         _ => change_kind(&diff),
     };
-    let to = payload.filled("to").map(|to| scribe.absolute(&to));
+    let to = payload.get_non_empty("to").map(|to| scribe.absolute_path(&to));
     let change = Change { path, kind, to, diff, ..Change::default() };
     scribe.item_completed(id, Item::new(FileChange { changes: vec![change], output: None }));
 }
 
-/// A hunk from or to nothing says that the file is new or gone.
+/// A hunk from or to nothing means that the file is new or deleted.
 fn change_kind(diff: &str) -> ChangeKind {
     let hunk = diff.lines().find(|line| line.starts_with("@@")).unwrap_or_default();
     match (hunk.contains(" -0,0 "), hunk.contains(" +0,0 ")) {
@@ -120,31 +119,32 @@ fn change_kind(diff: &str) -> ChangeKind {
     }
 }
 
-fn action(id: &Id, payload: &Object<'_>, scribe: &mut Scribe) {
-    let item = items::item(&payload.str("tool").unwrap_or_default(), payload.get("args"), scribe);
-    let id = payload.filled("toolId").map_or_else(|| id.clone(), Id::from);
+fn action(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let item = items::item(&payload.get_str("tool").unwrap_or_default(), payload.get("args"), scribe);
+    let id = payload.get_non_empty("toolId").map_or_else(|| id.clone(), Id::from);
     scribe.item_started(&id, item);
 }
 
-/// A result names the tool, and only another Switchboard's the call, too: else it belongs to the latest call of that
-/// tool that is open.
-fn tool_result(id: &Id, payload: &Object<'_>, scribe: &mut Scribe) {
-    let tool = payload.str("tool").unwrap_or_default();
-    let called = |id: &Id| scribe.item(id).and_then(|item| item.call.as_ref()).is_some_and(|call| call.name == tool);
-    let named = payload.filled("toolId").map(Id::from);
+/// Completes the call of a result. A result names the tool, and only another Switchboard also names the call; otherwise
+/// it belongs to the latest open call of that tool.
+fn tool_result(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let tool = payload.get_str("tool").unwrap_or_default();
+    let called =
+        |id: &Id| scribe.open_item(id).and_then(|item| item.call.as_ref()).is_some_and(|call| call.name == tool);
+    let named = payload.get_non_empty("toolId").map(Id::from);
     let open = scribe.open_items(None).into_iter().rev().find(called).filter(|_| named.is_none());
     let id = named.or(open).unwrap_or_else(|| id.clone());
-    let mut item = scribe.item(&id).cloned().unwrap_or_else(|| items::item(&tool, None, scribe));
-    let failed = payload.get("success").and_then(Json::bool) == Some(false);
-    let output = payload.get("output").map(|output| output.display().into_owned()).unwrap_or_default();
+    let mut item = scribe.open_item(&id).cloned().unwrap_or_else(|| items::item(&tool, None, scribe));
+    let failed = payload.get("success").and_then(JsonView::as_bool) == Some(false);
+    let output = payload.get("output").map(|output| output.display_text().into_owned()).unwrap_or_default();
     item.status = if failed { Status::Failed } else { Status::Completed };
-    item.duration_ms = payload.u64("durationMs");
+    item.duration_ms = payload.get_u64("durationMs");
     if let Some(call) = &mut item.call {
-        let said = payload.filled("error").or_else(|| Some(output.clone()).filter(|text| !text.is_empty()));
+        let said = payload.get_non_empty("error").or_else(|| Some(output.clone()).filter(|text| !text.is_empty()));
         call.error = said.filter(|_| failed);
     }
     match &mut item.details {
-        Details::Command(command) => (command.output, command.exit_code) = (output, payload.i32("exitCode")),
+        Details::Command(command) => (command.output, command.exit_code) = (output, payload.get_i32("exitCode")),
         Details::Tool(tool) => tool.output = output,
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! Board: a server that speaks the CLI agent streaming protocol, read by its session events, and spoken to by REST.
-//! Another Switchboard is such a server. Not an agent of its own: whose work it shows it does not say.
+//! Board: a server of the CLI agent streaming protocol, read through its session events and controlled over REST.
+//! Another Switchboard is such a server. It is not an agent itself, and does not say which agent it runs.
 
 mod driver;
 mod errors;
@@ -15,10 +15,10 @@ mod tests;
 pub use launch::AGENT;
 pub(crate) use live::{Live, is_session_event};
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What such a server can be read from.
-pub const SOURCES: &[Source] = &[Source {
+/// Record sources of board servers.
+pub const SOURCES: &[RecordSource] = &[RecordSource {
     name: "board",
     agent: "board",
     title: "session events of a board server (REST and WebSocket)",

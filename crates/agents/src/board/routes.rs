@@ -1,31 +1,27 @@
-//! The paths of a server's sessions, written and read.
+//! The paths of a server's sessions: building and parsing.
 
 use std::borrow::Cow;
 
-/// What a path is for.
+/// Purpose of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route<'a> {
-    /// All sessions: where one is started.
+    /// All sessions, where new ones are started.
     Sessions,
-    /// One session.
     State,
-    /// A follow-up.
+    /// A follow-up prompt.
     Prompt,
-    /// The end of it.
+    /// Cancels the session.
     Cancel,
-    /// What its agent asks.
+    /// The open requests of the agent.
     Approvals,
-    /// One thing that its agent asks.
+    /// One request of the agent.
     Approval(Cow<'a, str>),
-    /// Something else.
     Other,
 }
 
-/// Where sessions are started.
 pub const SESSIONS: &str = "/api/sessions";
 
 impl<'a> Route<'a> {
-    /// What a path is for.
     pub fn of(path: &'a str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
         let Some(rest) = path.strip_prefix(SESSIONS) else { return Self::Other };
@@ -42,12 +38,11 @@ impl<'a> Route<'a> {
     }
 }
 
-/// A path of a session.
 pub fn of_session(session: &str, rest: &str) -> String {
     format!("{SESSIONS}/{}{rest}", encoded(session))
 }
 
-/// A text as part of a path.
+/// Percent-encodes a path segment.
 pub fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

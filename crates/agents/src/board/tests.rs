@@ -1,21 +1,21 @@
-//! Another server, as plays: one that only knows the protocol, and another Switchboard.
+//! Scripts with another server: one that only supports the protocol, and another Switchboard.
 
 use serde_json::json;
 
 use crate::{
     board::AGENT,
-    driver_tests::{Machine, Wish},
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
-fn wish() -> Wish {
-    Wish {
+fn wish() -> LaunchFixture {
+    LaunchFixture {
         command: ["http://board.example:8080", "echo"].map(str::to_owned).to_vec(),
-        machine: Machine::default().with_env("SWITCHBOARD_BOARD_TOKEN", "secret"),
-        ..Wish::default()
+        machine: FakeHost::default().with_env("SWITCHBOARD_BOARD_TOKEN", "secret"),
+        ..LaunchFixture::default()
     }
 }
 
-/// A session is started and its first line heard.
+/// Starts a session and receives its first line.
 const STARTED: &str = r#"
     > {"connect":"http://board.example:8080","authorization":"Bearer secret","anywhere":true}
     > "ready"
@@ -29,8 +29,8 @@ const STARTED: &str = r#"
     = {"kind":"item.completed","data":{"item":{"type":"agent_message","text":"working"}}}
 "#;
 
-fn check(wish: &Wish, script: &str) {
-    wish.check(&AGENT, script);
+fn check(wish: &LaunchFixture, script: &str) {
+    wish.check_script(&AGENT, script);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn follow_ups_of_another_switchboard() {
 
 #[test]
 fn a_session_that_is_continued() {
-    let wish = Wish { resume: Some(("s-1", false)), ..wish() };
+    let wish = LaunchFixture { resume: Some(("s-1", false)), ..wish() };
     check(
         &wish,
         r#"
@@ -213,7 +213,7 @@ fn a_session_that_is_continued() {
 #[test]
 fn what_the_server_is_told() {
     let config = json!({ "model": "m", "approvalMode": "autoEdit", "projectId": "p", "workingDirectory": "/here", "maxTurns": 3 });
-    let mut wish = Wish { resume: Some(("s-0", true)), ..Wish::of(&config) };
+    let mut wish = LaunchFixture { resume: Some(("s-0", true)), ..LaunchFixture::from_config(&config) };
     wish.command = ["http://b/?token=linked", "script", "/there"].map(str::to_owned).to_vec();
     let launch = wish.launch(&AGENT).unwrap();
     assert_eq!(launch.weaker, ["the settings are told to the other server, and keeping them is up to it"]);
@@ -226,5 +226,5 @@ fn what_the_server_is_told() {
         > {"http":{"id":1,"path":"/api/sessions","body":{"agentId":"script","projectId":"p","prompt":"go","sessionId":"s-0","fork":true,"config":{"model":"m","approvalMode":"autoEdit","workingDirectory":"/there","maxTurns":3}}}}
     "#,
     );
-    assert!(Wish::default().launch(&AGENT).err().unwrap().hint.unwrap().contains("--command"));
+    assert!(LaunchFixture::default().launch(&AGENT).err().unwrap().hint.unwrap().contains("--command"));
 }

@@ -1,32 +1,32 @@
-//! Text that was shown and is void because its stream broke off. Claude Code asks the model again, and most often the
-//! same words come again under another id: the item goes on where they do, so that no word is said twice. Where other
-//! words come, or none, the item is superseded.
+//! Streamed text that is void because its stream broke off. Claude Code asks the model again, and usually the same
+//! words arrive under another id: the item then continues where they do, so that no word is emitted twice. If other
+//! words arrive, or none, the item is superseded.
 
 use switchboard_event::{Details, Id, Status};
 
-use super::stream::Shown;
-use crate::Scribe;
+use super::stream::TextBlockKind;
+use crate::RunRecorder;
 
-/// Items of replies that broke off. They stay open until the words come again, or others do.
+/// Items of replies that broke off. They stay open until their text is repeated or replaced.
 #[derive(Default)]
-pub struct AbandonedItems(Vec<(Id, Shown)>);
+pub struct AbandonedItems(Vec<(Id, TextBlockKind)>);
 
 impl AbandonedItems {
-    /// The reply that this item belongs to broke off.
-    pub fn push(&mut self, item: Id, kind: Shown, scribe: &Scribe) {
+    /// Adds an item whose reply broke off.
+    pub fn push(&mut self, item: Id, kind: TextBlockKind, scribe: &RunRecorder) {
         self.0.retain(|(known, _)| scribe.item_is_open(known));
         self.0.push((item, kind));
     }
 
     /// Takes the item that a new block of this kind may repeat.
-    pub fn take(&mut self, kind: Shown, scribe: &Scribe) -> Option<Id> {
+    pub fn take_repeatable(&mut self, kind: TextBlockKind, scribe: &RunRecorder) -> Option<Id> {
         let index = self.0.iter().position(|(item, shown)| *shown == kind && scribe.item_is_open(item))?;
         Some(self.0.remove(index).0)
     }
 
-    /// Takes the item that this text begins with. Others of its kind are void.
-    pub fn take_beginning_of(&mut self, kind: Shown, text: &str, scribe: &mut Scribe) -> Option<Id> {
-        while let Some(item) = self.take(kind, scribe) {
+    /// Takes the item whose text this text begins with, and supersedes the others of its kind.
+    pub fn take_prefix_of(&mut self, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) -> Option<Id> {
+        while let Some(item) = self.take_repeatable(kind, scribe) {
             if text.starts_with(&shown_text(&item, scribe)) {
                 return Some(item);
             }
@@ -35,60 +35,60 @@ impl AbandonedItems {
         None
     }
 
-    /// Nothing repeats them any more.
-    pub fn supersede_all(&mut self, scribe: &mut Scribe) {
+    /// Supersedes all items, once nothing can repeat them.
+    pub fn supersede_all(&mut self, scribe: &mut RunRecorder) {
         for (item, _) in self.0.drain(..) {
             scribe.item_closed(&item, Status::Superseded);
         }
     }
 }
 
-/// What was shown of an item that is open.
-pub fn shown_text(item: &str, scribe: &Scribe) -> String {
-    match scribe.item(item).map(|item| &item.details) {
+/// Returns the text emitted so far for an open item.
+pub fn shown_text(item: &str, scribe: &RunRecorder) -> String {
+    match scribe.open_item(item).map(|item| &item.details) {
         Some(Details::AgentMessage(message)) => message.text.clone(),
         Some(Details::Reasoning(reasoning)) => reasoning.text.clone().unwrap_or_default(),
         _ => String::new(),
     }
 }
 
-/// How new words continue a text of which some were repeated.
+/// How new words relate to a text of which a part was repeated.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Repetition<'a> {
-    /// All were shown.
+pub enum TextRepetition<'a> {
+    /// All of them were emitted before.
     Known,
-    /// These were not shown, and all before them were.
+    /// These words are new; everything before them was emitted.
     Longer(&'a str),
-    /// Other words were shown.
+    /// Other words were emitted.
     Differs,
 }
 
-/// Compares new words with what was shown behind the first `repeated` bytes.
-pub fn compare_repetition<'a>(shown: &str, repeated: usize, words: &'a str) -> Repetition<'a> {
-    let Some(ahead) = shown.get(repeated..) else { return Repetition::Differs };
+/// Compares new words with the text emitted after the first `repeated` bytes.
+pub fn compare_repetition<'a>(shown: &str, repeated: usize, words: &'a str) -> TextRepetition<'a> {
+    let Some(ahead) = shown.get(repeated..) else { return TextRepetition::Differs };
     match words.strip_prefix(ahead) {
-        Some("") => Repetition::Known,
-        Some(new) => Repetition::Longer(new),
-        None if ahead.starts_with(words) => Repetition::Known,
-        None => Repetition::Differs,
+        Some("") => TextRepetition::Known,
+        Some(new) => TextRepetition::Longer(new),
+        None if ahead.starts_with(words) => TextRepetition::Known,
+        None => TextRepetition::Differs,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Repetition, compare_repetition};
+    use super::{TextRepetition, compare_repetition};
 
     #[test]
     fn words_that_were_shown_are_told_from_new_ones() {
         for (repeated, words, expected) in [
-            (0, "one", Repetition::Known),
-            (0, "one two", Repetition::Known),
-            (3, " two", Repetition::Known),
-            (3, " two three", Repetition::Longer(" three")),
-            (7, " three", Repetition::Longer(" three")),
-            (0, "once", Repetition::Differs),
-            (3, "two", Repetition::Differs),
-            (99, "", Repetition::Differs),
+            (0, "one", TextRepetition::Known),
+            (0, "one two", TextRepetition::Known),
+            (3, " two", TextRepetition::Known),
+            (3, " two three", TextRepetition::Longer(" three")),
+            (7, " three", TextRepetition::Longer(" three")),
+            (0, "once", TextRepetition::Differs),
+            (3, "two", TextRepetition::Differs),
+            (99, "", TextRepetition::Differs),
         ] {
             assert_eq!(compare_repetition("one two", repeated, words), expected, "{repeated} {words}");
         }

@@ -1,4 +1,4 @@
-//! `assistant`: one finished block of a reply, or several.
+//! `assistant` records: one or more finished blocks of a reply.
 
 use switchboard_event::{
     AgentMessage, Content, ContentType, Details, Id, Item, Level, Notice, Reasoning, Topic, Unknown,
@@ -6,183 +6,189 @@ use switchboard_event::{
 
 use super::{
     errors, items,
-    live::Live,
+    live::ClaudeStreamReader,
     results,
-    stream::{Claim, Shown, blocks, shown},
+    stream::{BlockClaim, TextBlockKind, content_blocks, parse_text_block},
     turn,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-impl Live {
-    /// `assistant`.
-    pub(super) fn assistant(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let sub = self.place(fields, scribe);
+impl ClaudeStreamReader {
+    pub(super) fn read_assistant(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let sub = self.enter_subagent(fields, scribe);
         if !sub {
             self.ensure_turn(scribe);
-            self.waiting.called();
+            self.waiting.mark_model_called();
         }
-        let message = fields.object("message");
-        if let Some(error) = fields.str("error") {
-            return self.failed_reply(&error, fields, scribe);
+        let message = fields.get_object("message");
+        if let Some(error) = fields.get_str("error") {
+            return self.read_failed_reply(&error, fields, scribe);
         }
-        let reply = message.str("id").map(Id::from);
+        let reply = message.get_str("id").map(Id::from);
         if !sub && self.stream.reply != reply {
             self.stream.break_off(scribe);
         }
-        for block in blocks(message.get("content")) {
-            self.block(reply.as_ref(), block, sub, scribe);
+        for block in content_blocks(message.get("content")) {
+            self.read_block(reply.as_ref(), block, sub, scribe);
         }
-        if let Some(text) = message.str("content") {
-            self.text_block(reply.as_ref(), Shown::Text, text.into_owned(), sub, scribe);
+        if let Some(text) = message.get_str("content") {
+            self.read_text_block(reply.as_ref(), TextBlockKind::Text, text.into_owned(), sub, scribe);
         }
-        if fields.has("supersedes") {
+        if fields.contains_key("supersedes") {
             let notice = Notice::new(Topic::Retracted).with_name("supersedes");
-            scribe.notice(Notice { detail: fields.raw("supersedes"), ..notice });
+            scribe.write_notice(Notice { detail: fields.get_raw("supersedes"), ..notice });
         }
-        self.final_usage(&message, sub, scribe);
+        self.record_final_usage(&message, sub, scribe);
     }
 
-    /// Claude says what went wrong in the form of an answer. It is none.
-    fn failed_reply(&mut self, error: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        let content = fields.object("message").get("content");
-        let text: Vec<_> = blocks(content).iter().filter_map(|b| b.object().string("text")).collect();
-        let cause = fields.str("api_error").unwrap_or_default();
-        let fault = errors::of_reply(error, &cause, &text.join("\n"));
+    /// Claude Code reports some errors in the form of a reply. They are recorded as errors, not as messages.
+    fn read_failed_reply(&mut self, error: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let content = fields.get_object("message").get("content");
+        let text: Vec<_> = content_blocks(content).iter().filter_map(|b| b.as_object().get_string("text")).collect();
+        let cause = fields.get_str("api_error").unwrap_or_default();
+        let fault = errors::reply_fault(error, &cause, &text.join("\n"));
         let notice = Notice::new(Topic::Warning).with_level(Level::Error).with_text(fault.message.clone());
-        scribe.notice(Notice { error: Some(fault.clone()), ..notice });
+        scribe.write_notice(Notice { error: Some(fault.clone()), ..notice });
         self.fault = Some(fault);
     }
 
-    /// While a reply is being streamed its figures are placeholders, and its `stop_reason` is null. A reply with
-    /// a `stop_reason` was not streamed, and its figures are final.
-    fn final_usage(&mut self, message: &Object<'_>, sub: bool, scribe: &mut Scribe) {
-        if sub || message.is("model", "<synthetic>") {
+    /// While a reply is streamed, its figures are placeholders and its `stop_reason` is null. A reply with a
+    /// `stop_reason` was not streamed, and its figures are final.
+    fn record_final_usage(&mut self, message: &JsonObject<'_>, sub: bool, scribe: &mut RunRecorder) {
+        if sub || message.str_equals("model", "<synthetic>") {
             return;
         }
-        let mut usage = turn::usage(&message.object("usage"));
-        usage.key = message.str("id").map(Id::from);
-        usage.model = message.filled("model");
+        let mut usage = turn::parse_usage(&message.get_object("usage"));
+        usage.key = message.get_str("id").map(Id::from);
+        usage.model = message.get_non_empty("model");
         match message.get("stop_reason") {
-            Some(_) => self.books.reply(usage, scribe),
-            None => self.books.began(usage),
+            Some(_) => self.books.count_reply(usage, scribe),
+            None => self.books.set_placeholder(usage),
         }
     }
 
-    fn block(&mut self, reply: Option<&Id>, block: Json<'_>, sub: bool, scribe: &mut Scribe) {
-        let fields = block.object();
-        if let Some((kind, text)) = shown(&fields) {
-            return self.text_block(reply, kind, text, sub, scribe);
+    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, sub: bool, scribe: &mut RunRecorder) {
+        let fields = block.as_object();
+        if let Some((kind, text)) = parse_text_block(&fields) {
+            return self.read_text_block(reply, kind, text, sub, scribe);
         }
-        match fields.str("type").as_deref() {
-            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.tool_use(reply, &fields, scribe),
-            Some(kind) if kind.ends_with("_tool_result") => server_result(&fields, scribe),
-            _ => self.complete(reply, finished(block, &fields), scribe),
+        match fields.get_str("type").as_deref() {
+            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.start_tool_call(reply, &fields, scribe),
+            Some(kind) if kind.ends_with("_tool_result") => complete_server_tool(&fields, scribe),
+            _ => self.complete_block(reply, other_block_item(block, &fields), scribe),
         }
     }
 
-    fn complete(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut Scribe) {
-        let id = self.block_id(reply, scribe);
+    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut RunRecorder) {
+        let id = self.next_block_id(reply, scribe);
         item.reply = reply.cloned();
         scribe.item_completed(&id, item);
     }
 
-    fn text_block(&mut self, reply: Option<&Id>, kind: Shown, text: String, sub: bool, scribe: &mut Scribe) {
+    fn read_text_block(
+        &mut self,
+        reply: Option<&Id>,
+        kind: TextBlockKind,
+        text: String,
+        sub: bool,
+        scribe: &mut RunRecorder,
+    ) {
         let item = |text: String| {
             let item = match kind {
-                Shown::Text => Item::new(AgentMessage::text(text)),
-                Shown::Thinking => Item::new(Reasoning { text: Some(text), ..Reasoning::default() }),
+                TextBlockKind::Text => Item::new(AgentMessage::text(text)),
+                TextBlockKind::Thinking => Item::new(Reasoning { text: Some(text), ..Reasoning::default() }),
             };
             Item { reply: reply.cloned(), ..item }
         };
         if !sub {
-            if kind == Shown::Text {
-                self.mark_said();
+            if kind == TextBlockKind::Text {
+                self.mark_spoken();
             }
-            match self.stream.claim(reply.map(|r| &**r), kind, &text, scribe) {
-                Claim::Open(id) => return scribe.item_completed(&id, item(text)),
-                Claim::Closed => return scribe.notice(Notice::new(Topic::Echo).with_name("assistant")),
-                Claim::None => {}
+            match self.stream.claim_block(reply.map(|r| &**r), kind, &text, scribe) {
+                BlockClaim::Open(id) => return scribe.item_completed(&id, item(text)),
+                BlockClaim::Closed => return scribe.write_notice(Notice::new(Topic::Echo).with_name("assistant")),
+                BlockClaim::None => {}
             }
-            if let Some(id) = self.stream.abandoned.take_beginning_of(kind, &text, scribe) {
+            if let Some(id) = self.stream.abandoned.take_prefix_of(kind, &text, scribe) {
                 return scribe.item_completed(&id, item(text));
             }
         }
-        self.complete(reply, item(text), scribe);
+        self.complete_block(reply, item(text), scribe);
     }
 
-    fn tool_use(&mut self, reply: Option<&Id>, block: &Object<'_>, scribe: &mut Scribe) {
-        let name = block.str("name").unwrap_or_default();
-        let id = match block.str("id") {
+    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let name = block.get_str("name").unwrap_or_default();
+        let id = match block.get_str("id") {
             Some(id) => Id::from(id),
-            None => self.make_up("tool", scribe),
+            None => self.generate_id("tool", scribe),
         };
-        // A subagent's call is seen after it was allowed, perhaps with another input.
-        let changed = self.asks.changed(&id);
-        let input = changed.as_deref().map(Json::of).or(block.get("input"));
-        let mut item = items::item(&name, input, &self.todos, scribe);
+        // A subagent's call appears after its approval, possibly with another input.
+        let changed = self.asks.take_changed_input(&id);
+        let input = changed.as_deref().map(JsonView::from_raw).or(block.get("input"));
+        let mut item = items::tool_item(&name, input, &self.todos, scribe);
         item.reply = reply.cloned();
         if let Details::Subagent(subagent) = &mut item.details {
-            subagent.thread = self.tasks.of_call(&id);
+            subagent.thread = self.tasks.task_of_call(&id);
         }
         scribe.item_started(&id, item);
     }
 
-    /// Blocks of a reply that was not streamed are numbered as they come.
-    fn block_id(&mut self, reply: Option<&Id>, scribe: &Scribe) -> Id {
-        let Some(reply) = reply else { return self.make_up("block", scribe) };
+    /// Blocks of a reply that was not streamed are numbered in order of arrival.
+    fn next_block_id(&mut self, reply: Option<&Id>, scribe: &RunRecorder) -> Id {
+        let Some(reply) = reply else { return self.generate_id("block", scribe) };
         let number = match &self.blocks {
             Some((last, number)) if last == reply => number + 1,
             _ => 0,
         };
         self.blocks = Some((reply.clone(), number));
-        // A streamed reply numbers its blocks by index; what was not streamed of it must not take the same id.
+        // A streamed reply numbers its blocks by index; blocks of it that were not streamed must not get the same ids.
         let streamed = self.stream.reply.as_ref() == Some(reply);
         Id::from(if streamed { format!("{reply}.b{number}") } else { format!("{reply}.{number}") })
     }
 }
 
-/// A block that is neither text nor about a tool.
-pub fn finished(block: Json<'_>, fields: &Object<'_>) -> Item {
-    match fields.str("type").as_deref() {
+/// The item of a block that is neither text nor related to a tool.
+pub fn other_block_item(block: JsonView<'_>, fields: &JsonObject<'_>) -> Item {
+    match fields.get_str("type").as_deref() {
         Some("redacted_thinking") => Item::new(Reasoning { redacted: true, ..Reasoning::default() }),
         Some("refusal") => {
-            let text = fields.string("refusal").unwrap_or_default();
+            let text = fields.get_string("refusal").unwrap_or_default();
             Item::new(AgentMessage { refusal: true, ..AgentMessage::text(text) })
         }
         Some("code" | "image") => {
-            let content = piece(fields).into_iter().collect();
+            let content = parse_content_block(fields).into_iter().collect();
             Item::new(AgentMessage { content, ..AgentMessage::default() })
         }
         kind => Item::new(Unknown { name: kind.unwrap_or("unknown").to_owned(), raw: Some(block.to_raw()) }),
     }
 }
 
-/// The result of a tool that the provider runs itself.
-pub fn server_result(block: &Object<'_>, scribe: &mut Scribe) {
-    let id = block.str("tool_use_id").unwrap_or_default();
-    let Some(item) = scribe.item(&id).cloned() else {
-        return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
+/// Completes a tool that the provider runs itself.
+pub fn complete_server_tool(block: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let id = block.get_str("tool_use_id").unwrap_or_default();
+    let Some(item) = scribe.open_item(&id).cloned() else {
+        return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
     };
-    let item = results::of_server(item, block.get("content"));
+    let item = results::apply_server_result(item, block.get("content"));
     scribe.item_completed(&Id::from(id), item);
 }
 
-/// An image or a piece of code as content.
-pub fn piece(block: &Object<'_>) -> Option<Content> {
-    let source = block.object("source");
-    match block.str("type").as_deref()? {
-        "text" => Some(Content::text(block.string("text").unwrap_or_default())),
+/// Parses text, an image or a piece of code as content.
+pub fn parse_content_block(block: &JsonObject<'_>) -> Option<Content> {
+    let source = block.get_object("source");
+    match block.get_str("type").as_deref()? {
+        "text" => Some(Content::text(block.get_string("text").unwrap_or_default())),
         "code" => Some(Content {
             kind: ContentType::Code,
-            text: block.string("code").or_else(|| block.string("text")),
-            language: block.filled("language"),
+            text: block.get_string("code").or_else(|| block.get_string("text")),
+            language: block.get_non_empty("language"),
             ..Content::default()
         }),
         "image" | "document" => Some(Content {
-            kind: if block.is("type", "image") { ContentType::Image } else { ContentType::File },
-            media_type: source.filled("media_type"),
-            data: source.filled("data"),
-            url: source.filled("url"),
+            kind: if block.str_equals("type", "image") { ContentType::Image } else { ContentType::File },
+            media_type: source.get_non_empty("media_type"),
+            data: source.get_non_empty("data"),
+            url: source.get_non_empty("url"),
             ..Content::default()
         }),
         _ => None,

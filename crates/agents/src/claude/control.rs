@@ -1,4 +1,4 @@
-//! The control protocol: what Claude asks of its host, and what the host asks of Claude.
+//! The control protocol: requests from Claude Code to its host, and from the host to Claude Code.
 
 use std::{collections::VecDeque, ops::Deref};
 
@@ -6,245 +6,256 @@ use serde_json::value::RawValue;
 use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
 use super::{
-    driver::HELLO,
+    driver::INITIALIZE_REQUEST_ID,
     items,
-    live::Live,
+    live::ClaudeStreamReader,
     modes,
-    offers::{self, BUDGET, DEFAULT, EFFORT},
+    offers::{self, DEFAULT, EFFORT_OPTION_ID, THINKING_BUDGET_OPTION_ID},
     requests,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// Requests that change a setting of the session.
-const SETTINGS: [&str; 4] = ["set_model", "set_permission_mode", "apply_flag_settings", "set_max_thinking_tokens"];
+/// Request subtypes that change a setting of the session.
+const SETTING_SUBTYPES: [&str; 4] =
+    ["set_model", "set_permission_mode", "apply_flag_settings", "set_max_thinking_tokens"];
 
-/// How many of each are remembered.
-const REMEMBERED: usize = 256;
+/// The maximum number of remembered entries per list.
+const MAX_REMEMBERED_REQUESTS: usize = 256;
 
-/// Requests of the control protocol, both ways.
+/// Control requests in both directions.
 #[derive(Default)]
-pub struct Asks {
-    /// What we asked for, by the id of the request.
-    ours: VecDeque<(String, Ours)>,
-    /// What Claude asked for and is not shown as a request: hooks, by name and tool call, and MCP traffic.
+pub struct ClaudeControlRequests {
+    /// Requests sent to Claude Code, by request id.
+    ours: VecDeque<(String, SentControlRequest)>,
+    /// Requests from Claude Code that are not shown as requests: hooks, with name and tool call, and MCP traffic.
     theirs: VecDeque<(String, (String, Option<String>))>,
-    /// Tool calls that were allowed with another input, and are not seen yet.
+    /// Inputs of tool calls that were approved with a changed input and have not appeared yet.
     changed: VecDeque<(Id, Box<RawValue>)>,
-    /// Tool calls that were not allowed.
+    /// Tool calls that were denied.
     denied: VecDeque<Id>,
-    /// What a request is about.
-    calls: VecDeque<(Id, Subject)>,
+    /// The tool call that each request is about.
+    calls: VecDeque<(Id, PermissionSubject)>,
 }
 
-/// A tool call that Claude asks about, and what it would do.
-struct Subject {
+/// A tool call that Claude Code asks permission for, with its input.
+struct PermissionSubject {
     call: Id,
     input: Option<Box<RawValue>>,
 }
 
-/// Something that we asked of Claude.
-struct Ours {
+/// A request sent to Claude Code.
+struct SentControlRequest {
     subtype: String,
-    /// What it is about: a model, a prompt, or the value of a setting.
+    /// The subject of the request: a model, a prompt, or the value of a setting.
     what: Option<String>,
 }
 
-fn remember<T>(list: &mut VecDeque<T>, entry: T) {
-    if list.len() == REMEMBERED {
+fn push_bounded<T>(list: &mut VecDeque<T>, entry: T) {
+    if list.len() == MAX_REMEMBERED_REQUESTS {
         list.pop_front();
     }
     list.push_back(entry);
 }
 
-fn take<K: Deref<Target = str>, T>(list: &mut VecDeque<(K, T)>, id: &str) -> Option<T> {
+fn take_entry<K: Deref<Target = str>, T>(list: &mut VecDeque<(K, T)>, id: &str) -> Option<T> {
     let index = list.iter().position(|(known, _)| **known == *id)?;
     list.remove(index).map(|(_, what)| what)
 }
 
-impl Asks {
-    /// A tool call was not allowed.
-    pub fn denied(&mut self, call: &str) {
-        remember(&mut self.denied, Id::from(call));
+impl ClaudeControlRequests {
+    /// Remembers that a tool call was denied.
+    pub fn mark_denied(&mut self, call: &str) {
+        push_bounded(&mut self.denied, Id::from(call));
     }
 
-    /// The input that a tool call was allowed with, if it is another. Answers once.
-    pub fn changed(&mut self, call: &str) -> Option<Box<RawValue>> {
+    /// Takes the changed input that a tool call was approved with, if any.
+    pub fn take_changed_input(&mut self, call: &str) -> Option<Box<RawValue>> {
         let index = self.changed.iter().position(|(id, _)| *id == *call)?;
         self.changed.remove(index).map(|(_, input)| input)
     }
 
-    /// The tool call was not allowed. Answers once.
-    pub fn was_denied(&mut self, call: &str) -> bool {
+    /// Returns whether the tool call was denied, and forgets it.
+    pub fn take_denied(&mut self, call: &str) -> bool {
         let index = self.denied.iter().position(|id| *id == *call);
         index.and_then(|index| self.denied.remove(index)).is_some()
     }
 }
 
-impl Live {
-    /// `control_request` from Claude.
-    pub(super) fn asked(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = fields.string("request_id").unwrap_or_default();
-        let request = fields.object("request");
-        let subtype = request.string("subtype").unwrap_or_default();
+impl ClaudeStreamReader {
+    /// Reads a `control_request` from Claude Code.
+    pub(super) fn read_control_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = fields.get_string("request_id").unwrap_or_default();
+        let request = fields.get_object("request");
+        let subtype = request.get_string("subtype").unwrap_or_default();
         match subtype.as_str() {
-            "can_use_tool" => self.can_use_tool(&id, &request, scribe),
-            "elicitation" => scribe.request_opened(None, requests::elicitation(&id, &request)),
+            "can_use_tool" => self.open_tool_request(&id, &request, scribe),
+            "elicitation" => scribe.request_opened(None, requests::elicitation_request(&id, &request)),
             "hook_callback" => {
-                let input = request.object("input");
-                let event = input.string("hook_event_name").unwrap_or_default();
-                let name = input.string("tool_name").map_or(event.clone(), |tool| format!("{event}:{tool}"));
-                remember(&mut self.asks.theirs, (id, (name.clone(), request.string("tool_use_id"))));
-                scribe.notice(Notice::new(Topic::Hook).with_name(name).with_status("started"));
+                let input = request.get_object("input");
+                let event = input.get_string("hook_event_name").unwrap_or_default();
+                let name = input.get_string("tool_name").map_or(event.clone(), |tool| format!("{event}:{tool}"));
+                push_bounded(&mut self.asks.theirs, (id, (name.clone(), request.get_string("tool_use_id"))));
+                scribe.write_notice(Notice::new(Topic::Hook).with_name(name).with_status("started"));
             }
             other => {
-                remember(&mut self.asks.theirs, (id, (String::new(), None)));
-                scribe.notice(Notice::new(Topic::Control).with_name(other));
+                push_bounded(&mut self.asks.theirs, (id, (String::new(), None)));
+                scribe.write_notice(Notice::new(Topic::Control).with_name(other));
             }
         }
     }
 
-    fn can_use_tool(&mut self, id: &str, request: &Object<'_>, scribe: &mut Scribe) {
-        let call = request.str("tool_use_id").map(Id::from);
-        let task = request.str("agent_id");
+    fn open_tool_request(&mut self, id: &str, request: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let call = request.get_str("tool_use_id").map(Id::from);
+        let task = request.get_str("agent_id");
         if let Some(task) = task {
-            // A subagent asks before its tool call is seen: only the task says where it belongs.
-            scribe.within(self.tasks.call_of(&task), Some(Id::from(task)));
+            // A subagent asks before its tool call appears: only the task tells where the request belongs.
+            scribe.set_scope(self.tasks.call_of_task(&task), Some(Id::from(task)));
         }
-        let name = request.str("tool_name").unwrap_or_default();
-        let opened = requests::of_tool(id, &name, request, &self.todos, scribe);
+        let name = request.get_str("tool_name").unwrap_or_default();
+        let opened = requests::tool_request(id, &name, request, &self.todos, scribe);
         if let Some(call) = &call {
-            remember(&mut self.asks.calls, (Id::from(id), Subject { call: call.clone(), input: request.raw("input") }));
+            push_bounded(
+                &mut self.asks.calls,
+                (Id::from(id), PermissionSubject { call: call.clone(), input: request.get_raw("input") }),
+            );
         }
         scribe.request_opened(call, opened);
     }
 
-    /// `control_cancel_request`: Claude no longer asks.
-    pub(super) fn withdrawn(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let request = Id::from(fields.str("request_id").unwrap_or_default());
+    /// Reads a `control_cancel_request`: Claude Code withdraws a request.
+    pub(super) fn read_cancel_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let request = Id::from(fields.get_str("request_id").unwrap_or_default());
         let resolved =
             RequestResolved { request, outcome: Outcome::Withdrawn, by: Decider::Agent, ..Default::default() };
         scribe.request_resolved(resolved);
-        scribe.otherwise(Notice::new(Topic::Control).with_name("control_cancel_request"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("control_cancel_request"));
     }
 
-    /// `control_response` to Claude: a decision, or an answer that concerns nobody else.
-    pub(super) fn decided(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let response = fields.object("response");
-        let id = response.str("request_id").unwrap_or_default();
+    /// Reads a `control_response` to Claude Code: a decision, or an answer without events of its own.
+    pub(super) fn read_sent_response(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let response = fields.get_object("response");
+        let id = response.get_str("request_id").unwrap_or_default();
         if scribe.request_is_open(&id) {
-            return self.resolved(requests::resolution(&id, &response), scribe);
+            return self.resolve_request(requests::parse_resolution(&id, &response), scribe);
         }
-        match take(&mut self.asks.theirs, &id) {
+        match take_entry(&mut self.asks.theirs, &id) {
             Some((hook, call)) if !hook.is_empty() => {
-                let decision = response.object("response").object("hookSpecificOutput");
-                if let Some(call) = call.filter(|_| decision.is("permissionDecision", "deny")) {
-                    self.asks.denied(&call);
+                let decision = response.get_object("response").get_object("hookSpecificOutput");
+                if let Some(call) = call.filter(|_| decision.str_equals("permissionDecision", "deny")) {
+                    self.asks.mark_denied(&call);
                 }
-                scribe.notice(Notice::new(Topic::Hook).with_name(hook).with_status("completed"));
+                scribe.write_notice(Notice::new(Topic::Hook).with_name(hook).with_status("completed"));
             }
-            _ => scribe.notice(Notice::new(Topic::Control).with_name("control_response")),
+            _ => scribe.write_notice(Notice::new(Topic::Control).with_name("control_response")),
         }
     }
 
-    /// A request about a tool call was decided: what was declined never runs, and what was changed runs changed.
-    fn resolved(&mut self, mut resolved: RequestResolved, scribe: &mut Scribe) {
-        let subject = take(&mut self.asks.calls, &resolved.request);
+    /// Resolves a request about a tool call: a declined call never runs, and a changed call runs with its new input.
+    fn resolve_request(&mut self, mut resolved: RequestResolved, scribe: &mut RunRecorder) {
+        let subject = take_entry(&mut self.asks.calls, &resolved.request);
         let asked = subject.as_ref().and_then(|subject| subject.input.as_deref());
-        // A yes always has an input; only another one is news.
+        // An approval always has an input; only a changed one is worth reporting.
         resolved.input.take_if(|input| asked.is_some_and(|asked| asked.get() == input.get()));
         let (outcome, input) = (resolved.outcome, resolved.input.clone());
         scribe.request_resolved(resolved);
-        let Some(Subject { call, .. }) = subject else { return };
+        let Some(PermissionSubject { call, .. }) = subject else { return };
         match (outcome, input) {
-            (Outcome::Declined | Outcome::Cancelled, _) => self.asks.denied(&call),
+            (Outcome::Declined | Outcome::Cancelled, _) => self.asks.mark_denied(&call),
             (Outcome::Allowed, Some(input)) => self.change_input(call, input, scribe),
             _ => {}
         }
     }
 
-    fn change_input(&mut self, call: Id, input: Box<RawValue>, scribe: &mut Scribe) {
-        let Some(item) = scribe.item(&call).cloned() else {
-            return remember(&mut self.asks.changed, (call, input));
+    fn change_input(&mut self, call: Id, input: Box<RawValue>, scribe: &mut RunRecorder) {
+        let Some(item) = scribe.open_item(&call).cloned() else {
+            return push_bounded(&mut self.asks.changed, (call, input));
         };
         let asked = item.call.as_deref();
         if asked.and_then(|asked| asked.input.as_deref()).is_some_and(|asked| asked.get() != input.get()) {
             let name = asked.map(|asked| asked.name.clone()).unwrap_or_default();
-            let changed = items::item(&name, Some(Json::of(&input)), &self.todos, scribe);
+            let changed = items::tool_item(&name, Some(JsonView::from_raw(&input)), &self.todos, scribe);
             scribe.item_set(&call, Item { reply: item.reply, ..changed });
         }
     }
 
-    /// `control_request` to Claude.
-    pub(super) fn told(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let request = fields.object("request");
-        let subtype = request.string("subtype").unwrap_or_default();
-        if let Some(id) = fields.string("request_id") {
-            let set = offers::setting(&subtype, &request).map(|(_, value)| value);
-            let what = set.or_else(|| request.filled("model")).or_else(|| request.filled("message_uuid"));
-            remember(&mut self.asks.ours, (id, Ours { subtype: subtype.clone(), what }));
+    /// Reads a `control_request` to Claude Code.
+    pub(super) fn read_sent_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let request = fields.get_object("request");
+        let subtype = request.get_string("subtype").unwrap_or_default();
+        if let Some(id) = fields.get_string("request_id") {
+            let set = offers::changed_setting(&subtype, &request).map(|(_, value)| value);
+            let what = set.or_else(|| request.get_non_empty("model")).or_else(|| request.get_non_empty("message_uuid"));
+            push_bounded(&mut self.asks.ours, (id, SentControlRequest { subtype: subtype.clone(), what }));
         }
         if subtype == "interrupt" {
             if scribe.in_turn() {
-                scribe.interrupted();
+                scribe.mark_interrupted();
             }
-            return scribe.notice(Notice::new(Topic::Interrupt));
+            return scribe.write_notice(Notice::new(Topic::Interrupt));
         }
-        scribe.notice(Notice::new(Topic::Control).with_name(subtype));
+        scribe.write_notice(Notice::new(Topic::Control).with_name(subtype));
     }
 
-    /// `control_response` from Claude: what became of our request. With `--replay-user-messages`, our own come back.
-    pub(super) fn answered(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let response = fields.object("response");
-        let id = response.str("request_id").unwrap_or_default();
-        let Some(Ours { subtype, what }) = take(&mut self.asks.ours, &id) else {
-            return scribe.notice(Notice::new(Topic::Echo).with_name("control_response"));
+    /// Reads a `control_response` from Claude Code. With `--replay-user-messages`, Switchboard's own responses come
+    /// back too.
+    pub(super) fn read_control_response(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let response = fields.get_object("response");
+        let id = response.get_str("request_id").unwrap_or_default();
+        let Some(SentControlRequest { subtype, what }) = take_entry(&mut self.asks.ours, &id) else {
+            return scribe.write_notice(Notice::new(Topic::Echo).with_name("control_response"));
         };
-        let payload = response.object("response");
-        if response.is("subtype", "success") {
+        let payload = response.get_object("response");
+        if response.str_equals("subtype", "success") {
             match subtype.as_str() {
-                "initialize" => self.initialized(&id, &payload, scribe),
+                "initialize" => self.apply_initialize(&id, &payload, scribe),
                 "cancel_async_message" if payload.is_true("cancelled") => {
                     self.waiting.remove(what.as_deref().unwrap_or_default());
                 }
-                setting if SETTINGS.contains(&setting) => self.set(setting, what, &payload, scribe),
+                setting if SETTING_SUBTYPES.contains(&setting) => self.apply_setting(setting, what, &payload, scribe),
                 _ => {}
             }
         }
-        let refused = response.filled("error");
+        let refused = response.get_non_empty("error");
         let mut notice = Notice::new(Topic::Control).with_name(subtype.as_str()).with_status("answered");
-        if refused.is_some() && SETTINGS.contains(&subtype.as_str()) {
+        if refused.is_some() && SETTING_SUBTYPES.contains(&subtype.as_str()) {
             (notice.topic, notice.level) = (Topic::Warning, Level::Warning);
         }
-        scribe.otherwise(Notice { text: refused, ..notice });
+        scribe.write_notice_if_no_event(Notice { text: refused, ..notice });
     }
 }
 
-/// The answer to `initialize`: what can be chosen, and who can be called.
-impl Live {
-    fn initialized(&mut self, id: &str, payload: &Object<'_>, scribe: &mut Scribe) {
-        self.offers.told(payload);
-        if let Some(model) = scribe.start().config.model.clone() {
-            self.offers.uses(&model);
+/// The response to `initialize`: models, commands, agents and settings.
+impl ClaudeStreamReader {
+    fn apply_initialize(&mut self, id: &str, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.offers.apply_initialize(payload);
+        if let Some(model) = scribe.session_context().config.model.clone() {
+            self.offers.set_model(&model);
         }
-        // The mode is told with the first turn, but we know how we start it.
-        let mode = (id == HELLO).then(|| modes::FIRST.to_owned());
-        scribe.info(Info { modes: modes::all(), mode, ..self.offers.info() });
+        // Claude Code reports its mode with the first turn, but the mode of the launch is already known.
+        let mode = (id == INITIALIZE_REQUEST_ID).then(|| modes::INITIAL_MODE.to_owned());
+        scribe.update_info(Info { modes: modes::permission_modes(), mode, ..self.offers.session_info() });
     }
 
-    /// A setting was changed.
-    fn set(&mut self, subtype: &str, what: Option<String>, payload: &Object<'_>, scribe: &mut Scribe) {
+    /// Applies a changed setting.
+    fn apply_setting(
+        &mut self,
+        subtype: &str,
+        what: Option<String>,
+        payload: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
+    ) {
         let what = what.unwrap_or_else(|| DEFAULT.to_owned());
         let mut info = Info::default();
         match subtype {
-            // The next turn says which model that really is.
+            // The next turn tells which model the name resolves to.
             "set_model" => {
-                self.offers.uses(&what);
-                info.model = self.offers.real(&what).map(str::to_owned);
+                self.offers.set_model(&what);
+                info.model = self.offers.resolve_model(&what).map(str::to_owned);
             }
-            "apply_flag_settings" => self.offers.set(EFFORT, &what),
-            "set_max_thinking_tokens" => self.offers.set(BUDGET, &what),
-            _ => info.mode = payload.filled("mode"),
+            "apply_flag_settings" => self.offers.set_option(EFFORT_OPTION_ID, &what),
+            "set_max_thinking_tokens" => self.offers.set_option(THINKING_BUDGET_OPTION_ID, &what),
+            _ => info.mode = payload.get_non_empty("mode"),
         }
-        scribe.info(Info { options: self.offers.options(), ..info });
+        scribe.update_info(Info { options: self.offers.option_selectors(), ..info });
     }
 }

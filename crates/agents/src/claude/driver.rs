@@ -1,44 +1,44 @@
-//! What is said to Claude Code: the handshake, prompts, settings, and an answer to everything it asks. What answers
-//! look like is in `answers.rs`, when it is done in `pace.rs`.
+//! The driver of Claude Code: the handshake, prompts, settings, and a response to every request.
 
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
-use switchboard_event::{Body, Dir, ErrorCode, Event, Fault};
+use switchboard_event::{Dir, ErrorCode, Event, EventBody, Fault};
 
 use super::{
-    answers::{self, Asked},
+    answers::{self, PendingControlRequests},
     errors, launch, modes,
-    offers::Offers,
-    pace::{Pace, SETTLE},
-    prompts::{self, Ids},
+    offers::ClaudeOptions,
+    pace::{ClaudeTurnTracker, SETTLE_TIMER},
+    prompts::{self, PromptIds},
 };
 use crate::{
-    Answer, Command, Driver, Effect, Effects, Json, Object, Order, Prompt, Record, RecordBody, Signal, Unsupported,
-    commands::{self, Commands},
+    AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, JsonObject, JsonView,
+    LaunchRequest, Record, RecordBody, RequestAnswer, UnsupportedOperation,
+    commands::{self, SlashCommands},
 };
 
-/// The id of the handshake.
-pub const HELLO: &str = "initialize";
+/// The id of the handshake request.
+pub const INITIALIZE_REQUEST_ID: &str = "initialize";
 
-/// Speaks to one process of Claude Code.
-pub struct Claude {
+/// Drives one process of Claude Code.
+pub struct ClaudeDriver {
     cwd: String,
-    /// The session to continue.
+    /// The session to resume.
     resumed: Option<String>,
-    /// The JSON Schema of all answers: it belongs to the process, not to a prompt.
+    /// The JSON Schema of all answers. It belongs to the process, not to a prompt.
     schema: Option<Box<RawValue>>,
-    ids: Ids,
+    ids: PromptIds,
     requests: u64,
     ready: bool,
-    commands: Commands,
-    offers: Offers,
-    asked: Asked,
-    pace: Pace,
+    commands: SlashCommands,
+    offers: ClaudeOptions,
+    asked: PendingControlRequests,
+    pace: ClaudeTurnTracker,
 }
 
-/// A request of ours.
+/// A control request sent to Claude Code.
 #[derive(Serialize)]
-struct Request<'a, T> {
+struct ClaudeControlRequest<'a, T> {
     #[serde(rename = "type")]
     kind: &'a str,
     request_id: &'a str,
@@ -47,212 +47,231 @@ struct Request<'a, T> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Hello<'a> {
+struct ClaudeInitialize<'a> {
     subtype: &'a str,
-    /// What subagents say, not only what they do.
+    /// Includes the text of subagents, not only their tool calls.
     forward_subagent_text: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     json_schema: Option<&'a RawValue>,
 }
 
-impl Claude {
-    /// For a process that is started by this order.
-    pub fn new(order: &Order<'_>) -> Self {
-        let mut offers = Offers::default();
-        if let Some(model) = launch::model(order) {
-            offers.uses(&model);
+impl ClaudeDriver {
+    /// Creates the driver of a process that is launched by this request.
+    pub fn new(order: &LaunchRequest<'_>) -> Self {
+        let mut offers = ClaudeOptions::default();
+        if let Some(model) = launch::initial_model(order) {
+            offers.set_model(&model);
         }
         Self {
             cwd: order.cwd.to_string_lossy().into_owned(),
             resumed: order.resume.map(|resume| resume.session.to_owned()),
             schema: order.prompt.output_schema.clone(),
-            ids: Ids::new(order.secret),
+            ids: PromptIds::new(order.secret),
             requests: 0,
             ready: false,
-            commands: Commands::default(),
+            commands: SlashCommands::default(),
             offers,
-            asked: Asked::default(),
-            pace: Pace::default(),
+            asked: PendingControlRequests::default(),
+            pace: ClaudeTurnTracker::default(),
         }
     }
 }
 
-impl Driver for Claude {
-    fn open(&mut self, effects: &mut Effects) {
-        let hello = Hello { subtype: HELLO, forward_subagent_text: true, json_schema: self.schema.as_deref() };
-        effects.send(&Request { kind: "control_request", request_id: HELLO, request: hello });
+impl AgentDriver for ClaudeDriver {
+    fn open(&mut self, effects: &mut DriverEffects) {
+        let hello = ClaudeInitialize {
+            subtype: INITIALIZE_REQUEST_ID,
+            forward_subagent_text: true,
+            json_schema: self.schema.as_deref(),
+        };
+        effects.send_record(&ClaudeControlRequest {
+            kind: "control_request",
+            request_id: INITIALIZE_REQUEST_ID,
+            request: hello,
+        });
     }
 
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects) {
-        let grows = |event: &Event| matches!(event.body, Body::ItemDelta(_));
-        // Most records only add a few words.
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
+        let grows = |event: &Event| matches!(event.body, EventBody::ItemDelta(_));
+        // Most records only append a few words.
         if record.dir == Dir::Out || !events.is_empty() && events.iter().all(grows) {
             return;
         }
         if let RecordBody::Json(raw) = record.body {
-            self.heard(&Json::of(raw).object(), effects);
+            self.handle_record(&JsonView::from_raw(raw).as_object(), effects);
         }
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => return self.prompt(&prompt, effects),
-            Command::Answer(answer) => return self.answer(&answer, effects),
-            Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => {
-                self.offers.uses(&model);
-                self.request(json!({ "subtype": "set_model", "model": model }), effects);
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => return self.send_prompt(&prompt, effects),
+            AgentCommand::Answer(answer) => return self.send_answer(&answer, effects),
+            AgentCommand::Interrupt => self.interrupt_turn(effects),
+            AgentCommand::SetModel(model) => {
+                self.offers.set_model(&model);
+                self.send_request(json!({ "subtype": "set_model", "model": model }), effects);
             }
-            Command::SetMode(mode) => {
-                modes::check(&mode)?;
-                self.request(json!({ "subtype": "set_permission_mode", "mode": mode }), effects);
+            AgentCommand::SetMode(mode) => {
+                modes::check_mode(&mode)?;
+                self.send_request(json!({ "subtype": "set_permission_mode", "mode": mode }), effects);
             }
-            Command::SetOption { id, value } => {
-                let request = self.offers.request(&id, &value)?;
-                self.request(request, effects);
+            AgentCommand::SetOption { id, value } => {
+                let request = self.offers.setting_request(&id, &value)?;
+                self.send_request(request, effects);
             }
-            Command::Slash { name, arguments } => {
-                self.commands.check(&name)?;
-                return self.prompt(&commands::typed(&name, &arguments), effects);
+            AgentCommand::Slash { name, arguments } => {
+                self.commands.check_name(&name)?;
+                return self.send_prompt(&commands::command_prompt(&name, &arguments), effects);
             }
-            Command::Close => effects.push(Effect::CloseInput),
+            AgentCommand::Close => effects.push(DriverEffect::CloseInput),
         }
         Ok(())
     }
 
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
-        self.commands.check(name)
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
+        self.commands.check_name(name)
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        if signal == Signal::Timer(SETTLE) {
-            self.pace.ran_out(effects);
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        if handle_signal == DriverSignal::Timer(SETTLE_TIMER) {
+            self.pace.handle_timeout(effects);
         }
     }
 }
 
-impl Claude {
-    /// Says something to Claude Code that is answered; gives the id of the answer.
-    fn request(&mut self, request: Value, effects: &mut Effects) -> String {
+impl ClaudeDriver {
+    /// Sends a request and returns the id of its response.
+    fn send_request(&mut self, request: Value, effects: &mut DriverEffects) -> String {
         self.requests += 1;
         let request_id = format!("switchboard-{}", self.requests);
-        effects.send(&Request { kind: "control_request", request_id: &request_id, request });
+        effects.send_record(&ClaudeControlRequest { kind: "control_request", request_id: &request_id, request });
         request_id
     }
 
-    fn prompt(&mut self, prompt: &Prompt, effects: &mut Effects) -> Result<(), Unsupported> {
+    fn send_prompt(&mut self, prompt: &AgentPrompt, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         let schema = prompt.output_schema.as_deref().map(RawValue::get);
         if schema.is_some() && schema != self.schema.as_deref().map(RawValue::get) {
-            return Err(Unsupported::new("Claude Code cannot change the schema of its answers in a session")
+            return Err(UnsupportedOperation::new("Claude Code cannot change the schema of its answers in a session")
                 .with_hint("give the schema with the first prompt, or resume the session with it"));
         }
         let id = self.ids.next();
-        effects.send(&prompts::message(prompt, Some(&id)));
+        effects.send_record(&prompts::prompt_message(prompt, Some(&id)));
         if self.pace.is_working() {
-            // Any request will do that costs nothing.
-            let mark = self.request(json!({ "subtype": "get_binary_version" }), effects);
-            self.pace.queued(id, mark);
+            // Any cheap request serves as a marker.
+            let mark = self.send_request(json!({ "subtype": "get_binary_version" }), effects);
+            self.pace.queue_prompt(id, mark);
         }
-        self.pace.prompted();
+        self.pace.mark_prompted();
         Ok(())
     }
 
-    /// Stops the turn. Prompts that wait would begin the next one at once, so they are called back first.
-    fn interrupt(&mut self, effects: &mut Effects) {
-        for prompt in self.pace.stopping() {
-            self.request(json!({ "subtype": "cancel_async_message", "message_uuid": prompt }), effects);
+    /// Stops the turn. Queued prompts would start the next turn immediately, so they are cancelled first.
+    fn interrupt_turn(&mut self, effects: &mut DriverEffects) {
+        for prompt in self.pace.begin_stop() {
+            self.send_request(json!({ "subtype": "cancel_async_message", "message_uuid": prompt }), effects);
         }
-        self.request(json!({ "subtype": "interrupt" }), effects);
+        self.send_request(json!({ "subtype": "interrupt" }), effects);
     }
 
-    fn answer(&mut self, answer: &Answer, effects: &mut Effects) -> Result<(), Unsupported> {
+    fn send_answer(&mut self, answer: &RequestAnswer, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         let asked = self.asked.get(&answer.request);
-        let asked = asked.ok_or_else(|| Unsupported::new("Claude Code no longer waits for this answer"))?;
-        let response = answers::response(asked, answer, &self.cwd)?;
-        effects.send(&answers::success(&answer.request, &response));
-        self.asked.forget(&answer.request);
+        let asked = asked.ok_or_else(|| UnsupportedOperation::new("Claude Code no longer waits for this answer"))?;
+        let response = answers::decision_response(asked, answer, &self.cwd)?;
+        effects.send_record(&answers::success_response(&answer.request, &response));
+        self.asked.remove_request(&answer.request);
         Ok(())
     }
 
-    /// Claude Code said something.
-    fn heard(&mut self, fields: &Object<'_>, effects: &mut Effects) {
-        match fields.str("type").as_deref() {
-            Some("control_response") => self.answered(&fields.object("response"), effects),
-            Some("control_request") => self.asked(fields, effects),
-            Some("control_cancel_request") => self.asked.forget(&fields.str("request_id").unwrap_or_default()),
-            Some("system") => self.system(fields, effects),
-            Some("result") => self.result(fields, effects),
+    /// Handles a record from Claude Code.
+    fn handle_record(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        match fields.get_str("type").as_deref() {
+            Some("control_response") => self.handle_response(&fields.get_object("response"), effects),
+            Some("control_request") => self.handle_request(fields, effects),
+            Some("control_cancel_request") => {
+                self.asked.remove_request(&fields.get_str("request_id").unwrap_or_default())
+            }
+            Some("system") => self.handle_system(fields, effects),
+            Some("result") => self.handle_result(fields, effects),
             _ => {}
         }
     }
 
-    /// One of our requests was answered. That the handshake went wrong matters little: it only brings more.
-    fn answered(&mut self, response: &Object<'_>, effects: &mut Effects) {
-        let id = response.str("request_id").unwrap_or_default();
-        if id == HELLO && !self.ready {
+    /// Handles the response to a request. A failed handshake is no reason to stop: its response only adds details.
+    fn handle_response(&mut self, response: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let id = response.get_str("request_id").unwrap_or_default();
+        if id == INITIALIZE_REQUEST_ID && !self.ready {
             self.ready = true;
-            let payload = response.object("response");
-            self.keep_commands(&payload);
-            self.offers.told(&payload);
-            effects.push(Effect::Ready);
+            let payload = response.get_object("response");
+            self.update_commands(&payload);
+            self.offers.apply_initialize(&payload);
+            effects.push(DriverEffect::Ready);
         }
-        self.pace.answered(&id);
+        self.pace.acknowledge_mark(&id);
     }
 
-    /// The commands that it has, by all their names.
-    fn keep_commands(&mut self, fields: &Object<'_>) {
-        let commands = fields.array("commands").into_iter().map(Json::object);
-        let names = commands.flat_map(|command| command.filled("name").into_iter().chain(command.strings("aliases")));
-        self.commands.are(names);
+    /// Updates the known commands, by all their names.
+    fn update_commands(&mut self, fields: &JsonObject<'_>) {
+        let commands = fields.get_array("commands").into_iter().map(JsonView::as_object);
+        let names = commands
+            .flat_map(|command| command.get_non_empty("name").into_iter().chain(command.get_strings("aliases")));
+        self.commands.set_names(names);
     }
 
-    /// Claude Code asks: somebody, if it is for people, and otherwise us. Nothing may be left without an answer.
-    fn asked(&mut self, fields: &Object<'_>, effects: &mut Effects) {
-        let id = fields.string("request_id").unwrap_or_default();
-        let request = fields.object("request");
-        match request.str("subtype").as_deref() {
+    /// Keeps requests for clients and answers all others. No request may stay without a response.
+    fn handle_request(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let id = fields.get_string("request_id").unwrap_or_default();
+        let request = fields.get_object("request");
+        match request.get_str("subtype").as_deref() {
             Some("can_use_tool" | "elicitation") => {
-                self.asked.remember(&id, fields.raw("request").unwrap_or_default());
+                self.asked.insert_request(&id, fields.get_raw("request").unwrap_or_default());
             }
-            // We have no hooks; nothing to say means to go on.
-            Some("hook_callback") => effects.send(&answers::success(&id, &json!({}))),
-            Some("request_user_dialog") => effects.send(&answers::success(&id, &json!({ "behavior": "cancelled" }))),
-            _ => effects.send(&answers::error(&id, "not supported here")),
+            // Switchboard registers no hooks; an empty response lets Claude Code continue.
+            Some("hook_callback") => effects.send_record(&answers::success_response(&id, &json!({}))),
+            Some("request_user_dialog") => {
+                effects.send_record(&answers::success_response(&id, &json!({ "behavior": "cancelled" })))
+            }
+            _ => effects.send_record(&answers::error_response(&id, "not supported here")),
         }
     }
 
-    fn system(&mut self, fields: &Object<'_>, effects: &mut Effects) {
-        match fields.str("subtype").as_deref() {
-            Some("session_state_changed") => self.pace.state(&fields.str("state").unwrap_or_default(), effects),
+    fn handle_system(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        match fields.get_str("subtype").as_deref() {
+            Some("session_state_changed") => {
+                self.pace.apply_state(&fields.get_str("state").unwrap_or_default(), effects)
+            }
             Some("init") => {
-                self.pace.began(effects);
-                if let Some(model) = fields.filled("model") {
-                    self.offers.uses(&model);
+                self.pace.mark_turn_started(effects);
+                if let Some(model) = fields.get_non_empty("model") {
+                    self.offers.set_model(&model);
                 }
                 self.check_schema(fields, effects);
             }
-            Some("commands_changed") => self.keep_commands(fields),
-            Some(task) if task.starts_with("task_") => self.pace.task(task, fields),
+            Some("commands_changed") => self.update_commands(fields),
+            Some(task) if task.starts_with("task_") => self.pace.apply_task(task, fields),
             _ => {}
         }
     }
 
-    /// Claude Code 2.1.197 says nothing about a schema that it does not take. It only lacks the tool for it.
-    fn check_schema(&self, init: &Object<'_>, effects: &mut Effects) {
-        let tools = init.strings("tools");
+    /// Claude Code 2.1.197 does not report a schema that it rejects. It only lacks the tool for it.
+    fn check_schema(&self, init: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let tools = init.get_strings("tools");
         if self.schema.is_some() && !tools.is_empty() && !tools.iter().any(|tool| tool == "StructuredOutput") {
             let text = "Claude Code does not take the schema for its answers: is it valid JSON Schema?";
             effects.give_up(Fault::new(ErrorCode::ExecutionError, text));
         }
     }
 
-    fn result(&mut self, fields: &Object<'_>, effects: &mut Effects) {
-        let missing = !self.ready && errors::of_result(fields, None, None).code == ErrorCode::SessionNotFound;
+    fn handle_result(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let missing = !self.ready && errors::result_fault(fields, None, None).code == ErrorCode::SessionNotFound;
         if missing {
             let (session, cwd) = (self.resumed.as_deref().unwrap_or_default(), &self.cwd);
             let text = format!("Claude Code has no session {session} in {cwd}, and looks for it nowhere else");
             return effects.give_up(Fault::new(ErrorCode::SessionNotFound, text));
         }
-        self.pace.ended(effects);
+        self.pace.mark_turn_ended(effects);
     }
 }

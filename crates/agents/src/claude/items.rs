@@ -1,40 +1,39 @@
-//! Claude's tools as items.
+//! Claude Code's tool calls as items.
 
 use switchboard_event::{
     Call, CallKind, Change, Command, Details, FileChange, FileOp, Item, Location, Mcp, Plan, PlanEntry, PlanStatus,
     Subagent, Team, Tool, WebSearch,
 };
 
-use crate::{Json, Object, Scribe, diff};
+use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-/// The item for a call of a tool.
-pub fn item(name: &str, input: Option<Json<'_>>, todos: &Todos, scribe: &Scribe) -> Item {
-    let args = input.map(Json::object).unwrap_or_default();
-    let (kind, op) = nature(name);
+pub fn tool_item(name: &str, input: Option<JsonView<'_>>, todos: &TodoList, scribe: &RunRecorder) -> Item {
+    let args = input.map(JsonView::as_object).unwrap_or_default();
+    let (kind, op) = classify_tool(name);
     let call = Call {
         name: name.to_owned(),
-        title: args.filled("description"),
+        title: args.get_non_empty("description"),
         kind,
         op,
-        input: input.map(Json::to_raw),
-        locations: location(name, &args, scribe).into_iter().collect(),
-        team: team(name, &args),
+        input: input.map(JsonView::to_raw),
+        locations: tool_location(name, &args, scribe).into_iter().collect(),
+        team: classify_team_call(name, &args),
         is_block: true,
         ..Call::default()
     };
-    Item::new(details(name, &args, todos, scribe)).with_call(call)
+    Item::new(item_details(name, &args, todos, scribe)).with_call(call)
 }
 
-fn location(name: &str, args: &Object<'_>, scribe: &Scribe) -> Option<Location> {
+fn tool_location(name: &str, args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Location> {
     let keys = match name {
         "NotebookEdit" | "NotebookRead" => ["notebook_path", "file_path", "path"],
         _ => ["file_path", "notebook_path", "path"],
     };
-    let path = keys.into_iter().find_map(|key| args.str(key))?;
-    Some(Location { path: scribe.absolute(&path), line: args.u64("offset") })
+    let path = keys.into_iter().find_map(|key| args.get_str(key))?;
+    Some(Location { path: scribe.absolute_path(&path), line: args.get_u64("offset") })
 }
 
-fn nature(name: &str) -> (CallKind, Option<FileOp>) {
+fn classify_tool(name: &str) -> (CallKind, Option<FileOp>) {
     match name {
         "Bash" | "PowerShell" | "BashOutput" | "KillShell" | "TaskOutput" | "TaskStop" => (CallKind::Execute, None),
         "Write" => (CallKind::Edit, Some(FileOp::Write)),
@@ -48,10 +47,10 @@ fn nature(name: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn team(name: &str, args: &Object<'_>) -> Option<Team> {
+fn classify_team_call(name: &str, args: &JsonObject<'_>) -> Option<Team> {
     match name {
-        // A subagent with a name is one that others can write to: since 2.1 every session has a team without asking.
-        "Task" | "Agent" if args.filled("name").is_some() => Some(Team::State),
+        // Other agents can write to a subagent with a name: since 2.1 every session has a team by default.
+        "Task" | "Agent" if args.get_non_empty("name").is_some() => Some(Team::State),
         "SendMessage" => Some(Team::Message),
         "TaskCreate" | "TaskUpdate" | "TaskGet" | "TaskList" => Some(Team::Task),
         "TeamCreate" | "TeamDelete" => Some(Team::State),
@@ -59,73 +58,77 @@ fn team(name: &str, args: &Object<'_>) -> Option<Team> {
     }
 }
 
-fn details(name: &str, args: &Object<'_>, todos: &Todos, scribe: &Scribe) -> Details {
+fn item_details(name: &str, args: &JsonObject<'_>, todos: &TodoList, scribe: &RunRecorder) -> Details {
     match name {
         "Bash" | "PowerShell" => Command {
-            command: args.string("command").unwrap_or_default(),
-            cwd: scribe.cwd().map(str::to_owned),
+            command: args.get_string("command").unwrap_or_default(),
+            cwd: scribe.working_directory().map(str::to_owned),
             background: args.is_true("run_in_background"),
             ..Command::default()
         }
         .into(),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
-            let changes = location(name, args, scribe).map(|at| change(name, at.path, args)).into_iter().collect();
+            let changes =
+                tool_location(name, args, scribe).map(|at| requested_change(name, at.path, args)).into_iter().collect();
             FileChange { changes, output: None }.into()
         }
         "WebSearch" | "web_search" => {
-            WebSearch { queries: args.string("query").into_iter().collect(), results: None }.into()
+            WebSearch { queries: args.get_string("query").into_iter().collect(), results: None }.into()
         }
         "TodoWrite" => Plan { entries: todo_list(args), ..Plan::default() }.into(),
-        "TaskCreate" | "TaskUpdate" => todos.planned(name, args).into(),
-        "ExitPlanMode" => Plan { text: args.filled("plan"), ..Plan::default() }.into(),
+        "TaskCreate" | "TaskUpdate" => todos.plan_after_call(name, args).into(),
+        "ExitPlanMode" => Plan { text: args.get_non_empty("plan"), ..Plan::default() }.into(),
         "Agent" | "Task" => Subagent {
-            name: args.string("subagent_type").unwrap_or_default(),
-            label: args.string("description").unwrap_or_default(),
-            prompt: args.filled("prompt"),
+            name: args.get_string("subagent_type").unwrap_or_default(),
+            label: args.get_string("description").unwrap_or_default(),
+            prompt: args.get_non_empty("prompt"),
             background: args.is_true("run_in_background"),
             ..Subagent::default()
         }
         .into(),
-        _ => mcp(name).map_or_else(|| Tool::default().into(), Details::from),
+        _ => parse_mcp_tool(name).map_or_else(|| Tool::default().into(), Details::from),
     }
 }
 
-/// What the call alone says about the change; its result says more.
-fn change(name: &str, path: String, args: &Object<'_>) -> Change {
+/// The change as far as the call describes it; the result has more details.
+fn requested_change(name: &str, path: String, args: &JsonObject<'_>) -> Change {
     match name {
-        "Write" => diff::change(path, None, Some(args.string("content").unwrap_or_default())),
+        "Write" => diff::change_from_sides(path, None, Some(args.get_string("content").unwrap_or_default())),
         "NotebookEdit" => {
-            let diff = diff::fragment("", &args.str("new_source").unwrap_or_default());
+            let diff = diff::fragment_hunks("", &args.get_str("new_source").unwrap_or_default());
             Change { path, diff, ..Change::default() }
         }
         _ => {
-            let edits = args.array("edits").into_iter().map(Json::object);
-            let diff = match args.has("edits") {
-                true => edits.map(|edit| fragment(&edit)).collect(),
-                false => fragment(args),
+            let edits = args.get_array("edits").into_iter().map(JsonView::as_object);
+            let diff = match args.contains_key("edits") {
+                true => edits.map(|edit| edit_fragment(&edit)).collect(),
+                false => edit_fragment(args),
             };
             Change { path, diff, ..Change::default() }
         }
     }
 }
 
-fn fragment(edit: &Object<'_>) -> String {
-    diff::fragment(&edit.str("old_string").unwrap_or_default(), &edit.str("new_string").unwrap_or_default())
+fn edit_fragment(edit: &JsonObject<'_>) -> String {
+    diff::fragment_hunks(
+        &edit.get_str("old_string").unwrap_or_default(),
+        &edit.get_str("new_string").unwrap_or_default(),
+    )
 }
 
-/// MCP tools are called `mcp__SERVER__TOOL`.
-fn mcp(name: &str) -> Option<Mcp> {
+/// MCP tools are named `mcp__SERVER__TOOL`.
+fn parse_mcp_tool(name: &str) -> Option<Mcp> {
     let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
     Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), ..Mcp::default() })
 }
 
-fn todo_list(args: &Object<'_>) -> Vec<PlanEntry> {
-    let todos = args.array("todos").into_iter().map(Json::object);
-    todos.map(|t| PlanEntry { step: t.string("content").unwrap_or_default(), status: plan_status(&t) }).collect()
+fn todo_list(args: &JsonObject<'_>) -> Vec<PlanEntry> {
+    let todos = args.get_array("todos").into_iter().map(JsonView::as_object);
+    todos.map(|t| PlanEntry { step: t.get_string("content").unwrap_or_default(), status: plan_status(&t) }).collect()
 }
 
-fn plan_status(fields: &Object<'_>) -> PlanStatus {
-    match fields.str("status").as_deref() {
+fn plan_status(fields: &JsonObject<'_>) -> PlanStatus {
+    match fields.get_str("status").as_deref() {
         Some("in_progress") => PlanStatus::InProgress,
         Some("completed") => PlanStatus::Completed,
         Some("cancelled" | "deleted" | "failed") => PlanStatus::Failed,
@@ -133,40 +136,42 @@ fn plan_status(fields: &Object<'_>) -> PlanStatus {
     }
 }
 
-/// How many tasks the list keeps.
-const TASKS: usize = 500;
+/// The maximum number of tasks in the list.
+const MAX_TODO_TASKS: usize = 500;
 
 /// The to-do list that `TaskCreate` and `TaskUpdate` change task by task.
 #[derive(Default)]
-pub struct Todos(Vec<(String, PlanEntry)>);
+pub struct TodoList(Vec<(String, PlanEntry)>);
 
-impl Todos {
-    /// The list as it will be after the call.
-    fn planned(&self, name: &str, args: &Object<'_>) -> Plan {
+impl TodoList {
+    /// Returns the list as it will be after the call.
+    fn plan_after_call(&self, name: &str, args: &JsonObject<'_>) -> Plan {
         let mut entries: Vec<_> = self.0.iter().map(|(_, entry)| entry.clone()).collect();
-        let task = args.str("taskId").unwrap_or_default();
+        let task = args.get_str("taskId").unwrap_or_default();
         let known = self.0.iter().position(|(id, _)| *id == task);
         match (name, known.and_then(|index| entries.get_mut(index))) {
             ("TaskUpdate", Some(entry)) => {
-                if args.has("status") {
+                if args.contains_key("status") {
                     entry.status = plan_status(args);
                 }
-                if let Some(subject) = args.filled("subject") {
+                if let Some(subject) = args.get_non_empty("subject") {
                     entry.step = subject;
                 }
             }
             ("TaskUpdate", None) => {}
-            _ => entries.push(PlanEntry { step: args.string("subject").unwrap_or_default(), ..PlanEntry::default() }),
+            _ => {
+                entries.push(PlanEntry { step: args.get_string("subject").unwrap_or_default(), ..PlanEntry::default() })
+            }
         }
         Plan { entries, ..Plan::default() }
     }
 
-    /// The call was answered: what it changed is now so.
-    pub fn learn(&mut self, call: Option<&Call>, structured: Option<Json<'_>>, plan: &Plan) {
-        let created = structured.map(Json::object).unwrap_or_default().object("task").string("id");
+    /// Applies a completed call to the list.
+    pub fn apply_result(&mut self, call: Option<&Call>, structured: Option<JsonView<'_>>, plan: &Plan) {
+        let created = structured.map(JsonView::as_object).unwrap_or_default().get_object("task").get_string("id");
         match (call.map(|call| call.name.as_str()), created) {
             (Some("TaskCreate"), Some(id)) => {
-                if let Some(entry) = plan.entries.last().filter(|_| self.0.len() < TASKS) {
+                if let Some(entry) = plan.entries.last().filter(|_| self.0.len() < MAX_TODO_TASKS) {
                     self.0.push((id, entry.clone()));
                 }
             }
@@ -184,13 +189,13 @@ impl Todos {
 mod tests {
     use switchboard_event::{Details, SessionConfig};
 
-    use super::{Todos, item};
-    use crate::{Json, Scribe, Start};
+    use super::{TodoList, tool_item};
+    use crate::{JsonView, RunRecorder, SessionContext};
 
     #[test]
     fn a_path_that_claude_expands_is_not_taken_for_a_relative_one() {
         let config = SessionConfig { working_directory: Some("/srv".to_owned()), ..SessionConfig::default() };
-        let scribe = Scribe::new("claude", 1, 1, 0, Start { config, ..Start::default() });
+        let scribe = RunRecorder::new("claude", 1, 1, 0, SessionContext { config, ..SessionContext::default() });
         for (tool, input, path) in [
             ("Write", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
             ("Edit", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
@@ -199,7 +204,7 @@ mod tests {
             ("NotebookEdit", r#"{"file_path":"a","notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
             ("Write", r#"{"file_path":"a"}"#, "/srv/a"),
         ] {
-            let item = item(tool, Json::parse(input), &Todos::default(), &scribe);
+            let item = tool_item(tool, JsonView::parse(input), &TodoList::default(), &scribe);
             let Details::FileChange(change) = &item.details else { panic!("{tool}: {item:?}") };
             assert_eq!(change.changes[0].path, path, "{tool} {input}");
             assert_eq!(item.call.unwrap().locations[0].path, path, "{tool} {input}");

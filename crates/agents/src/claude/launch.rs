@@ -1,13 +1,15 @@
-//! How Claude Code is started: its flags and files from what is wanted of a session. What is said to it then is in
-//! `driver.rs`; which of its rules follow from the settings, in `rules.rs`.
+//! The launch of Claude Code: flags, environment and files from the settings of a session.
 
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{driver::Claude, login, mcp, offers, prompts, rules, settings};
-use crate::{Abilities, Agent, Host, Input, Launch, Order, StateDirectory, Unsupported, Versions, WhileRunning};
+use super::{driver::ClaudeDriver, login, mcp, offers, prompts, rules, settings};
+use crate::{
+    Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, StateDirectory, StdinMode,
+    UnsupportedOperation, Versions, WhileRunning,
+    endpoint::{bedrock_endpoints, is_variable_enabled, public_endpoints, vertex_endpoints},
+};
 
-/// Claude Code, as it can be run.
 pub const AGENT: Agent = Agent {
     name: "claude",
     title: "Claude Code",
@@ -35,8 +37,9 @@ pub const AGENT: Agent = Agent {
         detailed_one_shot: false,
     },
     launch,
-    login: login::login,
-    config: settings::config,
+    login: login::login_state,
+    config: settings::read_config,
+    endpoints,
     protected_paths: &[
         ".claude/settings*.json",
         ".claude/hooks/**",
@@ -53,9 +56,9 @@ pub const AGENT: Agent = Agent {
     ],
 };
 
-/// What an outer Claude Code tells its commands: here it would be about somebody else. `CLAUDECODE` makes versions
-/// before 2.1.97 refuse to start; `CLAUDE_CODE_CHILD_SESSION` can keep a session from being written to disk.
-const OUTER: &[&str] = &[
+/// Variables that an outer Claude Code sets for its commands. They describe the outer session. `CLAUDECODE` makes
+/// versions before 2.1.97 refuse to start; `CLAUDE_CODE_CHILD_SESSION` can keep a session from being written to disk.
+const OUTER_SESSION_VARIABLES: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_SESSION_ID",
@@ -67,24 +70,25 @@ const OUTER: &[&str] = &[
     "AI_AGENT",
 ];
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
-    check(order)?;
-    let mut launch = Launch {
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+    check_request(order)?;
+    let mut launch = AgentLaunch {
         program: "claude".to_owned(),
-        env: env(order),
-        unset: OUTER.to_vec(),
+        env: launch_env(order),
+        unset: OUTER_SESSION_VARIABLES.to_vec(),
         source: "claude",
-        state: vec![state(order.host)],
-        weaker: weaker(order),
+        state: vec![state_directory(order.host)],
+        weaker: weaker_guarantees(order),
         counts_turns: true,
-        ..Launch::default()
+        ..AgentLaunch::default()
     };
-    talk(order, &mut launch);
-    launch.args.extend(session(order));
-    launch.args.extend(rules::flags(order));
-    for (flag, name, content) in
-        [("--mcp-config", "mcp.json", mcp::file(order)), ("--settings", "settings.json", rules::file(order))]
-    {
+    configure_io(order, &mut launch);
+    launch.args.extend(session_args(order));
+    launch.args.extend(rules::tool_flags(order));
+    for (flag, name, content) in [
+        ("--mcp-config", "mcp.json", mcp::mcp_config_file(order)),
+        ("--settings", "settings.json", rules::session_settings(order)),
+    ] {
         if let Some(content) = content {
             let path = order.private.join(name);
             launch.args.push(format!("{flag}={}", path.display()));
@@ -94,117 +98,145 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     Ok(launch)
 }
 
-/// Shell snapshots and hooks run later, so only transcripts, what belongs to them and the login are kept. `~/.claude.json`
-/// lies outside and is read-only, which Claude Code 2.1.197 and 2.1.326 do not mind.
-pub fn state(host: &dyn Host) -> StateDirectory {
+/// Shell snapshots and hooks run later, so only transcripts, their companions and the login are kept. `~/.claude.json`
+/// lies outside and is read-only, which Claude Code 2.1.197 and 2.1.326 tolerate.
+pub fn state_directory(host: &dyn HostAccess) -> StateDirectory {
     StateDirectory {
-        path: settings::folder(host),
+        path: settings::config_directory(host),
         kept_directories: &["projects", "todos", "tasks", "plans", "file-history"],
         kept_files: &[".credentials.json"],
     }
 }
 
-fn check(order: &Order<'_>) -> Result<(), Unsupported> {
-    // Claude Code 2.1.197 takes 0 for no limit.
-    if order.config.max_turns == Some(0) {
-        return Err(Unsupported::new("Claude Code cannot take 0 turns").with_hint("leave maxTurns out for no limit"));
+/// Variables that redirect Claude Code to another server.
+const BASE_URL_VARIABLES: &[&str] =
+    &["ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"];
+
+/// The API, and the logins of Claude accounts and of the console. Variables may also be set in the user's settings.
+pub fn endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
+    let mut endpoints = public_endpoints(&[
+        "api.anthropic.com",
+        "claude.ai",
+        "platform.claude.com",
+        "console.anthropic.com",
+        "mcp-proxy.anthropic.com",
+    ]);
+    endpoints.extend(AgentEndpoint::from_env(host, BASE_URL_VARIABLES));
+    endpoints.extend(
+        settings::user_variables(host, BASE_URL_VARIABLES)
+            .iter()
+            .filter_map(|url| AgentEndpoint::from_configured_url(url)),
+    );
+    if is_variable_enabled(host, "CLAUDE_CODE_USE_BEDROCK") {
+        endpoints.extend(bedrock_endpoints(host));
     }
-    if order.one_shot && order.prompt.text.trim().is_empty() && order.prompt.images.is_empty() {
-        return Err(Unsupported::new("Claude Code needs a prompt to run once"));
+    if is_variable_enabled(host, "CLAUDE_CODE_USE_VERTEX") {
+        endpoints.extend(vertex_endpoints(host, &["CLOUD_ML_REGION"]));
     }
-    settings::check_hooks(order.host, order.cwd)?;
-    mcp::check(order.config)
+    endpoints
 }
 
-/// How it is spoken with. Two-way, everything goes over its input, the prompt too: many of its flags would swallow a
-/// prompt that follows them. In a one-shot the prompt is all that its input ever has, and then it is closed: Claude
-/// Code waits three seconds for an open one.
-fn talk(order: &Order<'_>, launch: &mut Launch) {
+fn check_request(order: &LaunchRequest<'_>) -> Result<(), UnsupportedOperation> {
+    // Claude Code 2.1.197 takes 0 for no limit.
+    if order.config.max_turns == Some(0) {
+        return Err(
+            UnsupportedOperation::new("Claude Code cannot take 0 turns").with_hint("leave maxTurns out for no limit")
+        );
+    }
+    if order.one_shot && order.prompt.text.trim().is_empty() && order.prompt.images.is_empty() {
+        return Err(UnsupportedOperation::new("Claude Code needs a prompt to run once"));
+    }
+    settings::check_hooks(order.host, order.cwd)?;
+    mcp::check_servers(order.config)
+}
+
+/// Configures input and output. In two-way mode everything goes through standard input, including the prompt: many
+/// flags would swallow a prompt that follows them. In a one-shot, the prompt is the whole input, which is then closed:
+/// Claude Code waits three seconds for an open one.
+fn configure_io(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) {
     let schema = order.prompt.output_schema.clone();
     let mut args = vec!["-p", "--output-format=stream-json", "--verbose", "--include-partial-messages"];
     if order.one_shot {
         if order.prompt.images.is_empty() {
-            launch.input = Input::Text(order.prompt.text.clone());
+            launch.input = StdinMode::Text(order.prompt.text.clone());
         } else {
             args.push("--input-format=stream-json");
-            launch.input = Input::Text(prompts::message(order.prompt, None).to_string() + "\n");
+            launch.input = StdinMode::Text(prompts::prompt_message(order.prompt, None).to_string() + "\n");
         }
     } else {
         args.extend(["--input-format=stream-json", "--permission-prompt-tool=stdio"]);
-        launch.driver = Some(Box::new(Claude::new(order)));
+        launch.driver = Some(Box::new(ClaudeDriver::new(order)));
     }
     launch.args.extend(args.into_iter().map(str::to_owned));
-    // Two-way, the schema goes with the handshake, where it may be of any length.
+    // In two-way mode the schema is part of the handshake, where its length is not limited.
     launch.args.extend(schema.filter(|_| order.one_shot).map(|schema| format!("--json-schema={}", schema.get())));
 }
 
-/// What the session is.
-fn session(order: &Order<'_>) -> Vec<String> {
-    let mut args = vec![format!("--permission-mode={}", rules::mode(order))];
-    args.extend(model(order).map(|model| format!("--model={model}")));
-    args.extend(thinking(order));
+fn session_args(order: &LaunchRequest<'_>) -> Vec<String> {
+    let mut args = vec![format!("--permission-mode={}", rules::permission_mode(order))];
+    args.extend(initial_model(order).map(|model| format!("--model={model}")));
+    args.extend(thinking_args(order));
     args.extend(order.config.max_turns.map(|turns| format!("--max-turns={turns}")));
     if let Some(resume) = order.resume {
         args.push(format!("--resume={}", resume.session));
         args.extend(resume.fork.then(|| "--fork-session".to_owned()));
     }
-    args.extend(debug(order));
+    args.extend(debug_arg(order));
     args
 }
 
-/// The model to begin with.
-pub fn model(order: &Order<'_>) -> Option<String> {
-    order.config.model.clone().or_else(|| order.host.env("CLAUDE_MODEL"))
+pub fn initial_model(order: &LaunchRequest<'_>) -> Option<String> {
+    order.config.model.clone().or_else(|| order.host.env_var("CLAUDE_MODEL"))
 }
 
-/// How the model thinks. Two-way, that is set once it runs, where it can be said what is not possible.
-fn thinking(order: &Order<'_>) -> Vec<String> {
+/// In two-way mode these options are set after the start, where unsupported values can be reported.
+fn thinking_args(order: &LaunchRequest<'_>) -> Vec<String> {
     let chosen = |id| order.config.options.get(id).filter(|value| order.one_shot && *value != offers::DEFAULT);
-    let effort = chosen(offers::EFFORT).map(|effort| format!("--effort={effort}"));
-    let budget = chosen(offers::BUDGET).map(|tokens| format!("--max-thinking-tokens={tokens}"));
+    let effort = chosen(offers::EFFORT_OPTION_ID).map(|effort| format!("--effort={effort}"));
+    let budget = chosen(offers::THINKING_BUDGET_OPTION_ID).map(|tokens| format!("--max-thinking-tokens={tokens}"));
     effort.into_iter().chain(budget).collect()
 }
 
-/// `CLAUDE_DEBUG` is a word of ours: yes, or what to look at. Claude Code writes to `debug/` in its folder.
-fn debug(order: &Order<'_>) -> Option<String> {
-    match order.host.env("CLAUDE_DEBUG")?.as_str() {
+/// `CLAUDE_DEBUG` is a variable of Switchboard: a boolean or a filter. ClaudeDriver Code writes to `debug/` in its directory.
+fn debug_arg(order: &LaunchRequest<'_>) -> Option<String> {
+    match order.host.env_var("CLAUDE_DEBUG")?.as_str() {
         "" | "0" | "false" => None,
         "1" | "true" => Some("--debug".to_owned()),
         filter => Some(format!("--debug={filter}")),
     }
 }
 
-fn env(order: &Order<'_>) -> Vec<(String, String)> {
+fn launch_env(order: &LaunchRequest<'_>) -> Vec<(String, String)> {
     let mut env = vec![("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".to_owned(), "1".to_owned())];
     if order.confined {
-        // Its commands' output goes to `claude-UID` in here; elsewhere it could not be written.
+        // The output of its commands goes to `claude-UID` in this directory; no other place is writable.
         env.push(("CLAUDE_CODE_TMPDIR".to_owned(), order.private.display().to_string()));
     }
-    if rules::mode(order) == "bypassPermissions" && order.root {
-        // As root it takes this mode only in a sandbox, and there is one.
+    if rules::permission_mode(order) == "bypassPermissions" && order.root {
+        // As root, Claude Code accepts this mode only in a sandbox, and there is one.
         env.push(("IS_SANDBOX".to_owned(), "1".to_owned()));
     }
     env
 }
 
-fn weaker(order: &Order<'_>) -> Vec<String> {
+fn weaker_guarantees(order: &LaunchRequest<'_>) -> Vec<String> {
     let mut weaker = Vec::new();
-    let asks = rules::approval(order) != ApprovalMode::AutoAll;
-    let allowing = settings::allowing(order.host, order.cwd);
+    let asks = rules::approval_mode(order) != ApprovalMode::AutoAll;
+    let allowing = settings::files_with_allow_rules(order.host, order.cwd);
     if asks && !allowing.is_empty() {
         weaker.push(format!("rules of the user let Claude Code do more without asking: {}", allowing.join(", ")));
     }
     if order.one_shot && asks {
         weaker.push("in a one-shot nobody can be asked: Claude Code declines what needs an approval".to_owned());
-    } else if order.one_shot && rules::mode(order) != "bypassPermissions" {
+    } else if order.one_shot && rules::permission_mode(order) != "bypassPermissions" {
         weaker
             .push("as root, Claude Code does in a one-shot only what its usual tools do, and declines the rest".into());
     }
     weaker
 }
 
-/// Claude Code's own sandbox has no place in ours, and none where none is wanted.
-pub fn without_own_sandbox(order: &Order<'_>) -> Option<Value> {
+/// Turns off Claude Code's own sandbox inside Switchboard's, and where the user wants none.
+pub fn sandbox_override(order: &LaunchRequest<'_>) -> Option<Value> {
     let off = order.confined || order.config.sandbox_mode == Some(SandboxMode::FullAccess);
     off.then(|| json!({ "enabled": false }))
 }

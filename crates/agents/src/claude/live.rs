@@ -1,121 +1,123 @@
-//! What Claude Code prints and is told, record by record. Only dispatches; each kind of record has its own file.
+//! The reader of Claude Code's stream. Dispatches records; each kind of record has its own file.
 
 use switchboard_event::{Dir, EndReason, ErrorCode, Fault, Id, Level, Notice, Timestamp, Topic};
 
-use super::{control::Asks, errors, items, offers::Offers, queue::Waiting, stream::Stream, tasks::Tasks, turn::Books};
-use crate::{Ending, Json, Note, Object, Reader, Scribe, board};
+use super::{
+    control::ClaudeControlRequests, errors, items, offers::ClaudeOptions, queue::PromptQueue, stream::ReplyStream,
+    tasks::BackgroundTasks, turn::ClaudeUsageAccounting,
+};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding, board};
 
-/// Reads Claude Code's stream.
 #[derive(Default)]
-pub struct Live {
+pub struct ClaudeStreamReader {
     /// The reply that is being streamed, and the one before it.
-    pub(super) stream: Stream,
-    /// How many blocks a reply had so far, where replies come block by block.
+    pub(super) stream: ReplyStream,
+    /// The last reply that arrived block by block, and the number of its latest block.
     pub(super) blocks: Option<(Id, u32)>,
-    /// What was used and spent.
-    pub(super) books: Books,
-    /// Requests of the control protocol, both ways.
-    pub(super) asks: Asks,
-    /// What can be chosen.
-    pub(super) offers: Offers,
-    /// Subagents and other work in the background.
-    pub(super) tasks: Tasks,
+    /// Token usage and cost.
+    pub(super) books: ClaudeUsageAccounting,
+    /// Control requests in both directions.
+    pub(super) asks: ClaudeControlRequests,
+    /// Models, commands, agents and settings.
+    pub(super) offers: ClaudeOptions,
+    /// Subagents and other background work.
+    pub(super) tasks: BackgroundTasks,
     /// The to-do list that single calls change.
-    pub(super) todos: items::Todos,
-    /// What the user said and no turn has taken up yet.
-    pub(super) waiting: Waiting,
-    /// The error that Claude put in place of an answer.
+    pub(super) todos: items::TodoList,
+    /// Prompts that no turn has taken up yet.
+    pub(super) waiting: PromptQueue,
+    /// The error that Claude Code reported in place of a reply.
     pub(super) fault: Option<Fault>,
-    /// The HTTP status of the last call of the model that failed and was tried again.
+    /// The HTTP status of the last API call that failed and was retried.
     pub(super) failed_status: Option<u16>,
-    /// The turn said something.
+    /// The turn has produced text.
     said: bool,
-    /// The turn has told about itself.
+    /// The turn has had its `init` record.
     has_init: bool,
-    /// A result was held back, as only a one-shot does it: no prompt can begin another turn.
+    /// A `result` was held back, which only happens in a one-shot: no prompt can start another turn.
     pub(super) is_one_shot: bool,
     /// The next turn, if it began before this one ended.
-    pub(super) overlap: Option<Overlap>,
-    /// A task ended in the background: the next turn is about that.
+    pub(super) overlap: Option<OverlappingTurn>,
+    /// A background task ended: the next turn is about it.
     pub(super) woken: bool,
     pub(super) made_up: u32,
-    /// The session's id, if all that said it so far came before the session told about itself.
+    /// The session's id, as long as only records before `init` carried it.
     early: Option<String>,
     /// Session events, which older descriptions of Claude Code have in place of its stream.
     board: board::Live,
 }
 
-/// A turn that began before the one before it ended: in a one-shot, Claude Code holds a `result` back until agents in
-/// the background are done, and what Claude says about them comes first.
+/// A turn that began before the previous one ended: in a one-shot, Claude Code holds a `result` back until background
+/// agents are done, and the messages about them come first.
 #[derive(Default)]
-pub struct Overlap {
+pub struct OverlappingTurn {
     said: bool,
 }
 
-impl Reader for Live {
-    fn product(&self) -> Option<&'static str> {
+impl RecordReader for ClaudeStreamReader {
+    fn product_name(&self) -> Option<&'static str> {
         Some("claude_code")
     }
 
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
         if dir == Dir::Out {
-            return self.sent(&fields, scribe);
+            return self.read_sent(&fields, scribe);
         }
-        self.identify(&fields, scribe);
-        match fields.str("type").as_deref() {
-            Some("stream_event") => self.stream_event(&fields, scribe),
-            Some("assistant") => self.assistant(&fields, scribe),
-            Some("user") => self.user(&fields, scribe),
-            Some("system") => self.system(&fields, scribe),
-            Some("result") => self.result(&fields, scribe),
-            Some("control_request") => self.asked(&fields, scribe),
-            Some("control_response") => self.answered(&fields, scribe),
-            Some("control_cancel_request") => self.withdrawn(&fields, scribe),
+        self.identify_session(&fields, scribe);
+        match fields.get_str("type").as_deref() {
+            Some("stream_event") => self.read_stream_event(&fields, scribe),
+            Some("assistant") => self.read_assistant(&fields, scribe),
+            Some("user") => self.read_user(&fields, scribe),
+            Some("system") => self.read_system(&fields, scribe),
+            Some("result") => self.read_result(&fields, scribe),
+            Some("control_request") => self.read_control_request(&fields, scribe),
+            Some("control_response") => self.read_control_response(&fields, scribe),
+            Some("control_cancel_request") => self.read_cancel_request(&fields, scribe),
             Some(_) if board::is_session_event(&fields) => self.board.read(dir, record, scribe),
-            Some(other) => self.rare(other, &fields, scribe),
+            Some(other) => self.read_rare(other, &fields, scribe),
             None => {}
         }
     }
 
-    fn note(&mut self, note: &Note<'_>, scribe: &mut Scribe) {
-        // Claude Code 2.1.0 says it nowhere else.
-        if let Note::Stderr(line) = note
-            && line.starts_with(errors::NOT_FOUND)
+    fn handle_note(&mut self, handle_note: &EngineNote<'_>, scribe: &mut RunRecorder) {
+        // Claude Code 2.1.0 reports it nowhere else.
+        if let EngineNote::Stderr(line) = handle_note
+            && line.starts_with(errors::SESSION_NOT_FOUND_PREFIX)
             && !scribe.in_turn()
         {
-            let fault = Fault::new(ErrorCode::SessionNotFound, format!("{line}{}", errors::ELSEWHERE));
-            scribe.session_ending(Ending { reason: EndReason::Failed, error: Some(fault) });
+            let fault = Fault::new(ErrorCode::SessionNotFound, format!("{line}{}", errors::SESSION_DIRECTORY_HINT));
+            scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
-        scribe.identify(self.early.as_deref().unwrap_or_default());
+    fn finish(&mut self, scribe: &mut RunRecorder) {
+        scribe.set_agent_session(self.early.as_deref().unwrap_or_default());
         self.supersede_abandoned(scribe);
-        self.books.cut_off(scribe);
-        self.board.end(scribe);
+        self.books.report_cut_off(scribe);
+        self.board.finish(scribe);
     }
 }
 
-impl Live {
-    /// What we told Claude.
-    fn sent(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        match fields.str("type").as_deref() {
-            Some("user") => self.prompted(fields, scribe),
-            Some("control_request") => self.told(fields, scribe),
-            Some("control_response") => self.decided(fields, scribe),
-            Some("keep_alive") => scribe.notice(heartbeat("keep_alive")),
-            Some(other) => scribe.notice(Notice::new(Topic::Control).with_name(other)),
+impl ClaudeStreamReader {
+    /// Reads a record sent to Claude Code.
+    fn read_sent(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        match fields.get_str("type").as_deref() {
+            Some("user") => self.read_prompt(fields, scribe),
+            Some("control_request") => self.read_sent_request(fields, scribe),
+            Some("control_response") => self.read_sent_response(fields, scribe),
+            Some("keep_alive") => scribe.write_notice(heartbeat_notice("keep_alive")),
+            Some(other) => scribe.write_notice(Notice::new(Topic::Control).with_name(other)),
             None => {}
         }
     }
 
-    /// Who it is. Hooks and changes of state come before `init`, which says what the session is: the beginning of a
-    /// session waits for it.
-    fn identify(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let Some(session) = fields.str("session_id") else { return };
-        let early = match fields.str("type").as_deref() {
-            Some("system") => fields.str("subtype").is_some_and(|kind| {
+    /// Identifies the session. Hooks and state changes come before `init`, which describes the session: the start event
+    /// waits for it.
+    fn identify_session(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(session) = fields.get_str("session_id") else { return };
+        let early = match fields.get_str("type").as_deref() {
+            Some("system") => fields.get_str("subtype").is_some_and(|kind| {
                 matches!(kind.as_ref(), "session_state_changed" | "background_tasks_changed" | "session_title_changed")
                     || kind.starts_with("hook_")
                     || kind.starts_with("plugin_")
@@ -124,127 +126,131 @@ impl Live {
         };
         match early {
             true => self.early = Some(session.into_owned()),
-            false => scribe.identify(&session),
+            false => scribe.set_agent_session(&session),
         }
     }
 
-    /// Records that most sessions never see.
-    fn rare(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads records that most sessions never have.
+    fn read_rare(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match kind {
-            "tool_progress" => tool_progress(fields, scribe),
-            "tool_use_summary" => scribe.notice(tool_use_summary(fields)),
-            "auth_status" => scribe.notice(auth_status(fields)),
-            "rate_limit_event" => scribe.notice(rate_limit(fields)),
+            "tool_progress" => write_tool_progress(fields, scribe),
+            "tool_use_summary" => scribe.write_notice(tool_summary_notice(fields)),
+            "auth_status" => scribe.write_notice(auth_status_notice(fields)),
+            "rate_limit_event" => scribe.write_notice(rate_limit_notice(fields)),
             "prompt_suggestion" => {
-                let text = fields.string("suggestion").unwrap_or_default();
-                scribe.notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
+                let text = fields.get_string("suggestion").unwrap_or_default();
+                scribe.write_notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
             }
-            "keep_alive" | "control_request_progress" => scribe.notice(heartbeat(kind)),
-            "conversation_reset" => self.conversation_reset(scribe),
-            "active_goal" => scribe.notice(Notice::new(Topic::Status).with_name(kind)),
+            "keep_alive" | "control_request_progress" => scribe.write_notice(heartbeat_notice(kind)),
+            "conversation_reset" => self.reset_conversation(scribe),
+            "active_goal" => scribe.write_notice(Notice::new(Topic::Status).with_name(kind)),
             "session_writes_lost" => {
                 let text = "Claude Code could not write the session to disk: it may not be possible to continue it";
-                scribe.notice(Notice::new(Topic::Warning).with_name(kind).with_level(Level::Warning).with_text(text));
+                scribe.write_notice(
+                    Notice::new(Topic::Warning).with_name(kind).with_level(Level::Warning).with_text(text),
+                );
             }
-            // Newer than 2.1.197: what became of a prompt, by its id.
-            "command_lifecycle" => scribe.notice(Notice { status: fields.filled("state"), ..heartbeat(kind) }),
-            "transcript_mirror" => scribe.notice(Notice::new(Topic::Echo).with_name(kind)),
+            // Newer than 2.1.197: the state of a prompt, by its id.
+            "command_lifecycle" => {
+                scribe.write_notice(Notice { status: fields.get_non_empty("state"), ..heartbeat_notice(kind) })
+            }
+            "transcript_mirror" => scribe.write_notice(Notice::new(Topic::Echo).with_name(kind)),
             _ => {}
         }
     }
 
-    /// `/clear`. It still has the id of the conversation that ended; the next `init` has the new one.
-    fn conversation_reset(&mut self, scribe: &mut Scribe) {
+    /// Handles `/clear`. The record still has the id of the old conversation; the next `init` has the new one.
+    fn reset_conversation(&mut self, scribe: &mut RunRecorder) {
         self.books.reset_totals();
-        scribe.notice(
+        scribe.write_notice(
             Notice::new(Topic::Status).with_name("conversation_reset").with_text("the conversation was cleared"),
         );
     }
 
-    /// A turn told about itself. If the open one already has, another has begun.
+    /// Handles the `init` of a turn. If the open turn already had one, another turn has begun.
     pub(super) fn turn_has_init(&mut self) {
         if std::mem::replace(&mut self.has_init, true) {
             self.is_one_shot = true;
             self.overlap.get_or_insert_default();
-            self.books.overlap();
+            self.books.mark_overlap();
         }
     }
 
-    /// The main conversation said something.
-    pub(super) fn mark_said(&mut self) {
+    /// Marks that the main conversation produced text.
+    pub(super) fn mark_spoken(&mut self) {
         match &mut self.overlap {
             Some(overlap) => overlap.said = true,
             None => self.said = true,
         }
     }
 
-    /// The open turn said something.
-    pub(super) fn has_said(&self) -> bool {
+    /// Returns whether the open turn produced text.
+    pub(super) fn has_spoken(&self) -> bool {
         self.said
     }
 
-    /// Forgets the last turn. What came early belongs to this one.
+    /// Forgets the last turn. What an overlapping turn produced belongs to the new one.
     pub(super) fn forget_turn(&mut self) {
         self.said = self.overlap.take().is_some_and(|overlap| overlap.said);
         (self.fault, self.woken, self.has_init) = (None, false, false);
     }
 
-    /// Places a record: below the tool call that a subagent works for, or in the main conversation.
-    pub(super) fn place(&self, fields: &Object<'_>, scribe: &mut Scribe) -> bool {
-        let Some(parent) = fields.str("parent_tool_use_id") else { return false };
-        let thread = self.tasks.of_call(&parent).unwrap_or_else(|| Id::from(&parent));
-        scribe.within(Some(Id::from(parent)), Some(thread));
+    /// Places a record of a subagent below its tool call. Returns false for a record of the main conversation.
+    pub(super) fn enter_subagent(&self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) -> bool {
+        let Some(parent) = fields.get_str("parent_tool_use_id") else { return false };
+        let thread = self.tasks.task_of_call(&parent).unwrap_or_else(|| Id::from(&parent));
+        scribe.set_scope(Some(Id::from(parent)), Some(thread));
         true
     }
 
-    /// An id for something that Claude gives none.
-    pub(super) fn make_up(&mut self, what: &str, scribe: &Scribe) -> Id {
+    /// Generates an id for an entry without one.
+    pub(super) fn generate_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
         self.made_up += 1;
         scribe.local_id(&format!("{what}_{}", self.made_up))
     }
 }
 
-/// A record that only says that Claude is alive.
-pub(super) fn heartbeat(name: &str) -> Notice {
+/// A notice that only shows that Claude Code is alive.
+pub(super) fn heartbeat_notice(name: &str) -> Notice {
     Notice::new(Topic::Heartbeat).with_name(name).with_level(Level::Debug)
 }
 
-/// The time that a record says it was written.
-pub(super) fn written(fields: &Object<'_>) -> Option<Timestamp> {
-    Timestamp::parse(&fields.str("timestamp")?)
+pub(super) fn record_timestamp(fields: &JsonObject<'_>) -> Option<Timestamp> {
+    Timestamp::parse(&fields.get_str("timestamp")?)
 }
 
 /// Claude Code 2.1.197 sends `tool_use_id: "bash-progress-0"`; the real id is the parent's.
-fn tool_progress(fields: &Object<'_>, scribe: &mut Scribe) {
-    let elapsed = fields.f64("elapsed_time_seconds").map(|s| (s * 1000.0).max(0.0).round());
+fn write_tool_progress(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let elapsed = fields.get_f64("elapsed_time_seconds").map(|s| (s * 1000.0).max(0.0).round());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     let elapsed = elapsed.map(|ms| ms as u64);
     let open = ["tool_use_id", "parent_tool_use_id"]
         .into_iter()
-        .filter_map(|key| fields.str(key))
+        .filter_map(|key| fields.get_str(key))
         .any(|id| scribe.item_progress(&id, elapsed, None, None));
     if !open {
-        scribe.notice(Notice::new(Topic::Late).with_name("tool_progress"));
+        scribe.write_notice(Notice::new(Topic::Late).with_name("tool_progress"));
     }
 }
 
-fn tool_use_summary(fields: &Object<'_>) -> Notice {
-    let notice = Notice::new(Topic::ToolSummary).with_text(fields.string("summary").unwrap_or_default());
-    Notice { detail: fields.raw("preceding_tool_use_ids"), ..notice }
+fn tool_summary_notice(fields: &JsonObject<'_>) -> Notice {
+    let notice = Notice::new(Topic::ToolSummary).with_text(fields.get_string("summary").unwrap_or_default());
+    Notice { detail: fields.get_raw("preceding_tool_use_ids"), ..notice }
 }
 
-fn auth_status(fields: &Object<'_>) -> Notice {
+fn auth_status_notice(fields: &JsonObject<'_>) -> Notice {
     let status = if fields.is_true("isAuthenticating") { "authenticating" } else { "idle" };
     let mut notice = Notice::new(Topic::Auth).with_status(status);
-    notice.text =
-        fields.filled("error").or_else(|| Some(fields.strings("output").join("\n")).filter(|t| !t.is_empty()));
+    notice.text = fields
+        .get_non_empty("error")
+        .or_else(|| Some(fields.get_strings("output").join("\n")).filter(|t| !t.is_empty()));
     notice
 }
 
-fn rate_limit(fields: &Object<'_>) -> Notice {
-    let info = fields.object("rate_limit_info");
-    let rejected = info.is("status", "rejected");
+fn rate_limit_notice(fields: &JsonObject<'_>) -> Notice {
+    let info = fields.get_object("rate_limit_info");
+    let rejected = info.str_equals("status", "rejected");
     let level = if rejected { Level::Warning } else { Level::Info };
     let notice = Notice::new(Topic::RateLimit).with_level(level);
-    Notice { status: info.filled("status"), detail: fields.raw("rate_limit_info"), ..notice }
+    Notice { status: info.get_non_empty("status"), detail: fields.get_raw("rate_limit_info"), ..notice }
 }

@@ -37,25 +37,25 @@ mod recorded_tests;
 #[cfg(test)]
 mod rehearsals;
 
-pub use launch::{AGENT, state};
+pub use launch::{AGENT, endpoints, state_directory};
 pub use log::LOGS;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What Claude Code can be read from.
-pub const SOURCES: &[Source] = &[
-    Source {
+/// The record sources of Claude Code.
+pub const SOURCES: &[RecordSource] = &[
+    RecordSource {
         name: "claude",
         agent: "claude",
         title: "Claude Code, `claude -p --output-format stream-json --verbose`",
         schema: Some(include_str!("schema.json")),
-        reader: || Box::new(live::Live::default()),
+        reader: || Box::new(live::ClaudeStreamReader::default()),
     },
-    Source {
+    RecordSource {
         name: "claude:log",
         agent: "claude",
         title: "Claude Code's session logs, `projects/**/*.jsonl`",
         schema: None,
-        reader: || Box::new(log::Log::default()),
+        reader: || Box::new(log::ClaudeLogReader::default()),
     },
 ];

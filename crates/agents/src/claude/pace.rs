@@ -1,135 +1,135 @@
-//! When Claude Code is done. A `result` ends a turn, not the work: prompts may wait, agents in the background go on,
-//! and a command in the background begins another turn when it ends. Claude Code says `idle` when there is nothing
-//! left of the first two.
+//! Tracks when Claude Code has finished its work. A `result` ends a turn, not the work: prompts may be queued,
+//! background agents continue, and a background command starts another turn when it ends. Claude Code reports `idle`
+//! when no prompt and no background agent is left.
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{Effect, Effects, Object, Timer};
+use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject};
 
-/// Runs out when nothing came after all.
-pub const SETTLE: Timer = Timer("settle");
+/// Expires if no further turn begins.
+pub const SETTLE_TIMER: DriverTimer = DriverTimer("settle");
 
-/// As long as Claude Code 2.1.197 itself waits for commands in the background when its input ends.
-const COMMANDS: Duration = Duration::from_secs(5);
+/// The time that Claude Code 2.1.197 itself waits for background commands when its input ends.
+const BACKGROUND_COMMAND_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a prompt that crossed the end of a turn may take to begin the next.
-const CROSSED: Duration = Duration::from_secs(2);
+/// How long a prompt that crossed the end of a turn may take to begin the next one.
+const CROSSED_PROMPT_WAIT: Duration = Duration::from_secs(2);
 
-/// More prompts or commands than anybody lets wait.
-const MOST: usize = 64;
+/// The maximum number of tracked prompts and of tracked commands.
+const MAX_TRACKED_ENTRIES: usize = 64;
 
-/// What is under way.
+/// The work in progress.
 #[derive(Default)]
-pub struct Pace {
-    /// This version says when it is idle. 2.1.0 does not, and its `result` must do.
+pub struct ClaudeTurnTracker {
+    /// This version reports when it is idle. 2.1.0 does not, so its `result` has to suffice.
     tells: bool,
     working: bool,
-    /// Somebody stopped the turn, and is not to wait.
+    /// The turn was interrupted, so background commands are not waited for.
     stopping: bool,
-    /// Asked after a prompt that was sent while a turn ran: its answer says that the prompt was read.
+    /// The id of a request sent after a queued prompt: its response confirms that the prompt was read.
     mark: Option<String>,
     /// Prompts that were sent while a turn ran.
     queued: VecDeque<String>,
-    /// Commands that run in the background.
+    /// Background commands.
     commands: VecDeque<String>,
 }
 
-impl Pace {
-    /// A turn runs, or will.
+impl ClaudeTurnTracker {
+    /// Returns whether a turn runs or is about to.
     pub fn is_working(&self) -> bool {
         self.working
     }
 
-    /// A prompt goes.
-    pub fn prompted(&mut self) {
+    pub fn mark_prompted(&mut self) {
         self.working = true;
     }
 
-    /// A prompt went while a turn ran, followed by a request of this id.
-    pub fn queued(&mut self, prompt: String, mark: String) {
+    /// Adds a prompt that was sent while a turn ran, followed by a request with this id.
+    pub fn queue_prompt(&mut self, prompt: String, mark: String) {
         self.mark = Some(mark);
-        remember(&mut self.queued, prompt);
+        push_bounded(&mut self.queued, prompt);
     }
 
-    /// The turn is to stop. Gives the prompts that may still wait: they must not go on by themselves.
-    pub fn stopping(&mut self) -> VecDeque<String> {
+    /// Begins to stop the turn. Returns the prompts that may still be queued: they must not start another turn.
+    pub fn begin_stop(&mut self) -> VecDeque<String> {
         self.stopping = self.working;
         std::mem::take(&mut self.queued)
     }
 
-    /// One of our requests was answered.
-    pub fn answered(&mut self, id: &str) {
+    /// Handles the response to a sent request.
+    pub fn acknowledge_mark(&mut self, id: &str) {
         self.mark.take_if(|mark| mark == id);
     }
 
-    /// `session_state_changed`.
-    pub fn state(&mut self, state: &str, effects: &mut Effects) {
+    /// Applies a `session_state_changed` record.
+    pub fn apply_state(&mut self, state: &str, effects: &mut DriverEffects) {
         self.tells = true;
         match state {
-            "idle" => self.rests(effects),
-            _ => self.runs(effects),
+            "idle" => self.mark_idle(effects),
+            _ => self.mark_working(effects),
         }
     }
 
-    /// `init`: a turn began.
-    pub fn began(&mut self, effects: &mut Effects) {
-        self.runs(effects);
+    /// Handles an `init` record: a turn began.
+    pub fn mark_turn_started(&mut self, effects: &mut DriverEffects) {
+        self.mark_working(effects);
     }
 
-    /// `result`: a turn ended.
-    pub fn ended(&mut self, effects: &mut Effects) {
+    /// Handles a `result` record: a turn ended.
+    pub fn mark_turn_ended(&mut self, effects: &mut DriverEffects) {
         if !self.tells {
-            self.rests(effects);
+            self.mark_idle(effects);
         }
     }
 
-    /// The time is over in which something could have come.
-    pub fn ran_out(&mut self, effects: &mut Effects) {
+    /// Settles after the timer expired.
+    pub fn handle_timeout(&mut self, effects: &mut DriverEffects) {
         if self.working {
-            self.settled(effects);
+            self.emit_settled(effects);
         }
     }
 
-    /// `task_*`: which commands are alive. A command that takes long says it too, but ends before its turn.
-    pub fn task(&mut self, subtype: &str, fields: &Object<'_>) {
-        let id = fields.string("task_id").unwrap_or_default();
-        let status = fields.object("patch").string("status").unwrap_or_default();
+    /// Applies a `task_*` record to the background commands. A slow foreground command has them too, but ends before
+    /// its turn.
+    pub fn apply_task(&mut self, subtype: &str, fields: &JsonObject<'_>) {
+        let id = fields.get_string("task_id").unwrap_or_default();
+        let status = fields.get_object("patch").get_string("status").unwrap_or_default();
         match subtype {
-            "task_started" if fields.is("task_type", "local_bash") => remember(&mut self.commands, id),
+            "task_started" if fields.str_equals("task_type", "local_bash") => push_bounded(&mut self.commands, id),
             "task_updated" if !matches!(status.as_str(), "completed" | "failed" | "killed") => {}
             "task_updated" | "task_notification" => self.commands.retain(|known| *known != id),
             _ => {}
         }
     }
 
-    fn runs(&mut self, effects: &mut Effects) {
+    fn mark_working(&mut self, effects: &mut DriverEffects) {
         self.working = true;
-        effects.disarm(SETTLE);
+        effects.disarm_timer(SETTLE_TIMER);
     }
 
-    fn rests(&mut self, effects: &mut Effects) {
+    fn mark_idle(&mut self, effects: &mut DriverEffects) {
         if !self.working {
             return;
         }
         if self.mark.is_some() {
-            // The end was said before the prompt was read: it begins another turn.
-            effects.push(Effect::Arm(SETTLE, CROSSED));
+            // Claude Code reported the end before it read the prompt, which begins another turn.
+            effects.push(DriverEffect::Arm(SETTLE_TIMER, CROSSED_PROMPT_WAIT));
         } else if !self.stopping && !self.commands.is_empty() {
-            effects.push(Effect::Arm(SETTLE, COMMANDS));
+            effects.push(DriverEffect::Arm(SETTLE_TIMER, BACKGROUND_COMMAND_WAIT));
         } else {
-            self.settled(effects);
+            self.emit_settled(effects);
         }
     }
 
-    fn settled(&mut self, effects: &mut Effects) {
+    fn emit_settled(&mut self, effects: &mut DriverEffects) {
         (self.working, self.stopping, self.mark) = (false, false, None);
         self.queued.clear();
-        effects.push(Effect::Settled);
+        effects.push(DriverEffect::Settled);
     }
 }
 
-fn remember(list: &mut VecDeque<String>, entry: String) {
-    if list.len() == MOST {
+fn push_bounded(list: &mut VecDeque<String>, entry: String) {
+    if list.len() == MAX_TRACKED_ENTRIES {
         list.pop_front();
     }
     list.push_back(entry);

@@ -1,14 +1,14 @@
-//! What Claude Code is told to do: prompts as its `user` messages.
+//! Prompts as Claude Code's `user` messages.
 
 use serde_json::{Value, json};
 
-use crate::{Image, Prompt};
+use crate::{AgentPrompt, PromptImage};
 
-/// A prompt as a message. With an id it can be called back while it waits, and is known by it on disk.
-pub fn message(prompt: &Prompt, id: Option<&str>) -> Value {
+/// Builds the message of a prompt. An id allows it to be cancelled while it is queued, and identifies it on disk.
+pub fn prompt_message(prompt: &AgentPrompt, id: Option<&str>) -> Value {
     let mut message = json!({
         "type": "user",
-        "message": { "role": "user", "content": content(prompt) },
+        "message": { "role": "user", "content": prompt_content(prompt) },
         "parent_tool_use_id": null,
         "session_id": "",
     });
@@ -18,36 +18,36 @@ pub fn message(prompt: &Prompt, id: Option<&str>) -> Value {
     message
 }
 
-fn content(prompt: &Prompt) -> Value {
+fn prompt_content(prompt: &AgentPrompt) -> Value {
     if prompt.images.is_empty() {
         return prompt.text.clone().into();
     }
-    // The API takes no text that is empty.
+    // The API rejects empty text.
     let text = (!prompt.text.is_empty()).then(|| json!({ "type": "text", "text": prompt.text }));
-    text.into_iter().chain(prompt.images.iter().map(image)).collect()
+    text.into_iter().chain(prompt.images.iter().map(image_block)).collect()
 }
 
-fn image(image: &Image) -> Value {
+fn image_block(image: &PromptImage) -> Value {
     let source = json!({ "type": "base64", "media_type": image.media_type, "data": image.data });
     json!({ "type": "image", "source": source })
 }
 
-/// Ids for prompts: UUIDs, as Claude Code wants them. Another process of the same conversation must not use the same
-/// ones, so they are made from a secret of this one.
-pub struct Ids {
+/// Ids for prompts: UUIDs, as Claude Code requires. Another process of the same conversation must not generate the same
+/// ones, so they are derived from a secret of this one.
+pub struct PromptIds {
     seed: u128,
     given: u128,
 }
 
-impl Ids {
-    /// Ids that follow from a secret and do not tell it.
+impl PromptIds {
+    /// Derives ids from a secret without revealing it.
     pub fn new(secret: &str) -> Self {
-        // FNV-1a, of 128 bits.
+        // FNV-1a with 128 bits.
         let mix = |seed: u128, byte: u8| (seed ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
         Self { seed: secret.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, mix), given: 0 }
     }
 
-    /// One that was not given yet.
+    /// Returns a new id.
     pub fn next(&mut self) -> String {
         self.given += 1;
         let id =
@@ -66,11 +66,11 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use super::Ids;
+    use super::PromptIds;
 
     #[test]
     fn ids_are_uuids_and_never_twice_the_same() {
-        let (mut one, mut other) = (Ids::new("a secret"), Ids::new("another"));
+        let (mut one, mut other) = (PromptIds::new("a secret"), PromptIds::new("another"));
         let ids = [one.next(), one.next(), other.next()];
         for id in &ids {
             let parts: Vec<_> = id.split('-').map(str::len).collect();

@@ -1,22 +1,24 @@
-//! What recordings of several versions mean, where it is easy to count or to say something twice.
+//! Recordings of several versions where usage or text could easily be counted or shown twice.
 
-use switchboard_event::{Body, ChangeKind, Details, ErrorCode, Event, Item, Origin, Status, Topic, TurnStatus, Usage};
+use switchboard_event::{
+    ChangeKind, Details, ErrorCode, Event, EventBody, Item, Origin, Status, Topic, TurnStatus, Usage,
+};
 
-use crate::{Options, Record, Translator, source};
+use crate::{Record, RecordTranslator, TranslatorOptions, find_source};
 
-/// The records of a stream, and the translator behind them.
-fn translate(from: &str, records: &[u8]) -> (Vec<Event>, Translator) {
-    let mut translator = Translator::new(source(from).unwrap(), Options::default());
+/// Translates the records of a stream and returns the translator too.
+fn translate_records(from: &str, records: &[u8]) -> (Vec<Event>, RecordTranslator) {
+    let mut translator = RecordTranslator::new(find_source(from).unwrap(), TranslatorOptions::default());
     let mut events = Vec::new();
     for line in records.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        translator.record(&Record::from_line(line).unwrap(), &mut events);
+        translator.translate_record(&Record::from_line(line).unwrap(), &mut events);
     }
     (events, translator)
 }
 
 fn events_of(from: &str, records: &[u8]) -> Vec<Event> {
-    let (mut events, mut translator) = translate(from, records);
-    translator.end(&mut events);
+    let (mut events, mut translator) = translate_records(from, records);
+    translator.finish(&mut events);
     events
 }
 
@@ -26,13 +28,13 @@ macro_rules! live {
     };
 }
 
-/// Tokens in, without the cache, and out, turn by turn.
+/// Input tokens without the cache, and output tokens, turn by turn.
 fn usage_by_turn(events: &[Event]) -> Vec<(u64, u64)> {
     let mut turns = Vec::new();
     for event in events {
         match &event.body {
-            Body::TurnStarted(_) => turns.push((0, 0)),
-            Body::Usage(usage) if !usage.cumulative => {
+            EventBody::TurnStarted(_) => turns.push((0, 0)),
+            EventBody::Usage(usage) if !usage.cumulative => {
                 let (input, output) = turns.last_mut().unwrap();
                 *input += usage.input;
                 *output += usage.output;
@@ -43,10 +45,10 @@ fn usage_by_turn(events: &[Event]) -> Vec<(u64, u64)> {
     turns
 }
 
-/// What is said in the main conversation, with how each message ended.
-fn messages(events: &[Event]) -> Vec<(&str, Status)> {
+/// The messages of the main conversation with their final status.
+fn agent_messages(events: &[Event]) -> Vec<(&str, Status)> {
     let said = events.iter().filter(|event| event.thread.is_none()).filter_map(|event| match &event.body {
-        Body::ItemCompleted(item) => match &item.details {
+        EventBody::ItemCompleted(item) => match &item.details {
             Details::AgentMessage(message) => Some((message.text.as_str(), item.status)),
             _ => None,
         },
@@ -55,33 +57,33 @@ fn messages(events: &[Event]) -> Vec<(&str, Status)> {
     said.collect()
 }
 
-/// Everything that was streamed or added at the end, as a client shows it that cannot take anything back.
-fn shown(events: &[Event]) -> String {
+/// All streamed text, as a client shows it that cannot retract anything.
+fn streamed_text(events: &[Event]) -> String {
     use switchboard_event::{Delta, Field};
     let mut shown = String::new();
     for event in events.iter().filter(|event| event.thread.is_none()) {
-        if let Body::ItemDelta(Delta::Append { field: Field::Text, text, .. }) = &event.body {
+        if let EventBody::ItemDelta(Delta::Append { field: Field::Text, text, .. }) = &event.body {
             shown.push_str(text);
         }
     }
     shown
 }
 
-fn origins(events: &[Event]) -> Vec<Origin> {
+fn turn_origins(events: &[Event]) -> Vec<Origin> {
     let origin = |event: &Event| match &event.body {
-        Body::TurnStarted(turn) => Some(turn.origin),
+        EventBody::TurnStarted(turn) => Some(turn.origin),
         _ => None,
     };
     events.iter().filter_map(origin).collect()
 }
 
-fn tools(events: &[Event]) -> Vec<&Item> {
-    let tool = |body: &'_ Body| match body {
-        Body::ItemCompleted(item) => item.call.is_some(),
+fn completed_tools(events: &[Event]) -> Vec<&Item> {
+    let tool = |body: &'_ EventBody| match body {
+        EventBody::ItemCompleted(item) => item.call.is_some(),
         _ => false,
     };
     let completed = events.iter().filter(|event| tool(&event.body)).filter_map(|event| match &event.body {
-        Body::ItemCompleted(item) => Some(&**item),
+        EventBody::ItemCompleted(item) => Some(&**item),
         _ => None,
     });
     completed.collect()
@@ -92,7 +94,7 @@ fn a_resumed_session_counts_only_what_is_new() {
     let events = live!("v326_n_resume_usage");
     assert_eq!(usage_by_turn(&events), [(100, 12)]);
     let cost = events.iter().find_map(|event| match &event.body {
-        Body::TurnCompleted(turn) => turn.cost_usd,
+        EventBody::TurnCompleted(turn) => turn.cost_usd,
         _ => None,
     });
     assert_eq!(cost, Some(0.000_746));
@@ -113,19 +115,19 @@ fn totals_begin_anew_when_the_conversation_is_cleared() {
 #[test]
 fn a_cleared_conversation_is_the_one_to_continue() {
     let records = include_bytes!("testdata/live/v326_n_clear.jsonl");
-    let (events, translator) = translate("claude", records);
+    let (events, translator) = translate_records("claude", records);
     assert_eq!(translator.agent_session().map(|id| &**id), Some("b8418544-ac77-40f4-be0e-e425d6c5015f"));
     assert!(events.iter().all(|event| *event.session == *"dca6effe-f7f9-47c6-a315-005fd669f540"), "it is one session");
-    let (_, translator) = translate("claude", include_bytes!("testdata/live/v326_k_slash_clear.jsonl"));
+    let (_, translator) = translate_records("claude", include_bytes!("testdata/live/v326_k_slash_clear.jsonl"));
     assert_eq!(translator.agent_session().map(|id| &**id), Some("4a69f327-9385-49a9-be5a-5eab4b8e41fb"));
 }
 
 #[test]
 fn what_an_agent_in_the_background_led_to_is_said_once() {
     let events = live!("v326_i_task");
-    let said: Vec<_> = messages(&events).into_iter().map(|(text, _)| text).collect();
+    let said: Vec<_> = agent_messages(&events).into_iter().map(|(text, _)| text).collect();
     assert_eq!(said, ["Delegating.", "The subagent reported back.", "Noted the notification."]);
-    assert_eq!(origins(&events), [Origin::Prompt, Origin::Background]);
+    assert_eq!(turn_origins(&events), [Origin::Prompt, Origin::Background]);
     assert_eq!(usage_by_turn(&events), [(200, 81), (300, 106)]);
 }
 
@@ -134,27 +136,27 @@ fn two_agents_in_the_background_are_two_turns() {
     let events = live!("v326_n_twoagents");
     let turns = usage_by_turn(&events);
     assert_eq!(turns.iter().fold((0, 0), |(i, o), turn| (i + turn.0, o + turn.1)), (700, 295));
-    assert_eq!(origins(&events), [Origin::Prompt, Origin::Background, Origin::Background]);
+    assert_eq!(turn_origins(&events), [Origin::Prompt, Origin::Background, Origin::Background]);
 }
 
 #[test]
 fn a_monitor_begins_turns_in_the_background() {
     let mut expected = vec![Origin::Background; 5];
     expected[0] = Origin::Prompt;
-    assert_eq!(origins(&live!("v326_n_monitor")), expected);
+    assert_eq!(turn_origins(&live!("v326_n_monitor")), expected);
 }
 
 #[test]
 fn text_that_is_streamed_again_is_not_said_again() {
     for events in [live!("h_cut"), live!("v326_h_cut")] {
         let whole = "This stream is cut in the middle of the answer, badly.";
-        assert_eq!(messages(&events), [(whole, Status::Completed)]);
-        assert_eq!(shown(&events), "This stream is cut in th");
+        assert_eq!(agent_messages(&events), [(whole, Status::Completed)]);
+        assert_eq!(streamed_text(&events), "This stream is cut in th");
     }
 }
 
-/// A stream that breaks off, and then these records.
-fn cut_then(then: &[&str]) -> Vec<Event> {
+/// A stream that breaks off, followed by these deltas.
+fn events_after_cut(then: &[&str]) -> Vec<Event> {
     let stream = |event: &str| {
         format!(r#"{{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{event}}}"#)
     };
@@ -185,25 +187,25 @@ fn cut_then(then: &[&str]) -> Vec<Event> {
 
 #[test]
 fn text_that_differs_takes_the_place_of_what_was_void() {
-    let events = cut_then(&["One ", "three"]);
-    assert_eq!(messages(&events), [("One two", Status::Superseded), ("One three", Status::Completed)]);
-    let events = cut_then(&["One ", "two three"]);
-    assert_eq!(messages(&events), [("One two three", Status::Completed)]);
-    assert_eq!(shown(&events), "One two three");
-    let events = cut_then(&["One"]);
-    assert_eq!(messages(&events), [("One two", Status::Superseded), ("One", Status::Completed)]);
-    assert_eq!(messages(&cut_then(&[])), [("One two", Status::Superseded)]);
+    let events = events_after_cut(&["One ", "three"]);
+    assert_eq!(agent_messages(&events), [("One two", Status::Superseded), ("One three", Status::Completed)]);
+    let events = events_after_cut(&["One ", "two three"]);
+    assert_eq!(agent_messages(&events), [("One two three", Status::Completed)]);
+    assert_eq!(streamed_text(&events), "One two three");
+    let events = events_after_cut(&["One"]);
+    assert_eq!(agent_messages(&events), [("One two", Status::Superseded), ("One", Status::Completed)]);
+    assert_eq!(agent_messages(&events_after_cut(&[])), [("One two", Status::Superseded)]);
 }
 
 #[test]
 fn blocks_that_stay_are_not_taken_back() {
     let events = live!("v326_h_ssefail");
-    assert!(messages(&events).iter().all(|(_, status)| *status != Status::Superseded));
+    assert!(agent_messages(&events).iter().all(|(_, status)| *status != Status::Superseded));
 }
 
 #[test]
 fn only_what_was_refused_is_declined() {
-    let status = |events: &[Event]| tools(events).iter().map(|item| item.status).collect::<Vec<_>>();
+    let status = |events: &[Event]| completed_tools(events).iter().map(|item| item.status).collect::<Vec<_>>();
     for (events, expected) in [
         (live!("v326_c_badtool"), Status::Failed),
         (live!("c_badtool"), Status::Failed),
@@ -218,7 +220,7 @@ fn only_what_was_refused_is_declined() {
     }
     let blocked = events_of("claude", br#"{"type":"assistant","session_id":"s","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"sleep 300"}}]}}
 {"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"<tool_use_error>Blocked: standalone sleep 300.</tool_use_error>"}]}}"#);
-    let [item] = tools(&blocked)[..] else { panic!("one tool") };
+    let [item] = completed_tools(&blocked)[..] else { panic!("one tool") };
     assert_eq!(item.status, Status::Failed);
     assert_eq!(item.call.as_ref().and_then(|call| call.error.as_deref()), Some("Blocked: standalone sleep 300."));
 }
@@ -227,7 +229,7 @@ fn only_what_was_refused_is_declined() {
 fn files_that_a_command_changes_are_changes() {
     let changes = |events: &[Event]| {
         let change = |event: &Event| match &event.body {
-            Body::ItemCompleted(item) => match &item.details {
+            EventBody::ItemCompleted(item) => match &item.details {
                 Details::FileChange(change) => Some(change.changes.clone()),
                 _ => None,
             },
@@ -252,13 +254,13 @@ fn files_that_a_command_changes_are_changes() {
 fn a_refused_connection_is_one() {
     let events = live!("v326_h_connrefused");
     let failed = events.iter().find_map(|event| match &event.body {
-        Body::TurnCompleted(turn) => turn.error.as_ref(),
+        EventBody::TurnCompleted(turn) => turn.error.as_ref(),
         _ => None,
     });
     assert_eq!(failed.map(|fault| fault.code), Some(ErrorCode::ConnectionFailed));
 }
 
-fn log(lines: &[&str]) -> Vec<Event> {
+fn log_events(lines: &[&str]) -> Vec<Event> {
     events_of("claude:log", lines.join("\n").as_bytes())
 }
 
@@ -269,27 +271,31 @@ fn a_log_that_never_says_why_replies_stop_ends_well() {
     let text = r#"{"type":"assistant","sessionId":"s","cwd":"/p","uuid":"a","timestamp":"2025-08-01T10:00:01Z","message":{"id":"m","model":"x","stop_reason":null,"content":[{"type":"text","text":"done"}],"usage":{"input_tokens":1,"output_tokens":1}}}"#;
     let ends = |events: &[Event]| {
         let end = |event: &Event| match &event.body {
-            Body::TurnCompleted(turn) => Some(turn.status),
+            EventBody::TurnCompleted(turn) => Some(turn.status),
             _ => None,
         };
         events.iter().filter_map(end).collect::<Vec<_>>()
     };
-    assert_eq!(ends(&log(&[PROMPT, text])), [TurnStatus::Completed]);
-    assert_eq!(ends(&log(&[PROMPT, text, PROMPT, text])), [TurnStatus::Completed, TurnStatus::Completed]);
+    assert_eq!(ends(&log_events(&[PROMPT, text])), [TurnStatus::Completed]);
+    assert_eq!(ends(&log_events(&[PROMPT, text, PROMPT, text])), [TurnStatus::Completed, TurnStatus::Completed]);
     let stopped = text.replace("null", "\"end_turn\"").replace("\"m\"", "\"n\"");
-    assert_eq!(ends(&log(&[PROMPT, &stopped, PROMPT, text, PROMPT]))[1], TurnStatus::Interrupted, "it broke off");
+    assert_eq!(
+        ends(&log_events(&[PROMPT, &stopped, PROMPT, text, PROMPT]))[1],
+        TurnStatus::Interrupted,
+        "it broke off"
+    );
 }
 
 #[test]
 fn a_result_without_a_block_belongs_to_its_call() {
     let call = r#"{"type":"assistant","sessionId":"s","cwd":"/p","uuid":"a","timestamp":"2025-08-01T10:00:01Z","message":{"id":"m","model":"x","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}"#;
     let result = r#"{"type":"user","sessionId":"s","cwd":"/p","uuid":"r","timestamp":"2025-08-01T10:00:02Z","toolUseResult":{"stdout":"a.txt","stderr":"","interrupted":false},"message":{"role":"user","content":[]}}"#;
-    let events = log(&[PROMPT, call, result]);
-    let [item] = tools(&events)[..] else { panic!("one tool") };
+    let events = log_events(&[PROMPT, call, result]);
+    let [item] = completed_tools(&events)[..] else { panic!("one tool") };
     let Details::Command(command) = &item.details else { panic!("a command") };
     assert_eq!((item.status, command.output.as_str()), (Status::Completed, "a.txt"));
-    let stray = log(&[PROMPT, result]);
-    let is_late = |event: &Event| matches!(&event.body, Body::Notice(notice) if notice.topic == Topic::Late);
+    let stray = log_events(&[PROMPT, result]);
+    let is_late = |event: &Event| matches!(&event.body, EventBody::Notice(notice) if notice.topic == Topic::Late);
     assert!(stray.iter().any(is_late));
 }
 
@@ -302,7 +308,7 @@ fn running_totals_of_a_log_are_shown_and_not_counted() {
     let all = |cumulative: bool| {
         let mut sum = Usage::default();
         for event in &events {
-            if let Body::Usage(usage) = &event.body
+            if let EventBody::Usage(usage) = &event.body
                 && usage.cumulative == cumulative
             {
                 sum.add(usage);
@@ -311,7 +317,8 @@ fn running_totals_of_a_log_are_shown_and_not_counted() {
         (sum.input, sum.output)
     };
     assert_eq!((all(true), all(false)), ((500, 63), (300, 39)));
-    let unknown =
-        events.iter().filter(|event| matches!(&event.body, Body::Notice(notice) if notice.topic == Topic::Unknown));
+    let unknown = events
+        .iter()
+        .filter(|event| matches!(&event.body, EventBody::Notice(notice) if notice.topic == Topic::Unknown));
     assert_eq!(unknown.count(), 0);
 }

@@ -1,14 +1,14 @@
-//! Plays of what is said to Claude Code and what it says, as seen with 2.1.197 where nothing else is said.
+//! Scripted dialogs with Claude Code 2.1.197, unless stated otherwise.
 
 use serde_json::json;
 
 use super::AGENT;
 use crate::{
-    Prompt,
-    driver_tests::{Machine, Wish},
+    AgentPrompt,
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
-/// The handshake, which begins every play.
+/// The handshake that begins every script.
 const HELLO: &str = r#"
     > {"send":{"type":"control_request","request_id":"initialize","request":{"subtype":"initialize","forwardSubagentText":true}}}
     {"in":{"type":"control_response","response":{"subtype":"success","request_id":"initialize","response":{"commands":[{"name":"compact","description":"x"}],"models":[{"value":"default","displayName":"Default"}]}}}}
@@ -30,31 +30,31 @@ const RESULT: &str =
 const IDLE: &str = r#"{"in":{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s1"}}"#;
 const SETTLED: &str = r#"> "settled""#;
 
-fn check(parts: &[&str]) {
-    Wish::default().check(&AGENT, &parts.join("\n"));
+fn check_script_parts(parts: &[&str]) {
+    LaunchFixture::default().check_script(&AGENT, &parts.join("\n"));
 }
 
-fn play(parts: &[&str]) {
-    check(&[&[HELLO, WORK], parts].concat());
+fn check_turn_script(parts: &[&str]) {
+    check_script_parts(&[&[HELLO, WORK], parts].concat());
 }
 
 #[test]
 fn a_turn_is_over_when_it_is_idle() {
-    play(&[RESULT, "= {\"kind\":\"turn.completed\"}", IDLE, SETTLED, IDLE]);
+    check_turn_script(&[RESULT, "= {\"kind\":\"turn.completed\"}", IDLE, SETTLED, IDLE]);
 }
 
 #[test]
 fn without_a_word_about_idling_a_result_is_the_end() {
     // Claude Code 2.1.0.
     let work = WORK.replace("session_state_changed", "something_else").replacen("> {\"disarm\":\"settle\"}", "", 1);
-    check(&[HELLO, &work, RESULT, SETTLED]);
+    check_script_parts(&[HELLO, &work, RESULT, SETTLED]);
 }
 
 #[test]
 fn an_agent_in_the_background_keeps_it_busy() {
-    play(&[
+    check_turn_script(&[
         RESULT,
-        // Its first result is out, and a subagent still works: nothing is settled.
+        // The first result is out, and a subagent still works: nothing is settled.
         r#"{"in":{"type":"system","subtype":"task_notification","task_id":"a","status":"completed","session_id":"s1"}}"#,
         r#"{"in":{"type":"system","subtype":"init","session_id":"s1"}}
            > {"disarm":"settle"}"#,
@@ -71,8 +71,8 @@ const BACKGROUND: &str = r#"
 #[test]
 fn a_command_in_the_background_may_wake_it_soon() {
     let waits = r#"> {"arm":"settle","seconds":5.0}"#;
-    play(&[BACKGROUND, RESULT, IDLE, waits, r#"{"timer":"settle"}"#, SETTLED]);
-    play(&[
+    check_turn_script(&[BACKGROUND, RESULT, IDLE, waits, r#"{"timer":"settle"}"#, SETTLED]);
+    check_turn_script(&[
         BACKGROUND,
         RESULT,
         IDLE,
@@ -84,8 +84,8 @@ fn a_command_in_the_background_may_wake_it_soon() {
         IDLE,
         SETTLED,
     ]);
-    // Who was stopped does not wait.
-    play(&[
+    // After an interrupt nothing is waited for.
+    check_turn_script(&[
         BACKGROUND,
         r#"{"cmd":"interrupt"}
            > {"send":{"request":{"subtype":"interrupt"}}}"#,
@@ -94,7 +94,7 @@ fn a_command_in_the_background_may_wake_it_soon() {
     ]);
 }
 
-/// A prompt while a turn runs, and the request that says whether it was read.
+/// A prompt while a turn runs, and the request that confirms that it was read.
 const STEER: &str = r#"
     {"cmd":{"prompt":{"text":"also this"}}}
     > {"send":{"type":"user","message":{"content":"also this"}}}
@@ -105,7 +105,7 @@ const READ: &str =
 
 #[test]
 fn a_prompt_joins_the_turn_that_runs() {
-    play(&[
+    check_turn_script(&[
         STEER,
         "= {\"kind\":\"item.completed\",\"data\":{\"item\":{\"type\":\"user_message\",\"queued\":true}}}",
         READ,
@@ -121,9 +121,9 @@ fn a_prompt_that_crosses_the_end_begins_another_turn() {
     let runs = r#"
         {"in":{"type":"system","subtype":"session_state_changed","state":"running","session_id":"s1"}}
         > {"disarm":"settle"}"#;
-    play(&[&crossed[..], &[runs, RESULT, IDLE, SETTLED]].concat());
-    // It had been taken up after all.
-    play(&[&crossed[..], &[r#"{"timer":"settle"}"#, SETTLED]].concat());
+    check_turn_script(&[&crossed[..], &[runs, RESULT, IDLE, SETTLED]].concat());
+    // The turn had taken it up already.
+    check_turn_script(&[&crossed[..], &[r#"{"timer":"settle"}"#, SETTLED]].concat());
 }
 
 #[test]
@@ -137,25 +137,25 @@ fn an_interrupt_calls_back_what_waits() {
         {"in":{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","session_id":"s1"}}
         = {"kind":"turn.completed","data":{"status":"interrupted"}}
     "#;
-    play(&[STEER, READ, script, IDLE, SETTLED]);
+    check_turn_script(&[STEER, READ, script, IDLE, SETTLED]);
 }
 
 #[test]
 fn an_interrupt_of_an_old_version_is_no_failure() {
-    // Claude Code 2.1.0 gives no reason, and says that nothing went wrong.
+    // Claude Code 2.1.0 gives no reason and reports no error.
     let script = r#"
         {"cmd":"interrupt"}
         > {"send":{"request":{"subtype":"interrupt"}}}
         {"in":{"type":"result","subtype":"error_during_execution","is_error":false,"session_id":"s1"}}
         = {"kind":"turn.completed","data":{"status":"interrupted"}}
     "#;
-    play(&[script]);
+    check_turn_script(&[script]);
 }
 
 #[test]
 fn an_interrupt_with_nothing_to_stop_harms_nobody() {
     let answer = r#"{"in":{"type":"control_response","response":{"subtype":"success","request_id":"switchboard-1"}}}"#;
-    check(&[
+    check_script_parts(&[
         HELLO,
         r#"{"cmd":"interrupt"}"#,
         r#"> {"send":{"request":{"subtype":"interrupt"}}}"#,
@@ -169,8 +169,11 @@ fn an_interrupt_with_nothing_to_stop_harms_nobody() {
 
 #[test]
 fn what_it_says_in_new_words_is_let_pass() {
-    play(&[r#"{"in":{"type":"brand_new","session_id":"s1"}}"#, r#"{"in":{"type":"system","subtype":"brand_new"}}"#]);
-    play(&[r#"{"line":"not json at all"}"#, RESULT, IDLE, SETTLED]);
+    check_turn_script(&[
+        r#"{"in":{"type":"brand_new","session_id":"s1"}}"#,
+        r#"{"in":{"type":"system","subtype":"brand_new"}}"#,
+    ]);
+    check_turn_script(&[r#"{"line":"not json at all"}"#, RESULT, IDLE, SETTLED]);
 }
 
 #[test]
@@ -185,17 +188,17 @@ fn a_prompt_that_joined_does_not_begin_a_turn_again() {
         > {"disarm":"settle"}
         = {"kind":"turn.started","data":{"prompt":null}}
     "#;
-    play(&[STEER, READ, joined, RESULT, next]);
-    // Without tools nothing can join: it was waiting for the next turn.
-    play(&[STEER, READ, RESULT, &next.replace("null", "\"also this\"")]);
+    check_turn_script(&[STEER, READ, joined, RESULT, next]);
+    // Without tools nothing can join: the prompt was queued for the next turn.
+    check_turn_script(&[STEER, READ, RESULT, &next.replace("null", "\"also this\"")]);
 }
 
 #[test]
 fn close_ends_its_input() {
-    play(&[RESULT, IDLE, SETTLED, r#"{"cmd":"close"}"#, r#"> "close_input""#]);
+    check_turn_script(&[RESULT, IDLE, SETTLED, r#"{"cmd":"close"}"#, r#"> "close_input""#]);
 }
 
-/// Asks for a command.
+/// Asks for permission to run a command.
 const ASK: &str = r#"
     {"in":{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"touch a"},"tool_use_id":"t1",
      "permission_suggestions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch a *"}],"behavior":"allow","destination":"localSettings"},
@@ -203,37 +206,37 @@ const ASK: &str = r#"
     = {"kind":"request.opened","data":{"request":"r1","about":"command","command":"touch a"}}
 "#;
 
-fn ask() -> String {
-    // Steps have one line each.
+fn permission_request() -> String {
+    // A step is a single line.
     ASK.replace(",\n     \"permission", ",\"permission").replace("},\n      {", "},{")
 }
 
 #[track_caller]
-fn answered(ask: &str, answer: &str, response: &str, resolved: &str) {
+fn check_answer(ask: &str, answer: &str, response: &str, resolved: &str) {
     let script = format!(
         r#"{{"cmd":{{"answer":{answer}}}}}
            > {{"send":{{"type":"control_response","response":{{"subtype":"success","request_id":"r1","response":{response}}}}}}}
            = {{"kind":"request.resolved","data":{resolved}}}"#
     );
-    play(&[ask, &script]);
+    check_turn_script(&[ask, &script]);
 }
 
 #[test]
 fn a_yes_always_has_an_input() {
-    answered(
-        &ask(),
+    check_answer(
+        &permission_request(),
         r#"{"request":"r1","decision":"allow"}"#,
         r#"{"behavior":"allow","updatedInput":{"command":"touch a"},"updatedPermissions":null}"#,
         r#"{"outcome":"allowed","option":"allow","input":null}"#,
     );
-    answered(
-        &ask(),
+    check_answer(
+        &permission_request(),
         r#"{"request":"r1","decision":"allow","input":{"command":"touch b"}}"#,
         r#"{"behavior":"allow","updatedInput":{"command":"touch b"}}"#,
         r#"{"outcome":"allowed","input":{"command":"touch b"}}"#,
     );
-    play(&[
-        &ask(),
+    check_turn_script(&[
+        &permission_request(),
         r#"{"cmd":{"answer":{"request":"r1","decision":"allow","input":"touch b"}}}
            > {"refused":"the changed input must be an object, like the one that was asked for"}
            {"cmd":{"answer":{"request":"r1","decision":"decline"}}}
@@ -243,8 +246,8 @@ fn a_yes_always_has_an_input() {
 
 #[test]
 fn a_yes_for_the_session_leaves_no_trace_on_disk() {
-    answered(
-        &ask(),
+    check_answer(
+        &permission_request(),
         r#"{"request":"r1","decision":"allow_session"}"#,
         r#"{"behavior":"allow","updatedInput":{"command":"touch a"},"updatedPermissions":[
             {"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch a *"}],"behavior":"allow","destination":"session"}]}"#
@@ -254,7 +257,7 @@ fn a_yes_for_the_session_leaves_no_trace_on_disk() {
     );
 }
 
-fn ask_edit(path: &str) -> String {
+fn edit_request(path: &str) -> String {
     json!({ "in": { "type": "control_request", "request_id": "r1", "request": { "subtype": "can_use_tool",
         "tool_name": "Write", "input": { "file_path": path, "content": "x" }, "tool_use_id": "t1",
         "permission_suggestions": [{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }] } } })
@@ -265,7 +268,7 @@ fn ask_edit(path: &str) -> String {
 fn a_yes_to_edits_for_the_session_does_not_let_it_delete() {
     let allow = |path: &str, updates: &str| {
         let response = format!(r#"{{"behavior":"allow","updatedPermissions":{updates}}}"#);
-        answered(&ask_edit(path), r#"{"request":"r1","decision":"allow_session"}"#, &response, "{}");
+        check_answer(&edit_request(path), r#"{"request":"r1","decision":"allow_session"}"#, &response, "{}");
     };
     let rule = |rule: &str| {
         let rules = json!([{ "toolName": "Edit", "ruleContent": rule }]);
@@ -279,14 +282,14 @@ fn a_yes_to_edits_for_the_session_does_not_let_it_delete() {
 
 #[test]
 fn a_no_says_why_and_a_cancel_stops_the_turn() {
-    answered(
-        &ask(),
+    check_answer(
+        &permission_request(),
         r#"{"request":"r1","decision":"decline","message":"not today"}"#,
         r#"{"behavior":"deny","message":"not today","interrupt":false}"#,
         r#"{"outcome":"declined","message":"not today"}"#,
     );
-    answered(
-        &ask(),
+    check_answer(
+        &permission_request(),
         r#"{"request":"r1","decision":"cancel"}"#,
         r#"{"behavior":"deny","message":"the user declined this","interrupt":true}"#,
         r#"{"outcome":"cancelled"}"#,
@@ -295,8 +298,8 @@ fn a_no_says_why_and_a_cancel_stops_the_turn() {
 
 #[test]
 fn what_is_no_longer_asked_is_not_answered() {
-    play(&[
-        &ask(),
+    check_turn_script(&[
+        &permission_request(),
         r#"{"in":{"type":"control_cancel_request","request_id":"r1"}}
            = {"kind":"request.resolved","data":{"outcome":"withdrawn","by":"agent"}}
            {"cmd":{"answer":{"request":"r1","decision":"allow"}}}
@@ -309,13 +312,13 @@ const QUESTION: &str = r#"{"in":{"type":"control_request","request_id":"r1","req
 
 #[test]
 fn questions_are_answered_or_not_at_all() {
-    answered(
+    check_answer(
         QUESTION,
         r#"{"request":"r1","decision":"allow","answers":{"Which?":["A","something else"]}}"#,
         r#"{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?"}],"answers":{"Which?":"A, something else"}}}"#,
         r#"{"outcome":"answered","answers":{"Which?":["A, something else"]},"input":null}"#,
     );
-    play(&[
+    check_turn_script(&[
         QUESTION,
         r#"{"cmd":{"answer":{"request":"r1","decision":"allow"}}}
            > {"refused":"the questions are not answered"}
@@ -328,7 +331,7 @@ fn questions_are_answered_or_not_at_all() {
 fn a_plan_is_agreed_to_as_it_is() {
     let plan = r#"{"in":{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"ExitPlanMode","tool_use_id":"t1","input":{"plan":"1. Do"}}}}
         = {"kind":"request.opened","data":{"about":"plan"}}"#;
-    answered(
+    check_answer(
         plan,
         r#"{"request":"r1","decision":"allow_session"}"#,
         r#"{"behavior":"allow","updatedInput":{"plan":"1. Do"},"updatedPermissions":null}"#,
@@ -341,7 +344,7 @@ const FORM: &str = r#"{"in":{"type":"control_request","request_id":"r1","request
 
 #[test]
 fn forms_are_filled_in_with_their_types() {
-    answered(
+    check_answer(
         FORM,
         r#"{"request":"r1","decision":"allow","answers":{"name":["x"],"age":["3"],"ok":["yes"],"col":["red","blue"]}}"#,
         r#"{"action":"accept","content":{"name":"x","age":3,"ok":true,"col":["red","blue"]}}"#,
@@ -349,18 +352,18 @@ fn forms_are_filled_in_with_their_types() {
     );
     let no = |decision: &str, action: &str, outcome: &str| {
         let answer = format!(r#"{{"request":"r1","decision":"{decision}"}}"#);
-        answered(FORM, &answer, &format!(r#"{{"action":"{action}"}}"#), &format!(r#"{{"outcome":"{outcome}"}}"#));
+        check_answer(FORM, &answer, &format!(r#"{{"action":"{action}"}}"#), &format!(r#"{{"outcome":"{outcome}"}}"#));
     };
     no("decline", "decline", "declined");
     no("cancel", "cancel", "cancelled");
-    play(&[
+    check_turn_script(&[
         FORM,
         r#"{"cmd":{"answer":{"request":"r1","decision":"allow","answers":{"age":["3"]}}}}
            > {"refused":"`name` is not answered"}"#,
     ]);
     let page = r#"{"in":{"type":"control_request","request_id":"r1","request":{"subtype":"elicitation","message":"Log in","mode":"url","url":"https://a"}}}
         = {"kind":"request.opened","data":{"reason":"https://a"}}"#;
-    answered(page, r#"{"request":"r1","decision":"allow"}"#, r#"{"action":"accept"}"#, r#"{"outcome":"allowed"}"#);
+    check_answer(page, r#"{"request":"r1","decision":"allow"}"#, r#"{"action":"accept"}"#, r#"{"outcome":"allowed"}"#);
 }
 
 #[test]
@@ -370,7 +373,7 @@ fn nothing_is_left_without_an_answer() {
             r#"{{"in":{{"type":"control_request","request_id":"r1","request":{{"subtype":"{subtype}"{more}}}}}}}
                > {{"send":{{"type":"control_response","response":{response}}}}}"#
         );
-        play(&[&script]);
+        check_turn_script(&[&script]);
     };
     asked(
         "hook_callback",
@@ -389,7 +392,7 @@ fn nothing_is_left_without_an_answer() {
 
 #[test]
 fn settings_change_in_a_session() {
-    play(&[r#"{"cmd":{"set_model":"opus"}}
+    check_turn_script(&[r#"{"cmd":{"set_model":"opus"}}
            > {"send":{"request_id":"switchboard-1","request":{"subtype":"set_model","model":"opus"}}}
            {"in":{"type":"control_response","response":{"subtype":"success","request_id":"switchboard-1"}}}
            = {"kind":"session.updated","data":{"info":{"model":"opus"}}}
@@ -408,8 +411,9 @@ fn settings_change_in_a_session() {
 
 #[test]
 fn a_session_that_is_not_there_is_said_at_once() {
-    let wish = Wish { resume: Some(("an-id", false)), machine: Machine::default(), ..Wish::default() };
-    wish.check(
+    let wish =
+        LaunchFixture { resume: Some(("an-id", false)), machine: FakeHost::default(), ..LaunchFixture::default() };
+    wish.check_script(
         &AGENT,
         r#"
         > {"send":{"request_id":"initialize"}}
@@ -419,9 +423,12 @@ fn a_session_that_is_not_there_is_said_at_once() {
     );
 }
 
-fn shaped() -> Wish {
-    let schema = switchboard_event::raw(&json!({ "type": "object" }));
-    Wish { prompt: Prompt { output_schema: Some(schema), ..Prompt::default() }, ..Wish::default() }
+fn schema_fixture() -> LaunchFixture {
+    let schema = switchboard_event::to_raw_json(&json!({ "type": "object" }));
+    LaunchFixture {
+        prompt: AgentPrompt { output_schema: Some(schema), ..AgentPrompt::default() },
+        ..LaunchFixture::default()
+    }
 }
 
 #[test]
@@ -439,14 +446,14 @@ fn the_schema_of_answers_goes_with_the_handshake() {
         {"cmd":{"prompt":{"text":"go","schema":{"type":"array"}}}}
         > {"refused":"Claude Code cannot change the schema of its answers in a session"}
     "#;
-    shaped().check(&AGENT, &[hello, other].concat());
-    // Claude Code says nothing about a schema that it does not understand.
+    schema_fixture().check_script(&AGENT, &[hello, other].concat());
+    // Claude Code does not report a schema that it does not understand.
     let ignored = r#"
         {"in":{"type":"system","subtype":"init","session_id":"s1","tools":["Bash"]}}
         > {"disarm":"settle"}
         > {"give_up":"Claude Code does not take the schema for its answers: is it valid JSON Schema?","code":"execution_error"}
     "#;
-    shaped().check(&AGENT, &[hello, ignored].concat());
+    schema_fixture().check_script(&AGENT, &[hello, ignored].concat());
 }
 
 #[test]
@@ -458,5 +465,5 @@ fn images_go_with_the_prompt() {
         > {"send":{"message":{"content":[{"type":"image"}]}}}
         > {"send":{"request":{"subtype":"get_binary_version"}}}
     "#;
-    check(&[HELLO, script]);
+    check_script_parts(&[HELLO, script]);
 }

@@ -1,5 +1,5 @@
-//! Claude Code's own configuration files, read as settings of ours. What has no word here is named in a remark,
-//! never with its value.
+//! Claude Code's own configuration files, read as Switchboard settings. Settings without an equivalent are named in a
+//! remark, never with their value.
 
 use std::{
     collections::BTreeMap,
@@ -8,105 +8,124 @@ use std::{
 
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
-use crate::{Found, Host, Json, Object, Unsupported};
+use crate::{AgentConfigFile, HostAccess, JsonObject, JsonView, UnsupportedOperation};
 
-/// Set by whoever administers the machine.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+/// Settings of the machine's administrator.
+const MANAGED_SETTINGS_PATH: &str = "/etc/claude-code/managed-settings.json";
 
-/// A hook that Claude Code is said to have, and has not.
+/// A hook that Claude Code is said to have but does not.
 const UNKNOWN_HOOK: &str = "beforeToolCall";
 
-/// Where Claude Code keeps its state.
-pub fn folder(host: &dyn Host) -> PathBuf {
-    let own = host.env("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
-    own.map_or_else(|| host.home().join(".claude"), PathBuf::from)
+/// The directory with Claude Code's state.
+pub fn config_directory(host: &dyn HostAccess) -> PathBuf {
+    let own = host.env_var("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
+    own.map_or_else(|| host.home_dir().join(".claude"), PathBuf::from)
 }
 
-/// The file with the rest of its state, which lies beside the folder unless that was moved.
-pub fn state(host: &dyn Host) -> PathBuf {
-    match host.env("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()) {
+/// The file with the rest of its state, which is next to the directory unless that was moved.
+pub fn state_file_path(host: &dyn HostAccess) -> PathBuf {
+    match host.env_var("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder).join(".claude.json"),
-        None => host.home().join(".claude.json"),
+        None => host.home_dir().join(".claude.json"),
     }
 }
 
-/// The settings files, the strongest last.
-fn files(host: &dyn Host, cwd: &Path) -> [PathBuf; 4] {
-    let (user, project) = (folder(host), cwd.join(".claude"));
-    [user.join("settings.json"), project.join("settings.json"), project.join("settings.local.json"), MANAGED.into()]
+/// The settings files in increasing precedence.
+fn settings_files(host: &dyn HostAccess, cwd: &Path) -> [PathBuf; 4] {
+    let (user, project) = (config_directory(host), cwd.join(".claude"));
+    [
+        user.join("settings.json"),
+        project.join("settings.json"),
+        project.join("settings.local.json"),
+        MANAGED_SETTINGS_PATH.into(),
+    ]
 }
 
-/// Files with rules that let tools run without asking.
-pub fn allowing(host: &dyn Host, cwd: &Path) -> Vec<String> {
+/// Returns the values of variables in the settings of the user and of the machine.
+pub fn user_variables(host: &dyn HostAccess, names: &[&str]) -> Vec<String> {
+    let files = [config_directory(host).join("settings.json"), MANAGED_SETTINGS_PATH.into()];
+    let values = files.iter().filter_map(|path| host.read_file(path)).flat_map(|text| {
+        let variables = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default().get_object("env");
+        names.iter().filter_map(|name| variables.get_non_empty(name)).collect::<Vec<_>>()
+    });
+    values.collect()
+}
+
+/// Returns the files with rules that let tools run without asking.
+pub fn files_with_allow_rules(host: &dyn HostAccess, cwd: &Path) -> Vec<String> {
     let allows = |path: &PathBuf| {
-        let text = host.read(path).unwrap_or_default();
-        let fields = Json::parse(&text).map(Json::object).unwrap_or_default();
-        !fields.object("permissions").array("allow").is_empty()
+        let text = host.read_file(path).unwrap_or_default();
+        let fields = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default();
+        !fields.get_object("permissions").get_array("allow").is_empty()
     };
-    files(host, cwd).into_iter().filter(allows).map(|path| path.display().to_string()).collect()
+    settings_files(host, cwd).into_iter().filter(allows).map(|path| path.display().to_string()).collect()
 }
 
-/// Refuses files with `hooks.beforeToolCall`. Claude Code has no such hook and runs tools without it (2.1.326), although
-/// the file says that a script decides about them. `PreToolUse` is not the same: only exit code 2 stops a tool there.
-pub fn check_hooks(host: &dyn Host, cwd: &Path) -> Result<(), Unsupported> {
+/// Rejects files with `hooks.beforeToolCall`. Claude Code has no such hook and runs tools without it (2.1.326),
+/// although the file suggests that a script decides. `PreToolUse` is not equivalent: only exit code 2 blocks a tool
+/// there.
+pub fn check_hooks(host: &dyn HostAccess, cwd: &Path) -> Result<(), UnsupportedOperation> {
     let has_it = |path: &PathBuf| {
-        let text = host.read(path).unwrap_or_default();
-        Json::parse(&text).is_some_and(|json| json.object().object("hooks").has(UNKNOWN_HOOK))
+        let text = host.read_file(path).unwrap_or_default();
+        JsonView::parse(&text).is_some_and(|json| json.as_object().get_object("hooks").contains_key(UNKNOWN_HOOK))
     };
-    match files(host, cwd).into_iter().find(has_it) {
+    match settings_files(host, cwd).into_iter().find(has_it) {
         None => Ok(()),
-        Some(path) => Err(Unsupported::new(format!("{}: Claude Code ignores hooks.{UNKNOWN_HOOK}", path.display()))
-            .with_hint("use hooks.PreToolUse, whose script stops a tool by exit code 2")),
+        Some(path) => {
+            Err(UnsupportedOperation::new(format!("{}: Claude Code ignores hooks.{UNKNOWN_HOOK}", path.display()))
+                .with_hint("use hooks.PreToolUse, whose script stops a tool by exit code 2"))
+        }
     }
 }
 
-/// All that Claude Code's files say, file by file, the strongest last.
-pub fn config(host: &dyn Host, cwd: &Path) -> Vec<Found> {
-    let state = state(host);
-    let servers = found(host, &state, |fields| servers_of_state(fields, cwd));
-    let shared = found(host, &cwd.join(".mcp.json"), |fields| (with_servers(fields), Vec::new()));
-    let settings = files(host, cwd).map(|path| found(host, &path, settings));
+/// Reads all of Claude Code's files, in increasing precedence.
+pub fn read_config(host: &dyn HostAccess, cwd: &Path) -> Vec<AgentConfigFile> {
+    let state = state_file_path(host);
+    let servers = read_config_file(host, &state, |fields| servers_of_state(fields, cwd));
+    let shared = read_config_file(host, &cwd.join(".mcp.json"), |fields| (with_servers(fields), Vec::new()));
+    let settings = settings_files(host, cwd).map(|path| read_config_file(host, &path, parse_settings));
     servers.into_iter().chain(shared).chain(settings.into_iter().flatten()).collect()
 }
 
-fn found(
-    host: &dyn Host,
+fn read_config_file(
+    host: &dyn HostAccess,
     file: &Path,
-    read: impl FnOnce(&Object<'_>) -> (SessionConfig, Vec<String>),
-) -> Option<Found> {
-    let text = host.read(file)?;
-    let fields = Json::parse(&text).filter(|json| json.is_object()).map(Json::object);
+    read: impl FnOnce(&JsonObject<'_>) -> (SessionConfig, Vec<String>),
+) -> Option<AgentConfigFile> {
+    let text = host.read_file(file)?;
+    let fields = JsonView::parse(&text).filter(|json| json.is_object()).map(JsonView::as_object);
     let (config, remarks) = match fields {
         Some(fields) => read(&fields),
         None => (SessionConfig::default(), vec!["this is no JSON object, and Claude Code ignores it".to_owned()]),
     };
-    Some(Found { file: file.to_owned(), config, remarks })
+    Some(AgentConfigFile { file: file.to_owned(), config, remarks })
 }
 
-/// A settings file.
-fn settings(fields: &Object<'_>) -> (SessionConfig, Vec<String>) {
-    let permissions = fields.object("permissions");
+fn parse_settings(fields: &JsonObject<'_>) -> (SessionConfig, Vec<String>) {
+    let permissions = fields.get_object("permissions");
     let mut remarks = Vec::new();
     let config = SessionConfig {
-        model: fields.filled("model"),
-        approval_mode: permissions.str("defaultMode").and_then(|mode| approval(&mode, &mut remarks)),
-        allowed_tools: list(&permissions, "allow"),
-        blocked_tools: list(&permissions, "deny"),
+        model: fields.get_non_empty("model"),
+        approval_mode: permissions
+            .get_str("defaultMode")
+            .and_then(|permission_mode| parse_approval_mode(&permission_mode, &mut remarks)),
+        allowed_tools: rule_list(&permissions, "allow"),
+        blocked_tools: rule_list(&permissions, "deny"),
         ..SessionConfig::default()
     };
-    if fields.object("sandbox").is_true("enabled") {
+    if fields.get_object("sandbox").is_true("enabled") {
         remarks.push("Claude Code's own sandbox is on; it is off in a sandbox of ours".to_owned());
     }
-    if fields.object("hooks").has(UNKNOWN_HOOK) {
+    if fields.get_object("hooks").contains_key(UNKNOWN_HOOK) {
         remarks
             .push(format!("Claude Code ignores hooks.{UNKNOWN_HOOK}, so sessions are refused: use hooks.PreToolUse"));
     }
-    remarks.extend(others(fields, &["model", "permissions", "sandbox", "$schema"], ""));
-    remarks.extend(others(&permissions, &["defaultMode", "allow", "deny"], "permissions."));
+    remarks.extend(unknown_keys_remark(fields, &["model", "permissions", "sandbox", "$schema"], ""));
+    remarks.extend(unknown_keys_remark(&permissions, &["defaultMode", "allow", "deny"], "permissions."));
     (config, remarks)
 }
 
-fn approval(mode: &str, remarks: &mut Vec<String>) -> Option<ApprovalMode> {
+fn parse_approval_mode(mode: &str, remarks: &mut Vec<String>) -> Option<ApprovalMode> {
     match mode {
         "default" => Some(ApprovalMode::Ask),
         "acceptEdits" => {
@@ -121,30 +140,31 @@ fn approval(mode: &str, remarks: &mut Vec<String>) -> Option<ApprovalMode> {
     }
 }
 
-fn list(permissions: &Object<'_>, key: &str) -> Option<Vec<String>> {
-    Some(permissions.strings(key)).filter(|list| !list.is_empty())
+fn rule_list(permissions: &JsonObject<'_>, key: &str) -> Option<Vec<String>> {
+    Some(permissions.get_strings(key)).filter(|list| !list.is_empty())
 }
 
-/// What else there is, by name.
-fn others(fields: &Object<'_>, known: &[&str], prefix: &str) -> Option<String> {
+/// Names the keys without an equivalent.
+fn unknown_keys_remark(fields: &JsonObject<'_>, known: &[&str], prefix: &str) -> Option<String> {
     let names: Vec<_> =
         fields.iter().filter(|(key, _)| !known.contains(key)).map(|(key, _)| format!("{prefix}{key}")).collect();
     (!names.is_empty()).then(|| format!("has no word here: {}", names.join(", ")))
 }
 
-/// The servers of the user, and those of the folder.
-fn servers_of_state(fields: &Object<'_>, cwd: &Path) -> (SessionConfig, Vec<String>) {
+/// Reads the servers of the user and those of the working directory.
+fn servers_of_state(fields: &JsonObject<'_>, cwd: &Path) -> (SessionConfig, Vec<String>) {
     let mut config = with_servers(fields);
-    let project = fields.object("projects").object(&cwd.to_string_lossy());
-    config.mcp_servers.extend(servers(&project));
+    let project = fields.get_object("projects").get_object(&cwd.to_string_lossy());
+    config.mcp_servers.extend(parse_servers(&project));
     (config, Vec::new())
 }
 
-fn with_servers(fields: &Object<'_>) -> SessionConfig {
-    SessionConfig { mcp_servers: servers(fields), ..SessionConfig::default() }
+fn with_servers(fields: &JsonObject<'_>) -> SessionConfig {
+    SessionConfig { mcp_servers: parse_servers(fields), ..SessionConfig::default() }
 }
 
-fn servers(fields: &Object<'_>) -> BTreeMap<String, McpServerConfig> {
-    let read = |(name, server): (&str, Json<'_>)| Some((name.to_owned(), serde_json::from_str(server.text()).ok()?));
-    fields.object("mcpServers").iter().filter_map(read).collect()
+fn parse_servers(fields: &JsonObject<'_>) -> BTreeMap<String, McpServerConfig> {
+    let read =
+        |(name, server): (&str, JsonView<'_>)| Some((name.to_owned(), serde_json::from_str(server.raw_text()).ok()?));
+    fields.get_object("mcpServers").iter().filter_map(read).collect()
 }

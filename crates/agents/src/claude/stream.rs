@@ -1,83 +1,86 @@
-//! Partial messages: the events of the model's API, as Claude Code passes them on. The record that matters most
-//! for speed is here: one for every few words.
+//! Partial messages: the events of the model's API, as Claude Code passes them on. This is the most
+//! performance-critical record: one for every few words.
 
 use switchboard_event::{AgentMessage, Field, Id, Item, Notice, Reasoning, Status, Topic, Usage};
 
 use super::{
-    abandoned::{AbandonedItems, Repetition, compare_repetition, shown_text},
-    live::{Live, heartbeat},
+    abandoned::{AbandonedItems, TextRepetition, compare_repetition, shown_text},
+    live::{ClaudeStreamReader, heartbeat_notice},
     turn,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// A reply that is being streamed.
 #[derive(Default)]
-pub struct Stream {
+pub struct ReplyStream {
     pub(super) reply: Option<Id>,
     pub(super) model: Option<String>,
-    blocks: Vec<Block>,
-    /// What earlier replies showed before they broke off.
+    blocks: Vec<StreamedBlock>,
+    /// Items of earlier replies that broke off.
     pub(super) abandoned: AbandonedItems,
-    /// What the reply had used when it began. The end of the reply has the rest.
+    /// The usage at the beginning of the reply. The end of the reply has the rest.
     begun: Option<Usage>,
 }
 
-/// One block of a reply, if it is shown as it comes.
-struct Block {
+/// A block that is emitted while it streams.
+struct StreamedBlock {
     index: u64,
-    kind: Shown,
+    kind: TextBlockKind,
     item: Id,
-    /// How much of an abandoned item the block has repeated, in bytes, until it goes on.
+    /// How many bytes of an abandoned item the block has repeated, until it continues beyond it.
     repeated: Option<usize>,
     /// The stream ended the block.
     stopped: bool,
-    /// The stream ended the reply, and the whole message has not come yet.
+    /// The stream ended the reply, and the complete message has not arrived yet.
     unclaimed: bool,
 }
 
-/// What is shown as it comes. A tool call is shown when its input is complete.
+/// The kinds of blocks that are emitted while they stream. A tool call is emitted when its input is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// What Claude says.
+pub enum TextBlockKind {
     Text,
-    /// What Claude thinks.
     Thinking,
 }
 
-/// What the whole block means for what was streamed of it.
-pub enum Claim {
-    /// The item is still open: this is all of it.
+/// How a complete block relates to its streamed parts.
+pub enum BlockClaim {
+    /// The item is still open and gets the complete content.
     Open(Id),
-    /// It was closed already, with the same content.
+    /// The item was already closed with the same content.
     Closed,
-    /// Nothing of it was streamed.
+    /// No part of the block was streamed.
     None,
 }
 
-impl Stream {
-    /// Finds what was streamed of a block that now comes whole.
-    pub fn claim(&mut self, reply: Option<&str>, kind: Shown, text: &str, scribe: &mut Scribe) -> Claim {
+impl ReplyStream {
+    /// Finds the streamed item of a block that arrives complete.
+    pub fn claim_block(
+        &mut self,
+        reply: Option<&str>,
+        kind: TextBlockKind,
+        text: &str,
+        scribe: &mut RunRecorder,
+    ) -> BlockClaim {
         if self.reply.as_deref() != reply {
-            return Claim::None;
+            return BlockClaim::None;
         }
-        let mine = |block: &Block| block.kind == kind && (block.unclaimed || scribe.item_is_open(&block.item));
-        let Some(index) = self.blocks.iter().position(mine) else { return Claim::None };
+        let mine = |block: &StreamedBlock| block.kind == kind && (block.unclaimed || scribe.item_is_open(&block.item));
+        let Some(index) = self.blocks.iter().position(mine) else { return BlockClaim::None };
         let block = &mut self.blocks[index];
         if block.unclaimed {
             block.unclaimed = false;
-            return Claim::Closed;
+            return BlockClaim::Closed;
         }
         let item = block.item.clone();
         if block.repeated.is_some() && !text.starts_with(&shown_text(&item, scribe)) {
             scribe.item_closed(&item, Status::Superseded);
             self.blocks.remove(index);
-            return Claim::None;
+            return BlockClaim::None;
         }
-        Claim::Open(item)
+        BlockClaim::Open(item)
     }
 
-    /// Another reply comes. What this one left in the middle of a block is void.
-    pub fn break_off(&mut self, scribe: &mut Scribe) {
+    /// Ends the reply because another one begins. Blocks without an end are abandoned.
+    pub fn break_off(&mut self, scribe: &mut RunRecorder) {
         for block in &mut self.blocks {
             match (scribe.item_is_open(&block.item), block.stopped) {
                 (true, true) => block.finish(scribe),
@@ -89,22 +92,21 @@ impl Stream {
     }
 }
 
-impl Block {
-    fn new(index: u64, kind: Shown, item: Id, repeated: Option<usize>) -> Self {
+impl StreamedBlock {
+    fn new(index: u64, kind: TextBlockKind, item: Id, repeated: Option<usize>) -> Self {
         Self { index, kind, item, repeated, stopped: false, unclaimed: false }
     }
 
-    /// The block is complete.
-    fn finish(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         let shown = shown_text(&self.item, scribe);
         match self.repeated.and_then(|repeated| shown.get(..repeated)).filter(|said| said.len() < shown.len()) {
-            // It ended before it had repeated everything.
+            // The block ended before it had repeated the whole text.
             Some(said) => {
-                let item = scribe.item(&self.item).cloned().unwrap_or_else(|| self.kind.item(""));
+                let item = scribe.open_item(&self.item).cloned().unwrap_or_else(|| self.kind.new_item(""));
                 scribe.item_closed(&self.item, Status::Superseded);
                 if !said.is_empty() {
                     let again = Id::from(format!("{}.again", self.item));
-                    scribe.item_completed(&again, Item { reply: item.reply, ..self.kind.item(said) });
+                    scribe.item_completed(&again, Item { reply: item.reply, ..self.kind.new_item(said) });
                 }
                 self.unclaimed = true;
             }
@@ -113,9 +115,8 @@ impl Block {
     }
 }
 
-impl Shown {
-    /// A new item of this kind.
-    pub fn item(self, text: &str) -> Item {
+impl TextBlockKind {
+    pub fn new_item(self, text: &str) -> Item {
         match self {
             Self::Text => Item::new(AgentMessage::text(text)),
             Self::Thinking => {
@@ -126,113 +127,114 @@ impl Shown {
     }
 }
 
-impl Live {
-    /// `stream_event`.
-    pub(super) fn stream_event(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        self.place(fields, scribe);
-        let event = fields.object("event");
-        match event.str("type").as_deref() {
-            Some("content_block_delta") => self.block_delta(&event, scribe),
-            Some("content_block_start") => self.block_start(&event, scribe),
-            Some("content_block_stop") => self.block_stop(&event, scribe),
-            Some("message_start") => self.message_start(&event, scribe),
-            Some("message_delta") => self.message_delta(&event, scribe),
-            Some("message_stop") => self.message_stop(fields, scribe),
-            Some(other) => scribe.notice(heartbeat(other)),
+impl ClaudeStreamReader {
+    pub(super) fn read_stream_event(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.enter_subagent(fields, scribe);
+        let event = fields.get_object("event");
+        match event.get_str("type").as_deref() {
+            Some("content_block_delta") => self.read_block_delta(&event, scribe),
+            Some("content_block_start") => self.read_block_start(&event, scribe),
+            Some("content_block_stop") => self.read_block_stop(&event, scribe),
+            Some("message_start") => self.read_message_start(&event, scribe),
+            Some("message_delta") => self.read_message_delta(&event, scribe),
+            Some("message_stop") => self.read_message_stop(fields, scribe),
+            Some(other) => scribe.write_notice(heartbeat_notice(other)),
             None => {}
         }
     }
 
-    fn message_start(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
+    fn read_message_start(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.ensure_turn(scribe);
-        self.waiting.called();
-        let message = event.object("message");
-        let mut begun = turn::usage(&message.object("usage"));
-        begun.key = message.str("id").map(Id::from);
-        begun.model = message.filled("model");
-        self.books.began(begun.clone());
+        self.waiting.mark_model_called();
+        let message = event.get_object("message");
+        let mut begun = turn::parse_usage(&message.get_object("usage"));
+        begun.key = message.get_str("id").map(Id::from);
+        begun.model = message.get_non_empty("model");
+        self.books.set_placeholder(begun.clone());
         self.stream.break_off(scribe);
         let abandoned = std::mem::take(&mut self.stream.abandoned);
         let (reply, model) = (begun.key.clone(), begun.model.clone());
-        self.stream = Stream { reply, model, abandoned, blocks: Vec::new(), begun: Some(begun) };
-        scribe.notice(step("started"));
+        self.stream = ReplyStream { reply, model, abandoned, blocks: Vec::new(), begun: Some(begun) };
+        scribe.write_notice(step_notice("started"));
     }
 
-    fn block_start(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
-        let block = event.object("content_block");
-        let index = event.count("index");
-        match block.str("type").as_deref() {
-            Some("text") => self.open_block(index, Shown::Text, block.str("text").as_deref(), scribe),
-            Some("thinking") => self.open_block(index, Shown::Thinking, block.str("thinking").as_deref(), scribe),
-            _ => scribe.notice(heartbeat("content_block_start")),
+    fn read_block_start(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let block = event.get_object("content_block");
+        let index = event.get_count("index");
+        match block.get_str("type").as_deref() {
+            Some("text") => self.open_block(index, TextBlockKind::Text, block.get_str("text").as_deref(), scribe),
+            Some("thinking") => {
+                self.open_block(index, TextBlockKind::Thinking, block.get_str("thinking").as_deref(), scribe)
+            }
+            _ => scribe.write_notice(heartbeat_notice("content_block_start")),
         }
     }
 
-    fn open_block(&mut self, index: u64, kind: Shown, text: Option<&str>, scribe: &mut Scribe) {
+    fn open_block(&mut self, index: u64, kind: TextBlockKind, text: Option<&str>, scribe: &mut RunRecorder) {
         self.ensure_turn(scribe);
         self.stream.blocks.retain(|block| block.index != index);
         let text = text.unwrap_or_default();
-        if let Some(item) = self.stream.abandoned.take(kind, scribe) {
+        if let Some(item) = self.stream.abandoned.take_repeatable(kind, scribe) {
             if let Some(open) = scribe.item_mut(&item) {
                 open.reply.clone_from(&self.stream.reply);
             }
-            self.stream.blocks.push(Block::new(index, kind, item, Some(0)));
+            self.stream.blocks.push(StreamedBlock::new(index, kind, item, Some(0)));
             if !text.is_empty() {
-                self.append(index, kind, text, scribe);
+                self.append_text(index, kind, text, scribe);
             }
-            return scribe.otherwise(heartbeat("content_block_start"));
+            return scribe.write_notice_if_no_event(heartbeat_notice("content_block_start"));
         }
         self.start_block(index, kind, text, scribe);
     }
 
-    fn start_block(&mut self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) {
+    fn start_block(&mut self, index: u64, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) {
         let reply = self.stream.reply.clone();
-        let reply = reply.unwrap_or_else(|| self.stream.reply.insert(self.made_up_reply(scribe)).clone());
+        let reply = reply.unwrap_or_else(|| self.stream.reply.insert(self.generate_reply_id(scribe)).clone());
         let item = Id::from(format!("{reply}.{index}"));
-        if kind == Shown::Text {
-            self.mark_said();
+        if kind == TextBlockKind::Text {
+            self.mark_spoken();
         }
-        scribe.item_started(&item, Item { reply: Some(reply), ..kind.item(text) });
-        self.stream.blocks.push(Block::new(index, kind, item, None));
+        scribe.item_started(&item, Item { reply: Some(reply), ..kind.new_item(text) });
+        self.stream.blocks.push(StreamedBlock::new(index, kind, item, None));
     }
 
-    fn made_up_reply(&self, scribe: &Scribe) -> Id {
-        scribe.local_id(&format!("reply_{}_{}", scribe.turns(), self.made_up))
+    fn generate_reply_id(&self, scribe: &RunRecorder) -> Id {
+        scribe.local_id(&format!("reply_{}_{}", scribe.turn_count(), self.made_up))
     }
 
-    fn block_delta(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
-        let (index, delta) = (event.count("index"), event.object("delta"));
-        let (kind, text) = match delta.str("type").as_deref() {
-            Some("text_delta") => (Shown::Text, delta.str("text")),
-            Some("thinking_delta") => (Shown::Thinking, delta.str("thinking")),
-            Some(other) => return scribe.notice(heartbeat(other)),
+    fn read_block_delta(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let (index, delta) = (event.get_count("index"), event.get_object("delta"));
+        let (kind, text) = match delta.get_str("type").as_deref() {
+            Some("text_delta") => (TextBlockKind::Text, delta.get_str("text")),
+            Some("thinking_delta") => (TextBlockKind::Thinking, delta.get_str("thinking")),
+            Some(other) => return scribe.write_notice(heartbeat_notice(other)),
             None => return,
         };
         let Some(text) = text else { return };
-        if !self.append(index, kind, &text, scribe) {
+        if !self.append_text(index, kind, &text, scribe) {
             self.open_block(index, kind, None, scribe);
-            self.append(index, kind, &text, scribe);
+            self.append_text(index, kind, &text, scribe);
         }
     }
 
-    fn append(&mut self, index: u64, kind: Shown, text: &str, scribe: &mut Scribe) -> bool {
-        let mine = |block: &&mut Block| block.index == index && block.kind == kind;
+    fn append_text(&mut self, index: u64, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) -> bool {
+        let mine = |block: &&mut StreamedBlock| block.index == index && block.kind == kind;
         let Some(block) = self.stream.blocks.iter_mut().find(mine) else { return false };
         let Some(repeated) = block.repeated.filter(|_| scribe.item_is_open(&block.item)) else {
             return scribe.item_append(&block.item, Field::Text, 0, text);
         };
         let shown = shown_text(&block.item, scribe);
         match compare_repetition(&shown, repeated, text) {
-            Repetition::Known => {
+            TextRepetition::Known => {
                 block.repeated = Some(repeated + text.len());
-                scribe.otherwise(heartbeat("content_block_delta"));
+                scribe.write_notice_if_no_event(heartbeat_notice("content_block_delta"));
                 true
             }
-            Repetition::Longer(new) => {
+            TextRepetition::Longer(new) => {
                 block.repeated = None;
                 scribe.item_append(&block.item, Field::Text, 0, new)
             }
-            Repetition::Differs => {
+            TextRepetition::Differs => {
                 scribe.item_closed(&block.item, Status::Superseded);
                 self.stream.blocks.retain(|block| block.index != index);
                 let said = shown.get(..repeated).unwrap_or_default().to_owned() + text;
@@ -242,20 +244,21 @@ impl Live {
         }
     }
 
-    /// The whole message comes just before. Where it does not, the end of the reply says whether the block holds.
-    fn block_stop(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
-        let index = event.count("index");
+    /// The complete message usually arrives just before. Otherwise the end of the reply decides whether the block is
+    /// valid.
+    fn read_block_stop(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let index = event.get_count("index");
         if let Some(block) = self.stream.blocks.iter_mut().find(|block| block.index == index) {
             block.stopped = true;
         }
-        scribe.notice(heartbeat("content_block_stop"));
+        scribe.write_notice(heartbeat_notice("content_block_stop"));
     }
 
-    /// The end of a reply. Claude Code 2.1.326 ends one whose stream broke off too, and says from which block on it is
+    /// Ends a reply. Claude Code 2.1.326 also ends a reply whose stream broke off, and tells from which block on it is
     /// void.
-    fn message_stop(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let void = fields.get("abandoned_blocks").map(|void| void.object().count("from_block_index"));
-        let Stream { blocks, abandoned, .. } = &mut self.stream;
+    fn read_message_stop(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let void = fields.get("abandoned_blocks").map(|void| void.as_object().get_count("from_block_index"));
+        let ReplyStream { blocks, abandoned, .. } = &mut self.stream;
         for block in blocks.iter_mut() {
             match void {
                 _ if !scribe.item_is_open(&block.item) => {}
@@ -268,44 +271,44 @@ impl Live {
             abandoned.supersede_all(scribe);
         }
         let name = void.map(|_| "abandoned_blocks".to_owned());
-        scribe.notice(Notice { name, ..step("completed") });
+        scribe.write_notice(Notice { name, ..step_notice("completed") });
     }
 
-    /// Nothing comes any more that could repeat what was void.
-    pub(super) fn supersede_abandoned(&mut self, scribe: &mut Scribe) {
+    /// Supersedes abandoned items, since nothing can repeat them any more.
+    pub(super) fn supersede_abandoned(&mut self, scribe: &mut RunRecorder) {
         self.stream.abandoned.supersede_all(scribe);
     }
 
-    /// The only place that says what a streamed reply really used.
-    fn message_delta(&mut self, event: &Object<'_>, scribe: &mut Scribe) {
-        let mut usage = turn::usage(&event.object("usage"));
+    /// The only record with the actual usage of a streamed reply.
+    fn read_message_delta(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let mut usage = turn::parse_usage(&event.get_object("usage"));
         if usage.all_input() == 0
             && let Some(begun) = &self.stream.begun
         {
-            // The API itself repeats the input figures here only since 2025.
+            // The API repeats the input figures here only since 2025.
             usage = Usage { output: usage.output, reasoning: usage.reasoning, ..begun.clone() };
         }
         usage.model.clone_from(&self.stream.model);
         usage.key.clone_from(&self.stream.reply);
-        self.books.reply(usage, scribe);
-        scribe.otherwise(heartbeat("message_delta"));
+        self.books.count_reply(usage, scribe);
+        scribe.write_notice_if_no_event(heartbeat_notice("message_delta"));
     }
 }
 
-fn step(status: &str) -> Notice {
+fn step_notice(status: &str) -> Notice {
     Notice::new(Topic::Step).with_status(status)
 }
 
-/// The text of a block that can be shown as it comes.
-pub fn shown(block: &Object<'_>) -> Option<(Shown, String)> {
-    match block.str("type").as_deref() {
-        Some("text") => Some((Shown::Text, block.string("text").unwrap_or_default())),
-        Some("thinking") => Some((Shown::Thinking, block.string("thinking").unwrap_or_default())),
+/// Returns the kind and the text of a block that is emitted while it streams.
+pub fn parse_text_block(block: &JsonObject<'_>) -> Option<(TextBlockKind, String)> {
+    match block.get_str("type").as_deref() {
+        Some("text") => Some((TextBlockKind::Text, block.get_string("text").unwrap_or_default())),
+        Some("thinking") => Some((TextBlockKind::Thinking, block.get_string("thinking").unwrap_or_default())),
         _ => None,
     }
 }
 
-/// The blocks of a message; a plain text counts as one.
-pub fn blocks(content: Option<Json<'_>>) -> Vec<Json<'_>> {
-    content.map(Json::array).unwrap_or_default()
+/// Returns the blocks of a message.
+pub fn content_blocks(content: Option<JsonView<'_>>) -> Vec<JsonView<'_>> {
+    content.map(JsonView::as_array).unwrap_or_default()
 }

@@ -1,86 +1,88 @@
-//! `system`: what Claude Code says about itself.
+//! `system` records: Claude Code's reports about itself.
 
 use serde::Serialize;
-use switchboard_event::{ApprovalMode, Info, Level, McpServer, Named, Notice, SessionStatus, Topic, raw};
+use switchboard_event::{ApprovalMode, Info, Level, McpServer, Named, Notice, SessionStatus, Topic, to_raw_json};
 
 use super::{
     errors,
-    live::{Live, heartbeat},
+    live::{ClaudeStreamReader, heartbeat_notice},
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-impl Live {
-    /// `system`.
-    pub(super) fn system(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let subtype = fields.str("subtype").unwrap_or_default();
+impl ClaudeStreamReader {
+    pub(super) fn read_system(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let subtype = fields.get_str("subtype").unwrap_or_default();
         match subtype.as_ref() {
-            "init" => self.init(fields, scribe),
-            "status" => status(fields, scribe),
-            "session_state_changed" => self.state_changed(fields, scribe),
+            "init" => self.read_init(fields, scribe),
+            "status" => read_status(fields, scribe),
+            "session_state_changed" => self.read_state_change(fields, scribe),
             "task_started" | "task_progress" | "task_updated" | "task_notification" => {
-                self.task(&subtype, fields, scribe);
+                self.read_task(&subtype, fields, scribe);
             }
-            "background_tasks_changed" => self.background_tasks(fields, scribe),
-            "hook_started" | "hook_progress" | "hook_response" => scribe.notice(hook(&subtype, fields)),
+            "background_tasks_changed" => self.read_background_tasks(fields, scribe),
+            "hook_started" | "hook_progress" | "hook_response" => scribe.write_notice(hook_notice(&subtype, fields)),
             "api_retry" => {
-                self.failed_status = fields.status("error_status");
-                scribe.notice(retry(fields));
+                self.failed_status = fields.get_http_status("error_status");
+                scribe.write_notice(retry_notice(fields));
             }
-            "compact_boundary" => scribe.notice(compacted(fields)),
-            "permission_denied" => self.permission_denied(fields, scribe),
-            "model_fallback" | "model_refusal_fallback" => fallback(fields, scribe),
-            "model_refusal_no_fallback" => scribe.notice(warning(fields, Level::Warning)),
-            "informational" | "notification" | "local_command_output" => scribe.notice(informational(fields)),
-            "commands_changed" => commands_changed(fields, scribe),
-            "thinking_tokens" | "ui_invalidate" => scribe.notice(heartbeat(&subtype)),
+            "compact_boundary" => scribe.write_notice(compaction_notice(fields)),
+            "permission_denied" => self.read_permission_denied(fields, scribe),
+            "model_fallback" | "model_refusal_fallback" => read_model_fallback(fields, scribe),
+            "model_refusal_no_fallback" => scribe.write_notice(warning_notice(fields, Level::Warning)),
+            "informational" | "notification" | "local_command_output" => {
+                scribe.write_notice(informational_notice(fields))
+            }
+            "commands_changed" => read_commands_changed(fields, scribe),
+            "thinking_tokens" | "ui_invalidate" => scribe.write_notice(heartbeat_notice(&subtype)),
             "session_title_changed" => {
-                scribe.info(Info { title: fields.filled("title"), ..Info::default() });
-                scribe
-                    .otherwise(Notice::new(Topic::Status).with_name("session_title_changed").with_level(Level::Debug));
+                scribe.update_info(Info { title: fields.get_non_empty("title"), ..Info::default() });
+                scribe.write_notice_if_no_event(
+                    Notice::new(Topic::Status).with_name("session_title_changed").with_level(Level::Debug),
+                );
             }
-            "files_persisted" => scribe.notice(Notice::new(Topic::Snapshot).with_name("files_persisted")),
+            "files_persisted" => scribe.write_notice(Notice::new(Topic::Snapshot).with_name("files_persisted")),
             other if other.starts_with("plugin_") || other.starts_with("elicitation") => {
-                scribe.notice(Notice::new(Topic::Control).with_name(other));
+                scribe.write_notice(Notice::new(Topic::Control).with_name(other));
             }
             _ => {}
         }
     }
 
-    /// `init` begins every turn; only what changed since the last is worth telling.
-    fn init(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// `init` begins every turn; only changes since the last one are reported.
+    fn read_init(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if let Some(session) =
-            fields.filled("session_id").filter(|id| scribe.session().is_some_and(|known| **known != **id))
+            fields.get_non_empty("session_id").filter(|id| scribe.agent_session().is_some_and(|known| **known != **id))
         {
-            // After `/clear` the session goes on as another one of Claude's.
-            scribe.moved(&session);
+            // After `/clear` the session continues under another id of Claude Code.
+            scribe.replace_agent_session(&session);
         }
-        if let Some(mode) = fields.str("permissionMode") {
-            scribe.config(|config| config.approval_mode = config.approval_mode.or(approval(&mode)));
+        if let Some(mode) = fields.get_str("permissionMode") {
+            scribe.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval_from_mode(&mode)));
         }
-        if let Some(model) = fields.filled("model") {
-            self.offers.uses(&model);
+        if let Some(model) = fields.get_non_empty("model") {
+            self.offers.set_model(&model);
         }
-        scribe.info(Info {
-            cwd: fields.filled("cwd"),
-            model: fields.filled("model"),
+        scribe.update_info(Info {
+            cwd: fields.get_non_empty("cwd"),
+            model: fields.get_non_empty("model"),
             provider: Some("anthropic".to_owned()),
-            mode: fields.filled("permissionMode"),
-            version: fields.filled("claude_code_version"),
-            tools: fields.strings("tools"),
-            commands: self.offers.commands(fields.strings("slash_commands")),
-            options: self.offers.options(),
-            mcp: fields.array("mcp_servers").into_iter().map(mcp_server).collect(),
-            agents: self.offers.agents(fields.strings("agents")),
+            mode: fields.get_non_empty("permissionMode"),
+            version: fields.get_non_empty("claude_code_version"),
+            tools: fields.get_strings("tools"),
+            commands: self.offers.describe_commands(fields.get_strings("slash_commands")),
+            options: self.offers.option_selectors(),
+            mcp: fields.get_array("mcp_servers").into_iter().map(mcp_server).collect(),
+            agents: self.offers.describe_agents(fields.get_strings("agents")),
             ..Info::default()
         });
         self.ensure_turn(scribe);
         self.turn_has_init();
-        scribe.otherwise(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
     }
 
-    /// `session_state_changed`. Who is idle has taken up every prompt.
-    fn state_changed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let status = match fields.str("state").as_deref() {
+    /// Reads `session_state_changed`. An idle agent has taken up every prompt.
+    fn read_state_change(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let status = match fields.get_str("state").as_deref() {
             Some("idle") => {
                 self.waiting.clear();
                 SessionStatus::Idle
@@ -88,28 +90,28 @@ impl Live {
             Some("requires_action") => SessionStatus::RequiresAction,
             _ => SessionStatus::Running,
         };
-        scribe.info(Info { status: Some(status), ..Info::default() });
-        scribe.otherwise(Notice::new(Topic::Status).with_name("session_state_changed"));
+        scribe.update_info(Info { status: Some(status), ..Info::default() });
+        scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("session_state_changed"));
     }
 
-    /// A rule or a mode said no, without anybody being asked.
-    fn permission_denied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let call = fields.str("tool_use_id").unwrap_or_default();
-        self.asks.denied(&call);
-        let text = fields.string("message").unwrap_or_else(|| "not allowed".to_owned());
-        scribe.notice_about(
+    /// A rule or a mode denied the call without asking.
+    fn read_permission_denied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let call = fields.get_str("tool_use_id").unwrap_or_default();
+        self.asks.mark_denied(&call);
+        let text = fields.get_string("message").unwrap_or_else(|| "not allowed".to_owned());
+        scribe.write_notice_about(
             Some(call.into()),
             Notice::new(Topic::Warning).with_name("permission_denied").with_text(text),
         );
     }
 }
 
-fn mcp_server(server: Json<'_>) -> McpServer {
-    let server = server.object();
-    McpServer { name: server.string("name").unwrap_or_default(), status: server.filled("status") }
+fn mcp_server(server: JsonView<'_>) -> McpServer {
+    let server = server.as_object();
+    McpServer { name: server.get_string("name").unwrap_or_default(), status: server.get_non_empty("status") }
 }
 
-fn approval(mode: &str) -> Option<ApprovalMode> {
+fn approval_from_mode(mode: &str) -> Option<ApprovalMode> {
     match mode {
         "default" => Some(ApprovalMode::Ask),
         "acceptEdits" => Some(ApprovalMode::AutoEdit),
@@ -118,81 +120,86 @@ fn approval(mode: &str) -> Option<ApprovalMode> {
     }
 }
 
-/// `status` is a word or null; older descriptions have a flag `is_compacting`.
-fn status(fields: &Object<'_>, scribe: &mut Scribe) {
+/// `read_status` is a word or null; older descriptions have a flag `is_compacting`.
+fn read_status(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
     let resting = if scribe.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
-    let compacting = fields.is_true("is_compacting") || fields.is("status", "compacting");
+    let compacting = fields.is_true("is_compacting") || fields.str_equals("status", "compacting");
     let status = if compacting { SessionStatus::Compacting } else { resting };
-    scribe.info(Info { status: Some(status), mode: fields.filled("permissionMode"), ..Info::default() });
-    if let Some(error) = fields.filled("compact_error") {
-        scribe.notice(Notice::new(Topic::Compaction).with_status("failed").with_level(Level::Warning).with_text(error));
+    scribe.update_info(Info { status: Some(status), mode: fields.get_non_empty("permissionMode"), ..Info::default() });
+    if let Some(error) = fields.get_non_empty("compact_error") {
+        scribe.write_notice(
+            Notice::new(Topic::Compaction).with_status("failed").with_level(Level::Warning).with_text(error),
+        );
     }
-    scribe.otherwise(Notice { status: fields.filled("status"), ..Notice::new(Topic::Status).with_level(Level::Debug) });
+    scribe.write_notice_if_no_event(Notice {
+        status: fields.get_non_empty("status"),
+        ..Notice::new(Topic::Status).with_level(Level::Debug)
+    });
 }
 
-/// Tells the runs of a hook apart.
+/// Distinguishes the runs of a hook.
 #[derive(Serialize)]
 struct HookId<'a> {
     id: &'a str,
 }
 
-fn hook(subtype: &str, fields: &Object<'_>) -> Notice {
-    let status = match (subtype, fields.str("outcome").as_deref()) {
+fn hook_notice(subtype: &str, fields: &JsonObject<'_>) -> Notice {
+    let status = match (subtype, fields.get_str("outcome").as_deref()) {
         ("hook_started", _) => "started",
         ("hook_progress", _) => "running",
         (_, Some("error" | "cancelled")) => "failed",
         _ => "completed",
     };
     let mut notice = Notice::new(Topic::Hook).with_status(status);
-    notice.name = fields.filled("hook_name").or_else(|| fields.filled("hook_event"));
-    notice.text = fields.filled("output").or_else(|| fields.filled("stderr"));
-    notice.detail = fields.get("hook_id").map(|id| raw(&HookId { id: &id.display() }));
+    notice.name = fields.get_non_empty("hook_name").or_else(|| fields.get_non_empty("hook_event"));
+    notice.text = fields.get_non_empty("output").or_else(|| fields.get_non_empty("stderr"));
+    notice.detail = fields.get("hook_id").map(|id| to_raw_json(&HookId { id: &id.display_text() }));
     notice
 }
 
-fn retry(fields: &Object<'_>) -> Notice {
-    let fault = errors::of_retry(fields);
+fn retry_notice(fields: &JsonObject<'_>) -> Notice {
+    let fault = errors::retry_fault(fields);
     let notice = Notice::new(Topic::Retry).with_level(Level::Warning).with_text(fault.message.clone());
     Notice { error: Some(fault), ..notice }
 }
 
-fn compacted(fields: &Object<'_>) -> Notice {
+fn compaction_notice(fields: &JsonObject<'_>) -> Notice {
     let notice = Notice::new(Topic::Compaction).with_status("completed");
-    Notice { detail: fields.raw("compact_metadata"), ..notice }
+    Notice { detail: fields.get_raw("compact_metadata"), ..notice }
 }
 
-fn fallback(fields: &Object<'_>, scribe: &mut Scribe) {
+fn read_model_fallback(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
     let mut notice = Notice::new(Topic::ModelChanged).with_level(Level::Warning);
-    notice.text = fields.filled("content");
-    notice.name = fields.filled("fallback_model");
-    notice.detail = fields.raw("retracted_message_uuids");
-    scribe.notice(notice);
-    scribe.info(Info { model: fields.filled("fallback_model"), ..Info::default() });
+    notice.text = fields.get_non_empty("content");
+    notice.name = fields.get_non_empty("fallback_model");
+    notice.detail = fields.get_raw("retracted_message_uuids");
+    scribe.write_notice(notice);
+    scribe.update_info(Info { model: fields.get_non_empty("fallback_model"), ..Info::default() });
 }
 
-fn warning(fields: &Object<'_>, level: Level) -> Notice {
-    let text = fields.filled("content").or_else(|| fields.filled("text")).unwrap_or_default();
+fn warning_notice(fields: &JsonObject<'_>, level: Level) -> Notice {
+    let text = fields.get_non_empty("content").or_else(|| fields.get_non_empty("text")).unwrap_or_default();
     Notice::new(Topic::Warning).with_level(level).with_text(text)
 }
 
-fn informational(fields: &Object<'_>) -> Notice {
-    match fields.str("level").as_deref() {
-        Some("warning") => warning(fields, Level::Warning),
-        _ => Notice { topic: Topic::Status, ..warning(fields, Level::Info) },
+fn informational_notice(fields: &JsonObject<'_>) -> Notice {
+    match fields.get_str("level").as_deref() {
+        Some("warning") => warning_notice(fields, Level::Warning),
+        _ => Notice { topic: Topic::Status, ..warning_notice(fields, Level::Info) },
     }
 }
 
-fn commands_changed(fields: &Object<'_>, scribe: &mut Scribe) {
-    let commands = fields.array("commands").into_iter().filter_map(named).collect();
-    scribe.info(Info { commands, ..Info::default() });
-    scribe.otherwise(Notice::new(Topic::Commands));
+fn read_commands_changed(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let commands = fields.get_array("commands").into_iter().filter_map(parse_named).collect();
+    scribe.update_info(Info { commands, ..Info::default() });
+    scribe.write_notice_if_no_event(Notice::new(Topic::Commands));
 }
 
-/// A slash command or a subagent: a name, or a name with a description.
-pub fn named(entry: Json<'_>) -> Option<Named> {
-    if let Some(name) = entry.str() {
+/// Parses a slash command or a subagent: a name, or a name with a description.
+pub fn parse_named(entry: JsonView<'_>) -> Option<Named> {
+    if let Some(name) = entry.as_str() {
         return Some(Named::new(name));
     }
-    let fields = entry.object();
-    Some(Named { name: fields.filled("name")?, description: fields.filled("description") })
+    let fields = entry.as_object();
+    Some(Named { name: fields.get_non_empty("name")?, description: fields.get_non_empty("description") })
 }

@@ -1,4 +1,4 @@
-//! Turns and what they cost: `result` ends one, and says what it used.
+//! Turns, their usage and cost: `result` ends a turn and reports its usage.
 
 use std::collections::VecDeque;
 
@@ -7,194 +7,197 @@ use switchboard_event::{
     AgentMessage, Denied, Details, ErrorCode, Fault, Id, Item, Scope, Status, Stop, TurnCompleted, TurnStatus, Usage,
 };
 
-use super::{errors, live::Live};
-use crate::{Json, Object, Scribe};
+use super::{errors, live::ClaudeStreamReader};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// How many replies are remembered as counted: more than a turn has. One may be repeated long after, when what was
-/// said before is said again.
-const REMEMBERED: usize = 4096;
+/// The maximum number of replies remembered as counted: more than a turn has. A reply may be repeated much later, when
+/// the conversation is replayed.
+const MAX_COUNTED_REPLIES: usize = 4096;
 
-/// What was used and spent.
+/// Token usage and cost.
 #[derive(Default)]
-pub struct Books {
-    /// Replies of this turn that were counted one by one, by model.
+pub struct ClaudeUsageAccounting {
+    /// The usage of this turn's individually counted replies, by model.
     counted: Vec<(String, Usage)>,
-    seen: Seen,
-    /// The latest reply that did not say yet what it really used. If it is interrupted, nothing else ever will.
+    seen: CountedReplies,
+    /// The latest reply without its final usage. If it is interrupted, no other record will have it.
     placeholder: Option<Usage>,
-    /// What the process had used and spent so far: these figures of Claude's run on.
+    /// The running totals of the process: usage by model, and cost.
     used: Vec<(String, Usage)>,
     spent: f64,
-    /// The next turn has begun although this one has not ended: its replies count there.
+    /// The next turn has begun although this one has not ended: new replies count there.
     is_overlapped: bool,
     early_replies: Vec<Usage>,
-    /// What the end of the last turn reported beyond its own figures: it belongs to the turn that overlapped it.
+    /// Usage that the last turn reported beyond its own: it belongs to the turn that overlapped it.
     carried: Vec<Usage>,
-    /// What the turn was asked.
+    /// The prompt of the turn.
     pub prompt: Option<String>,
 }
 
-impl Books {
-    /// A turn begins.
-    pub fn begin(&mut self, prompt: Option<String>) {
+impl ClaudeUsageAccounting {
+    pub fn begin_turn(&mut self, prompt: Option<String>) {
         (self.counted, self.placeholder) = (Vec::new(), None);
         self.prompt = prompt;
     }
 
-    /// Counts the replies that came before their turn could begin.
-    pub fn count_early_replies(&mut self, scribe: &mut Scribe) {
+    /// Counts the replies that arrived before their turn could begin.
+    pub fn count_early_replies(&mut self, scribe: &mut RunRecorder) {
         for usage in std::mem::take(&mut self.early_replies) {
-            self.count(usage, scribe);
+            self.add_counted(usage, scribe);
         }
     }
 
-    /// Replies from here on belong to the next turn.
-    pub fn overlap(&mut self) {
+    /// Attributes all further replies to the next turn.
+    pub fn mark_overlap(&mut self) {
         self.is_overlapped = true;
     }
 
-    /// A reply began, and only its input is known.
-    pub fn began(&mut self, usage: Usage) {
+    /// Remembers a reply of which only the input is known.
+    pub fn set_placeholder(&mut self, usage: Usage) {
         if usage.key.as_ref().is_none_or(|key| !self.seen.contains(key)) {
             self.placeholder = Some(usage);
         }
     }
 
-    /// Counts a reply, once.
-    pub fn reply(&mut self, usage: Usage, scribe: &mut Scribe) {
+    /// Counts a reply once.
+    pub fn count_reply(&mut self, usage: Usage, scribe: &mut RunRecorder) {
         self.placeholder = None;
         if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key)) {
             return;
         }
         match self.is_overlapped {
             true => self.early_replies.push(usage),
-            false => self.count(usage, scribe),
+            false => self.add_counted(usage, scribe),
         }
     }
 
-    fn count(&mut self, usage: Usage, scribe: &mut Scribe) {
-        entry(&mut self.counted, plain(usage.model.as_deref().unwrap_or_default())).add(&usage);
-        scribe.usage(usage);
+    fn add_counted(&mut self, usage: Usage, scribe: &mut RunRecorder) {
+        usage_of_model(&mut self.counted, base_model(usage.model.as_deref().unwrap_or_default())).add(&usage);
+        scribe.record_usage(usage);
     }
 
-    /// The stream ends without a word about the turn: what the last reply said at its beginning is all there is.
-    pub fn cut_off(&mut self, scribe: &mut Scribe) {
+    /// Reports what is known of a turn whose stream ends without a result: the figures from the beginning of the last
+    /// reply.
+    pub fn report_cut_off(&mut self, scribe: &mut RunRecorder) {
         if let Some(usage) = self.placeholder.take().filter(|_| scribe.in_turn()) {
-            scribe.usage(usage);
+            scribe.record_usage(usage);
         }
-        self.begin(None);
+        self.begin_turn(None);
         self.count_early_replies(scribe);
         let carried = std::mem::take(&mut self.carried);
-        for usage in self.uncounted(carried).into_iter().filter(|usage| !usage.is_zero()) {
-            scribe.usage(Usage { key: None, scope: Scope::Turn, ..usage });
+        for usage in self.subtract_counted(carried).into_iter().filter(|usage| !usage.is_zero()) {
+            scribe.record_usage(Usage { key: None, scope: Scope::Turn, ..usage });
         }
     }
 
-    /// The conversation was cleared, and Claude's running totals begin anew.
+    /// Resets the running totals, which Claude Code restarts when the conversation is cleared.
     pub fn reset_totals(&mut self) {
         (self.used, self.spent) = (Vec::new(), 0.0);
     }
 
-    /// Counts what is left of a turn. The figures by model have everything, subagents and side calls included; `usage`
-    /// has the main conversation of this turn alone.
-    fn turn(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let main = usage(&fields.object("usage"));
-        if fields.f64("total_cost_usd").is_some_and(|total| total < self.spent) {
+    /// Reports the rest of a turn's usage. The figures by model include subagents and side calls; `parse_usage` covers only
+    /// the main conversation of this turn.
+    fn report_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let main = parse_usage(&fields.get_object("usage"));
+        if fields.get_f64("total_cost_usd").is_some_and(|total| total < self.spent) {
             self.reset_totals();
         }
         let used = self.used_since_last_result(fields);
-        let mut rest = self.uncounted(used);
-        if fields.object("modelUsage").is_empty() && rest.is_empty() {
-            rest.push(main.minus(&self.total()));
+        let mut rest = self.subtract_counted(used);
+        if fields.get_object("modelUsage").is_empty() && rest.is_empty() {
+            rest.push(main.saturating_sub(&self.counted_total()));
         }
         if let Some(first) = rest.first_mut() {
-            // Before 2.1.326 only the turn's own figures say how long the cache is kept, and what was reasoning.
-            let hour = main.cache_write_1h.saturating_sub(self.total().cache_write_1h);
+            // Before 2.1.326 only the turn's own figures tell the cache lifetime and the reasoning tokens.
+            let hour = main.cache_write_1h.saturating_sub(self.counted_total().cache_write_1h);
             let hour = hour.saturating_sub(first.cache_write_1h).min(first.cache_write_5m);
             first.cache_write_5m -= hour;
             first.cache_write_1h += hour;
-            let reasoning = main.reasoning.saturating_sub(self.total().reasoning);
+            let reasoning = main.reasoning.saturating_sub(self.counted_total().reasoning);
             first.reasoning = first.reasoning.max(reasoning).min(first.output);
         }
         if std::mem::take(&mut self.is_overlapped) {
-            self.carried = split_beyond(&mut rest, main.minus(&self.total()));
+            self.carried = split_beyond(&mut rest, main.saturating_sub(&self.counted_total()));
         }
         rest.retain(|usage| !usage.is_zero());
-        // A reply that was interrupted is in no figures but its own.
+        // An interrupted reply is only in its own figures.
         let complete = !rest.is_empty();
         rest.extend(self.placeholder.take().filter(|_| !complete));
-        if rest.is_empty() && self.total().is_zero() && fields.has("usage") {
-            // The turn used nothing, and says so.
+        if rest.is_empty() && self.counted_total().is_zero() && fields.contains_key("usage") {
+            // The turn reports that it used nothing.
             rest.push(Usage { reasoning_in_output: true, ..Usage::default() });
         }
-        rest.into_iter().for_each(|usage| scribe.report(Usage { key: None, scope: Scope::Turn, ..usage }));
+        rest.into_iter()
+            .for_each(|usage| scribe.record_reported_usage(Usage { key: None, scope: Scope::Turn, ..usage }));
     }
 
-    /// What each model used since the last turn ended. `modelUsage` is a running total: of the process up to 2.1.197,
-    /// of the saved session in 2.1.326, which therefore also gives the difference.
-    fn used_since_last_result(&mut self, fields: &Object<'_>) -> Vec<Usage> {
+    /// Returns the usage of each model since the last turn ended. `modelUsage` is a running total: of the process up to
+    /// 2.1.197, and of the saved session in 2.1.326, which therefore also has the difference.
+    fn used_since_last_result(&mut self, fields: &JsonObject<'_>) -> Vec<Usage> {
         let mut used = std::mem::take(&mut self.carried);
-        for (model, figures) in fields.object("modelUsage").iter() {
-            let now = model_usage(model, &figures.object());
-            let before = std::mem::replace(entry(&mut self.used, model), now.clone());
-            if fields.get(SINCE_LAST_RESULT).is_none() {
-                add_for_model(&mut used, now.minus(&before));
+        for (model, figures) in fields.get_object("modelUsage").iter() {
+            let now = model_usage(model, &figures.as_object());
+            let before = std::mem::replace(usage_of_model(&mut self.used, model), now.clone());
+            if fields.get(SINCE_LAST_RESULT_KEY).is_none() {
+                add_for_model(&mut used, now.saturating_sub(&before));
             }
         }
-        for (model, figures) in fields.object(SINCE_LAST_RESULT).iter() {
-            add_for_model(&mut used, model_usage(model, &figures.object()));
+        for (model, figures) in fields.get_object(SINCE_LAST_RESULT_KEY).iter() {
+            add_for_model(&mut used, model_usage(model, &figures.as_object()));
         }
         used
     }
 
-    /// What remains of these figures beyond the replies of this turn that were counted.
-    fn uncounted(&self, used: Vec<Usage>) -> Vec<Usage> {
+    /// Subtracts the counted replies of this turn.
+    fn subtract_counted(&self, used: Vec<Usage>) -> Vec<Usage> {
         let mut counted = self.counted.clone();
         let remains = |now: Usage| {
-            let replies = entry(&mut counted, plain(now.model.as_deref().unwrap_or_default()));
+            let replies = usage_of_model(&mut counted, base_model(now.model.as_deref().unwrap_or_default()));
             if now.cache_write_1h == 0 {
-                // Before 2.1.326 the figures by model do not say how long the cache is kept.
+                // Before 2.1.326 the figures by model do not tell the cache lifetime.
                 (replies.cache_write_5m, replies.cache_write_1h) = (replies.cache_write(), 0);
             }
-            let rest = now.minus(replies);
-            *replies = replies.minus(&now);
+            let rest = now.saturating_sub(replies);
+            *replies = replies.saturating_sub(&now);
             rest
         };
         used.into_iter().map(remains).collect()
     }
 
-    fn total(&self) -> Usage {
+    fn counted_total(&self) -> Usage {
         let mut total = Usage::default();
         self.counted.iter().for_each(|(_, usage)| total.add(usage));
         total
     }
 
-    fn cost(&mut self, fields: &Object<'_>) -> Option<f64> {
-        let total = fields.f64("total_cost_usd")?;
+    fn turn_cost(&mut self, fields: &JsonObject<'_>) -> Option<f64> {
+        let total = fields.get_f64("total_cost_usd")?;
         let before = std::mem::replace(&mut self.spent, total);
-        let cost: f64 = match fields.get(SINCE_LAST_RESULT) {
-            Some(models) => models.object().iter().filter_map(|(_, figures)| figures.object().f64("costUSD")).sum(),
+        let cost: f64 = match fields.get(SINCE_LAST_RESULT_KEY) {
+            Some(models) => {
+                models.as_object().iter().filter_map(|(_, figures)| figures.as_object().get_f64("costUSD")).sum()
+            }
             None => total - before,
         };
-        // Sums and differences of such figures have a tail of digits that mean nothing.
+        // Sums and differences of such figures end in meaningless digits.
         Some((cost.max(0.0) * 1e9).round() / 1e9)
     }
 }
 
-/// Where 2.1.326 says what each model used in this turn.
-const SINCE_LAST_RESULT: &str = "model_usage_since_last_result";
+/// The field with each model's usage in this turn (2.1.326).
+const SINCE_LAST_RESULT_KEY: &str = "model_usage_since_last_result";
 
-/// The figures of a model, in the words of Claude Code.
-pub fn model_usage(model: &str, figures: &Object<'_>) -> Usage {
-    let hour = figures.count("cacheCreationEphemeral1hInputTokens");
+/// Parses the figures of a model in Claude Code's format.
+pub fn model_usage(model: &str, figures: &JsonObject<'_>) -> Usage {
+    let hour = figures.get_count("cacheCreationEphemeral1hInputTokens");
     Usage {
         model: Some(model.to_owned()),
-        input: figures.count("inputTokens"),
-        output: figures.count("outputTokens"),
-        cache_read: figures.count("cacheReadInputTokens"),
-        cache_write_5m: figures.count("cacheCreationInputTokens").saturating_sub(hour),
+        input: figures.get_count("inputTokens"),
+        output: figures.get_count("outputTokens"),
+        cache_read: figures.get_count("cacheReadInputTokens"),
+        cache_write_5m: figures.get_count("cacheCreationInputTokens").saturating_sub(hour),
         cache_write_1h: hour,
-        reasoning: figures.count("thinkingTokens"),
+        reasoning: figures.get_count("thinkingTokens"),
         reasoning_in_output: true,
         ..Usage::default()
     }
@@ -207,35 +210,34 @@ fn add_for_model(list: &mut Vec<Usage>, usage: Usage) {
     }
 }
 
-/// Takes out of `list` what is beyond `own`.
+/// Removes from `list` the usage beyond `own`.
 fn split_beyond(list: &mut [Usage], mut own: Usage) -> Vec<Usage> {
     let split = |usage: &mut Usage| {
-        let beyond = usage.minus(&own);
-        *usage = usage.minus(&beyond);
-        own = own.minus(usage);
+        let beyond = usage.saturating_sub(&own);
+        *usage = usage.saturating_sub(&beyond);
+        own = own.saturating_sub(usage);
         beyond
     };
     list.iter_mut().map(split).filter(|beyond| !beyond.is_zero()).collect()
 }
 
-/// The replies that were counted.
 #[derive(Default)]
-struct Seen {
+struct CountedReplies {
     order: VecDeque<Id>,
     known: HashSet<Id>,
 }
 
-impl Seen {
+impl CountedReplies {
     fn contains(&self, key: &Id) -> bool {
         self.known.contains(key)
     }
 
-    /// False if it was counted already.
+    /// Returns false if the reply was already counted.
     fn insert(&mut self, key: &Id) -> bool {
         if !self.known.insert(key.clone()) {
             return false;
         }
-        if self.order.len() == REMEMBERED
+        if self.order.len() == MAX_COUNTED_REPLIES
             && let Some(oldest) = self.order.pop_front()
         {
             self.known.remove(&oldest);
@@ -245,18 +247,17 @@ impl Seen {
     }
 }
 
-/// How many models a session may use before the oldest is forgotten.
-const MODELS: usize = 64;
+/// The maximum number of models before the oldest is forgotten.
+const MAX_TRACKED_MODELS: usize = 64;
 
-/// The model that replies name: `claude-x[1m]` is `claude-x` with a larger context.
-pub fn plain(model: &str) -> &str {
+/// Returns the model name as used in replies: `claude-x[1m]` is `claude-x` with a larger context.
+pub fn base_model(model: &str) -> &str {
     model.split('[').next().unwrap_or_default()
 }
 
-/// The figures of a model.
-fn entry<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mut Usage {
+fn usage_of_model<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mut Usage {
     let index = list.iter().position(|(known, _)| known == model).unwrap_or_else(|| {
-        if list.len() == MODELS {
+        if list.len() == MAX_TRACKED_MODELS {
             list.remove(0);
         }
         list.push((model.to_owned(), Usage::default()));
@@ -265,33 +266,33 @@ fn entry<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mut Usage {
     &mut list[index].1
 }
 
-impl Live {
-    /// `result`.
-    pub(super) fn result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+impl ClaudeStreamReader {
+    /// Reads a `result` record.
+    pub(super) fn read_result(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.ensure_turn(scribe);
-        let (status, stop, error) = self.outcome(fields, scribe.is_interrupted());
-        self.local_answer(fields, status, scribe);
+        let (status, stop, error) = self.turn_outcome(fields, scribe.is_interrupted());
+        self.write_local_answer(fields, status, scribe);
         close_server_tools(status, scribe);
         self.supersede_abandoned(scribe);
-        self.books.turn(fields, scribe);
+        self.books.report_turn(fields, scribe);
         scribe.turn_completed(TurnCompleted {
             status,
             stop,
             error,
-            duration_ms: fields.u64("duration_ms"),
-            steps: fields.u64("num_turns"),
-            cost_usd: self.books.cost(fields),
-            denied: fields.array("permission_denials").into_iter().map(denied).collect(),
-            result: fields.raw("structured_output").map(|raw| raw.get().to_owned()),
+            duration_ms: fields.get_u64("duration_ms"),
+            steps: fields.get_u64("num_turns"),
+            cost_usd: self.books.turn_cost(fields),
+            denied: fields.get_array("permission_denials").into_iter().map(parse_denial).collect(),
+            result: fields.get_raw("structured_output").map(|raw| raw.get().to_owned()),
         });
         (self.fault, self.failed_status) = (None, None);
     }
 
-    /// Claude's own words for how a turn ended are misleading: an API error is a `success` with `is_error`, and an
-    /// interruption is an error.
-    fn outcome(&self, fields: &Object<'_>, interrupted: bool) -> (TurnStatus, Stop, Option<Fault>) {
-        let subtype = fields.str("subtype").unwrap_or_default();
-        let reason = fields.str("terminal_reason").unwrap_or_default();
+    /// Claude Code's own terms for the end of a turn are misleading: an API error is a `success` with `is_error`, and
+    /// an interruption is an error.
+    fn turn_outcome(&self, fields: &JsonObject<'_>, interrupted: bool) -> (TurnStatus, Stop, Option<Fault>) {
+        let subtype = fields.get_str("subtype").unwrap_or_default();
+        let reason = fields.get_str("terminal_reason").unwrap_or_default();
         // Claude Code 2.1.0 gives no reason.
         let stopped = interrupted && reason.is_empty() && subtype == "error_during_execution";
         if reason.starts_with("aborted_") || stopped {
@@ -299,9 +300,9 @@ impl Live {
             return (TurnStatus::Interrupted, Stop::Cancelled, Some(fault));
         }
         if !fields.is_true("is_error") && !subtype.starts_with("error_") {
-            return (TurnStatus::Completed, stop(fields), None);
+            return (TurnStatus::Completed, parse_stop(fields), None);
         }
-        let fault = errors::of_result(fields, self.fault.as_ref(), self.failed_status);
+        let fault = errors::result_fault(fields, self.fault.as_ref(), self.failed_status);
         let stop = match fault.code {
             ErrorCode::MaxTurns => Stop::MaxTurns,
             ErrorCode::MaxBudget => Stop::Budget,
@@ -312,57 +313,57 @@ impl Live {
         (TurnStatus::Failed, stop, Some(fault))
     }
 
-    /// Some commands answer in the result alone. Other results repeat the text of the turn.
-    fn local_answer(&mut self, fields: &Object<'_>, status: TurnStatus, scribe: &mut Scribe) {
-        let answer = fields.filled("result").filter(|_| status == TurnStatus::Completed && !self.has_said());
+    /// Some commands answer only in the result. Other results repeat the text of the turn.
+    fn write_local_answer(&mut self, fields: &JsonObject<'_>, status: TurnStatus, scribe: &mut RunRecorder) {
+        let answer = fields.get_non_empty("result").filter(|_| status == TurnStatus::Completed && !self.has_spoken());
         if let Some(answer) = answer {
-            let id = self.make_up("result", scribe);
+            let id = self.generate_id("result", scribe);
             scribe.item_completed(&id, Item::new(AgentMessage::text(answer)));
         }
     }
 }
 
-/// A tool that the provider runs itself may never be heard of again.
-fn close_server_tools(status: TurnStatus, scribe: &mut Scribe) {
+/// A tool that the provider runs itself may never get a result.
+fn close_server_tools(status: TurnStatus, scribe: &mut RunRecorder) {
     if status != TurnStatus::Completed {
         return;
     }
     for id in scribe.open_items(None) {
-        let item = scribe.item(&id);
+        let item = scribe.open_item(&id);
         if item.is_some_and(|item| matches!(&item.details, Details::WebSearch(_)) && id.starts_with("srv")) {
             scribe.item_closed(&id, Status::Completed);
         }
     }
 }
 
-fn stop(fields: &Object<'_>) -> Stop {
-    match fields.str("stop_reason").as_deref() {
+fn parse_stop(fields: &JsonObject<'_>) -> Stop {
+    match fields.get_str("stop_reason").as_deref() {
         Some("max_tokens") => Stop::MaxTokens,
         Some("refusal") => Stop::Refusal,
         _ => Stop::EndTurn,
     }
 }
 
-fn denied(denial: Json<'_>) -> Denied {
-    let denial = denial.object();
+fn parse_denial(denial: JsonView<'_>) -> Denied {
+    let denial = denial.as_object();
     Denied {
-        tool: denial.string("tool_name").unwrap_or_default(),
-        item: denial.str("tool_use_id").map(Id::from),
-        input: denial.raw("tool_input"),
+        tool: denial.get_string("tool_name").unwrap_or_default(),
+        item: denial.get_str("tool_use_id").map(Id::from),
+        input: denial.get_raw("tool_input"),
     }
 }
 
-/// The figures of a reply or of a turn, in the words of the model's API.
-pub fn usage(figures: &Object<'_>) -> Usage {
-    let written = figures.object("cache_creation");
-    let hour = written.count("ephemeral_1h_input_tokens");
+/// Parses the usage of a reply or of a turn in the format of the model's API.
+pub fn parse_usage(figures: &JsonObject<'_>) -> Usage {
+    let written = figures.get_object("cache_creation");
+    let hour = written.get_count("ephemeral_1h_input_tokens");
     Usage {
-        input: figures.count("input_tokens"),
-        output: figures.count("output_tokens"),
-        cache_read: figures.count("cache_read_input_tokens"),
-        cache_write_5m: figures.count("cache_creation_input_tokens").saturating_sub(hour),
+        input: figures.get_count("input_tokens"),
+        output: figures.get_count("output_tokens"),
+        cache_read: figures.get_count("cache_read_input_tokens"),
+        cache_write_5m: figures.get_count("cache_creation_input_tokens").saturating_sub(hour),
         cache_write_1h: hour,
-        reasoning: figures.object("output_tokens_details").count("thinking_tokens"),
+        reasoning: figures.get_object("output_tokens_details").get_count("thinking_tokens"),
         cached_in_input: false,
         reasoning_in_output: true,
         ..Usage::default()
@@ -373,14 +374,14 @@ pub fn usage(figures: &Object<'_>) -> Usage {
 mod tests {
     use switchboard_event::Id;
 
-    use super::{REMEMBERED, Seen};
+    use super::{CountedReplies, MAX_COUNTED_REPLIES};
 
     #[test]
     fn a_reply_that_is_repeated_much_later_counts_once() {
-        let mut seen = Seen::default();
-        assert!((0..REMEMBERED).all(|n| seen.insert(&Id::from(format!("msg_{n}")))));
+        let mut seen = CountedReplies::default();
+        assert!((0..MAX_COUNTED_REPLIES).all(|n| seen.insert(&Id::from(format!("msg_{n}")))));
         assert!(!seen.insert(&Id::from("msg_0")));
         assert!(seen.insert(&Id::from("one more")), "and the oldest is forgotten, so that memory is bounded");
-        assert!(seen.order.len() == REMEMBERED && seen.known.len() == REMEMBERED);
+        assert!(seen.order.len() == MAX_COUNTED_REPLIES && seen.known.len() == MAX_COUNTED_REPLIES);
     }
 }

@@ -1,26 +1,26 @@
-//! `user`: what Claude was told, and, under the same name, what its tools gave back.
+//! `user` records: messages to Claude, and tool results under the same name.
 
 use switchboard_event::{
     Content, ContentType, Details, FileChange, Id, Item, Notice, Origin, Topic, TurnStarted, UserMessage,
 };
 
 use super::{
-    assistant::piece,
+    assistant::parse_content_block,
     errors,
-    live::{Live, written},
+    live::{ClaudeStreamReader, record_timestamp},
     results,
-    stream::blocks,
+    stream::content_blocks,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-impl Live {
-    /// `user` on its way to Claude: a prompt.
-    pub(super) fn prompted(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let content = said(fields);
-        let text = text_of(&content);
-        // Stored without being asked about: Claude answers with an empty result at once.
+impl ClaudeStreamReader {
+    /// Reads a `user` record sent to Claude Code: a prompt.
+    pub(super) fn read_prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let content = message_contents(fields);
+        let text = contents_text(&content);
+        // The prompt is stored without a turn: Claude Code answers with an empty result at once.
         let queued = scribe.in_turn();
-        let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("prompt", scribe));
+        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("prompt", scribe));
         if queued {
             self.waiting.push(&id, text);
         } else {
@@ -29,66 +29,67 @@ impl Live {
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
-    /// `user` from Claude.
-    pub(super) fn user(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        // An echo has the time at which we spoke, which may be long past.
+    /// Reads a `user` record from Claude Code.
+    pub(super) fn read_user(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        // An echo has the time at which the prompt was sent, which may be long past.
         if !fields.is_true("isReplay") {
-            scribe.happened(written(fields));
+            scribe.set_record_time(record_timestamp(fields));
         }
-        let sub = self.place(fields, scribe);
-        let message = fields.object("message");
-        let results: Vec<_> = blocks(message.get("content"))
+        let sub = self.enter_subagent(fields, scribe);
+        let message = fields.get_object("message");
+        let results: Vec<_> = content_blocks(message.get("content"))
             .into_iter()
-            .map(Json::object)
-            .filter(|block| block.is("type", "tool_result"))
+            .map(JsonView::as_object)
+            .filter(|block| block.str_equals("type", "tool_result"))
             .collect();
         if !results.is_empty() && !sub && !scribe.is_interrupted() {
-            self.waiting.results();
+            self.waiting.mark_results_sent();
         }
         for block in &results {
-            self.tool_result(block, fields, scribe);
+            self.read_tool_result(block, fields, scribe);
         }
         if results.is_empty() {
-            self.user_text(fields, sub, scribe);
+            self.read_user_text(fields, sub, scribe);
         }
     }
 
-    fn user_text(&mut self, fields: &Object<'_>, sub: bool, scribe: &mut Scribe) {
-        let content = said(fields);
-        let text = text_of(&content);
+    fn read_user_text(&mut self, fields: &JsonObject<'_>, sub: bool, scribe: &mut RunRecorder) {
+        let content = message_contents(fields);
+        let text = contents_text(&content);
         if text.starts_with("[Request interrupted by user") {
-            scribe.interrupted();
-            return scribe.notice(Notice::new(Topic::Interrupt).with_text(text));
+            scribe.mark_interrupted();
+            return scribe.write_notice(Notice::new(Topic::Interrupt).with_text(text));
         }
-        // With `--replay-user-messages` our own words come back; so does what local commands print.
-        let echo = fields.is_true("isReplay") && (self.knows(&text, scribe) || text.starts_with("<local-command"));
+        // With `--replay-user-messages` prompts come back; so does the output of local commands.
+        let echo =
+            fields.is_true("isReplay") && (self.is_own_text(&text, scribe) || text.starts_with("<local-command"));
         if echo {
-            return scribe.notice(Notice::new(Topic::Echo).with_text(text));
+            return scribe.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
-        let synthetic = sub || fields.is_true("isSynthetic") || fields.has("origin");
-        let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("message", scribe));
+        let synthetic = sub || fields.is_true("isSynthetic") || fields.contains_key("origin");
+        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("message", scribe));
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic, queued: false }));
     }
 
-    /// We sent this text ourselves.
-    fn knows(&self, text: &str, scribe: &Scribe) -> bool {
+    /// Returns whether Switchboard sent this text.
+    fn is_own_text(&self, text: &str, scribe: &RunRecorder) -> bool {
         self.books.prompt.as_deref() == Some(text)
             || self.waiting.contains(text)
-            || scribe.start().prompt.as_deref() == Some(text)
+            || scribe.session_context().prompt.as_deref() == Some(text)
     }
 
-    fn tool_result(&mut self, block: &Object<'_>, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = block.str("tool_use_id").unwrap_or_default();
+    fn read_tool_result(&mut self, block: &JsonObject<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = block.get_str("tool_use_id").unwrap_or_default();
         let structured = fields.get("tool_use_result");
-        let refused = errors::is_refused(fields, &id).or(self.asks.was_denied(&id).then_some(true));
-        let Some(item) = scribe.item(&id).cloned() else {
-            return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
+        let refused = errors::is_call_refused(fields, &id).or(self.asks.take_denied(&id).then_some(true));
+        let Some(item) = scribe.open_item(&id).cloned() else {
+            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
-        let mut item = results::of_tool(item, block, structured, refused, scribe);
+        let mut item = results::apply_tool_result(item, block, structured, refused, scribe);
         let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
         if let Details::Plan(plan) = &mut item.details {
             let call = item.call.as_deref();
-            self.todos.learn(call, structured, plan);
+            self.todos.apply_result(call, structured, plan);
         }
         let id = Id::from(id);
         scribe.item_completed(&id, item);
@@ -97,59 +98,64 @@ impl Live {
         }
     }
 
-    /// Begins a turn.
-    pub(super) fn begin_turn(&mut self, origin: Origin, prompt: Option<String>, scribe: &mut Scribe) {
-        self.books.begin(prompt.clone());
+    pub(super) fn begin_turn(&mut self, origin: Origin, prompt: Option<String>, scribe: &mut RunRecorder) {
+        self.books.begin_turn(prompt.clone());
         self.forget_turn();
         scribe.turn_started(TurnStarted { origin, prompt, agent_turn: None });
         self.books.count_early_replies(scribe);
     }
 
-    /// Begins a turn if none is open: Claude works, and did not say why.
-    pub(super) fn ensure_turn(&mut self, scribe: &mut Scribe) {
+    /// Begins a turn if none is open: Claude Code works without an announced reason.
+    pub(super) fn ensure_turn(&mut self, scribe: &mut RunRecorder) {
         if scribe.in_turn() {
             return;
         }
-        if let Some(prompt) = self.waiting.next() {
+        if let Some(prompt) = self.waiting.pop_prompt() {
             return self.begin_turn(Origin::Prompt, Some(prompt), scribe);
         }
-        // A task that only reports, such as a monitor's, begins turns as one that ends does.
-        let is_background = self.woken || self.is_one_shot || scribe.turns() > 0 && self.tasks.is_any_running();
+        // A task that only reports, such as a monitor, begins turns like one that ends.
+        let is_background = self.woken || self.is_one_shot || scribe.turn_count() > 0 && self.tasks.is_any_running();
         let origin = if is_background { Origin::Background } else { Origin::Prompt };
-        let prompt = scribe.start().prompt.clone().filter(|_| scribe.turns() == 0);
+        let prompt = scribe.session_context().prompt.clone().filter(|_| scribe.turn_count() == 0);
         self.begin_turn(origin, prompt, scribe);
     }
 }
 
-/// The files that a command changed are an item of their own, below none: the command is what was called.
-pub fn complete_changed_files(call: &Id, reply: Option<Id>, structured: Option<Json<'_>>, scribe: &mut Scribe) {
-    let changes = results::changed_by_command(structured, scribe);
+/// The files that a command changed are a separate item without a call: the call belongs to the command.
+pub fn complete_changed_files(
+    call: &Id,
+    reply: Option<Id>,
+    structured: Option<JsonView<'_>>,
+    scribe: &mut RunRecorder,
+) {
+    let changes = results::changes_by_command(structured, scribe);
     if !changes.is_empty() {
         let change = Item::new(FileChange { changes, output: None });
         scribe.item_completed(&Id::from(format!("{call}.files")), Item { reply, ..change });
     }
 }
 
-/// What a `user` record says: text, or blocks of text and images.
-pub fn said(fields: &Object<'_>) -> Vec<Content> {
-    contents(fields.object("message").get("content"))
+/// Returns the content of a `user` record: text, or blocks of text and images.
+pub fn message_contents(fields: &JsonObject<'_>) -> Vec<Content> {
+    parse_contents(fields.get_object("message").get("content"))
 }
 
-/// The same of a message's content alone.
-pub fn contents(content: Option<Json<'_>>) -> Vec<Content> {
-    if let Some(text) = content.and_then(Json::str) {
+pub fn parse_contents(content: Option<JsonView<'_>>) -> Vec<Content> {
+    if let Some(text) = content.and_then(JsonView::as_str) {
         return vec![Content::text(text)];
     }
-    let other = |block: Json<'_>| Content {
+    let other = |block: JsonView<'_>| Content {
         kind: ContentType::Other,
-        text: Some(block.text().to_owned()),
+        text: Some(block.raw_text().to_owned()),
         ..Content::default()
     };
-    blocks(content).into_iter().map(|block| piece(&block.object()).unwrap_or_else(|| other(block))).collect()
+    content_blocks(content)
+        .into_iter()
+        .map(|block| parse_content_block(&block.as_object()).unwrap_or_else(|| other(block)))
+        .collect()
 }
 
-/// The text of a message.
-pub fn text_of(content: &[Content]) -> String {
+pub fn contents_text(content: &[Content]) -> String {
     let texts = content.iter().filter(|c| c.kind == ContentType::Text).filter_map(|c| c.text.as_deref());
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -1,39 +1,39 @@
-//! `approval_requested` and its answer, as older descriptions of Codex have them. The app-server's own requests are
-//! read in its folder.
+//! `approval_requested` and its answer, in the format of older Codex documentation. Requests of the app-server are read
+//! elsewhere.
 
 use switchboard_event::{
     About, Decider, Details, Id, Notice, OptionKind, Outcome, RequestOpened, RequestOption, RequestResolved, Topic,
 };
 
 use super::{functions, names};
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many requests are remembered; there is one at a time.
-const LIMIT: usize = 64;
+/// Maximum number of remembered names; only one request is open at a time.
+const MAX_PENDING_APPROVALS: usize = 64;
 
-/// The requests that wait. A request is named by its call, an answer may name the item.
+/// Pending approvals. A request is named by its call; an answer may name the item instead.
 #[derive(Default)]
-pub struct Approvals {
+pub struct LegacyApprovals {
     waiting: Vec<(String, Id)>,
 }
 
-impl Approvals {
-    /// `{item: {id, call_id, name, arguments}}`
-    pub fn requested(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let native = fields.object("item");
-        let names = [native.filled("call_id"), native.filled("id"), fields.filled("id")];
+impl LegacyApprovals {
+    /// Reads `{item: {id, call_id, name, arguments}}`.
+    pub fn open_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let native = fields.get_object("item");
+        let names = [native.get_non_empty("call_id"), native.get_non_empty("id"), fields.get_non_empty("id")];
         let Some(name) = names.iter().flatten().next() else { return };
         scribe.ensure_turn();
         let request = scribe.local_id(&format!("approval_{name}"));
         self.waiting.extend(names.iter().flatten().map(|name| (name.clone(), request.clone())));
-        self.waiting.drain(..self.waiting.len().saturating_sub(LIMIT));
+        self.waiting.drain(..self.waiting.len().saturating_sub(MAX_PENDING_APPROVALS));
         let item = names.iter().flatten().map(Id::from).find(|id| scribe.item_is_open(id));
-        scribe.request_opened(item, opened(request, &native));
+        scribe.request_opened(item, approval_request(request, &native));
     }
 
-    /// `{approve, item_id}`
-    pub fn answered(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let name = names::string(fields, &["item_id", "itemId", "call_id", "id"]).unwrap_or_default();
+    /// Reads `{approve, item_id}`.
+    pub fn resolve_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let name = names::first_string(fields, &["item_id", "itemId", "call_id", "id"]).unwrap_or_default();
         let known = self.waiting.iter().find(|(known, _)| *known == name).map(|(_, request)| request.clone());
         let Some(request) = known else { return };
         self.waiting.retain(|(_, waiting)| *waiting != request);
@@ -43,13 +43,13 @@ impl Approvals {
         };
         let (by, option) = (Decider::Client, Some(option.to_owned()));
         if !scribe.request_resolved(RequestResolved { request, outcome, by, option, ..RequestResolved::default() }) {
-            scribe.notice(Notice::new(Topic::Late).with_name("approval.respond"));
+            scribe.write_notice(Notice::new(Topic::Late).with_name("approval.respond"));
         }
     }
 }
 
-fn opened(request: Id, native: &Object<'_>) -> RequestOpened {
-    let item = functions::item(native);
+fn approval_request(request: Id, native: &JsonObject<'_>) -> RequestOpened {
+    let item = functions::parse_function_call(native);
     let call = item.call.unwrap_or_default();
     let (about, command, cwd) = match item.details {
         Details::Command(command) => (About::Command, Some(command.command), command.cwd),

@@ -1,60 +1,62 @@
-//! Codex's errors in our taxonomy. The app-server names what went wrong; `exec` only has a message, so that the
-//! rest is read from its words.
+//! Maps Codex's errors to `Fault`. The app-server names the error; `exec` only has a message, so its wording decides.
 
 use switchboard_event::{ErrorCode, Fault, Stop, TurnCompleted, TurnStatus};
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// A message without anything else.
+/// Classifies an error by its message alone.
 pub fn from_message(message: &str) -> Fault {
     if let Some(fault) = from_body(message) {
         return fault;
     }
-    let status = status_in(message);
-    let code = status.map_or_else(|| code_of_words(message), ErrorCode::from_http_status);
+    let status = http_status_in(message);
+    let code = status.map_or_else(|| code_by_message(message), ErrorCode::from_http_status);
     Fault::new(code, message).with_status(status)
 }
 
-/// `{message, codexErrorInfo, additionalDetails}` of a turn or of an `error` notification.
-pub fn from_turn(error: &Object<'_>) -> Fault {
-    let said = error.filled("message").unwrap_or_else(|| "Codex failed without a message".to_owned());
+/// Reads `{message, codexErrorInfo, additionalDetails}` of a turn or of an `error` notification.
+pub fn from_turn(error: &JsonObject<'_>) -> Fault {
+    let said = error.get_non_empty("message").unwrap_or_else(|| "Codex failed without a message".to_owned());
     let mut fault = from_message(&said);
-    if let Some(details) = error.filled("additionalDetails") {
+    if let Some(details) = error.get_non_empty("additionalDetails") {
         fault.message = format!("{} ({details})", fault.message);
     }
     let Some(info) = error.get("codexErrorInfo") else { return fault };
-    let (name, inner) = match info.str() {
-        Some(name) => (name.into_owned(), Object::default()),
-        None => info
-            .object()
-            .iter()
-            .next()
-            .map_or_else(|| (String::new(), Object::default()), |(name, inner)| (name.to_owned(), inner.object())),
+    let (name, inner) = match info.as_str() {
+        Some(name) => (name.into_owned(), JsonObject::default()),
+        None => info.as_object().iter().next().map_or_else(
+            || (String::new(), JsonObject::default()),
+            |(name, inner)| (name.to_owned(), inner.as_object()),
+        ),
     };
-    fault.http_status = inner.status("httpStatusCode").or(fault.http_status);
-    fault.code = code_of_name(&name, fault.http_status).unwrap_or(fault.code);
+    fault.http_status = inner.get_http_status("httpStatusCode").or(fault.http_status);
+    fault.code = code_by_error_info(&name, fault.http_status).unwrap_or(fault.code);
     fault.info = Some(name).filter(|name| !name.is_empty()).or(fault.info);
     fault
 }
 
-/// `{code, message}` of a refused request.
-pub fn from_rpc(error: &Object<'_>) -> Fault {
-    let mut fault = from_message(&error.filled("message").unwrap_or_else(|| "the request was refused".to_owned()));
-    fault.info = error.get("code").map(|code| code.text().to_owned());
-    if error.get("code").and_then(Json::i64) == Some(-32001) {
+/// Reads `{code, message}` of a refused request.
+pub fn from_rpc(error: &JsonObject<'_>) -> Fault {
+    let mut fault =
+        from_message(&error.get_non_empty("message").unwrap_or_else(|| "the request was refused".to_owned()));
+    fault.info = error.get("code").map(|code| code.raw_text().to_owned());
+    if error.get("code").and_then(JsonView::as_i64) == Some(-32001) {
         (fault.code, fault.retryable) = (ErrorCode::RateLimit, Some(true));
     }
     fault
 }
 
-/// The state of a response of the model's API, where older descriptions of Codex end a turn with it.
-pub fn from_response(response: &Object<'_>) -> Fault {
-    let error = response.object("error");
-    if let Some(message) = error.filled("message") {
-        return Fault { info: error.filled("code"), ..named(error.str("code").as_deref(), message) };
+/// Reads the status of a response of the model's API, which ends a turn in older Codex documentation.
+pub fn from_response(response: &JsonObject<'_>) -> Fault {
+    let error = response.get_object("error");
+    if let Some(message) = error.get_non_empty("message") {
+        return Fault {
+            info: error.get_non_empty("code"),
+            ..fault_by_api_code(error.get_str("code").as_deref(), message)
+        };
     }
-    let status = response.filled("status").unwrap_or_else(|| "unknown_error".to_owned());
-    let reason = response.object("incomplete_details").filled("reason");
+    let status = response.get_non_empty("status").unwrap_or_else(|| "unknown_error".to_owned());
+    let reason = response.get_object("incomplete_details").get_non_empty("reason");
     let (code, message) = match status.as_str() {
         "rate_limited" => (ErrorCode::RateLimit, "the rate limit was exceeded".to_owned()),
         "incomplete" => (ErrorCode::OutputLength, format!("incomplete: {}", reason.as_deref().unwrap_or("too long"))),
@@ -65,7 +67,7 @@ pub fn from_response(response: &Object<'_>) -> Fault {
     Fault::new(code, message).with_info(status)
 }
 
-/// A turn that ended with a failure; one that somebody stopped has not failed.
+/// Returns the end of a failed turn. A cancelled turn counts as interrupted, not as failed.
 pub fn failed_turn(fault: Fault, duration_ms: Option<u64>) -> TurnCompleted {
     let (status, stop) = match fault.code {
         ErrorCode::Aborted => (TurnStatus::Interrupted, Stop::Cancelled),
@@ -77,22 +79,25 @@ pub fn failed_turn(fault: Fault, duration_ms: Option<u64>) -> TurnCompleted {
     TurnCompleted { status, stop, error: Some(fault), duration_ms, ..TurnCompleted::default() }
 }
 
-/// The model is called again: `Reconnecting... 1/5`.
+/// Returns whether the model is called again: `Reconnecting... 1/5`.
 pub fn is_retry(message: &str) -> bool {
     message.starts_with("Reconnecting")
 }
 
-/// A provider's refusal stands in the message as the JSON it came as.
+/// Reads a provider's error whose JSON body is the message.
 fn from_body(message: &str) -> Option<Fault> {
-    let body = Json::parse(message.trim()).filter(|body| body.is_object())?.object();
-    let error = body.object("error");
-    let text = error.filled("message").or_else(|| body.filled("message")).or_else(|| body.filled("detail"))?;
-    let info = error.filled("code").or_else(|| error.filled("type"));
-    Some(Fault { info: info.clone(), ..named(info.as_deref(), text) })
+    let body = JsonView::parse(message.trim()).filter(|body| body.is_object())?.as_object();
+    let error = body.get_object("error");
+    let text = error
+        .get_non_empty("message")
+        .or_else(|| body.get_non_empty("message"))
+        .or_else(|| body.get_non_empty("detail"))?;
+    let info = error.get_non_empty("code").or_else(|| error.get_non_empty("type"));
+    Some(Fault { info: info.clone(), ..fault_by_api_code(info.as_deref(), text) })
 }
 
-/// A failure of the model's API, by the API's name for it.
-fn named(name: Option<&str>, message: String) -> Fault {
+/// Classifies an error of the model's API by its code.
+fn fault_by_api_code(name: Option<&str>, message: String) -> Fault {
     let code = match name {
         Some("context_length_exceeded") => ErrorCode::ContextOverflow,
         Some("insufficient_quota" | "usage_limit_reached") => ErrorCode::Quota,
@@ -105,7 +110,7 @@ fn named(name: Option<&str>, message: String) -> Fault {
     Fault::new(code, message)
 }
 
-fn code_of_name(name: &str, status: Option<u16>) -> Option<ErrorCode> {
+fn code_by_error_info(name: &str, status: Option<u16>) -> Option<ErrorCode> {
     Some(match name {
         "contextWindowExceeded" => ErrorCode::ContextOverflow,
         "sessionBudgetExceeded" => ErrorCode::MaxBudget,
@@ -125,13 +130,14 @@ fn code_of_name(name: &str, status: Option<u16>) -> Option<ErrorCode> {
     })
 }
 
-/// `unexpected status 401 Unauthorized: …` and `exceeded retry limit, last status: 429 Too Many Requests`.
-fn status_in(message: &str) -> Option<u16> {
+/// Finds the status in `unexpected status 401 Unauthorized: …` and
+/// `exceeded retry limit, last status: 429 Too Many Requests`.
+fn http_status_in(message: &str) -> Option<u16> {
     let (_, after) = message.split_once("unexpected status ").or_else(|| message.split_once("last status: "))?;
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|status| (400..600).contains(status))
 }
 
-fn code_of_words(message: &str) -> ErrorCode {
+fn code_by_message(message: &str) -> ErrorCode {
     const WORDS: &[(&str, ErrorCode)] = &[
         ("context window", ErrorCode::ContextOverflow),
         ("quota", ErrorCode::Quota),
@@ -169,16 +175,16 @@ mod tests {
     use switchboard_event::ErrorCode;
 
     use super::{from_message, from_turn};
-    use crate::Json;
+    use crate::JsonView;
 
-    fn check(message: &str, code: ErrorCode, status: Option<u16>, said: &str) {
+    fn check_message(message: &str, code: ErrorCode, status: Option<u16>, said: &str) {
         let fault = from_message(message);
         assert_eq!((fault.code, fault.http_status, fault.message.as_str()), (code, status, said), "{message}");
     }
 
     #[test]
     fn messages_of_exec() {
-        let same = |message: &str, code, status| check(message, code, status, message);
+        let same = |message: &str, code, status| check_message(message, code, status, message);
         same("unexpected status 401 Unauthorized: bad key, url: http://x/", ErrorCode::ProviderAuth, Some(401));
         same("exceeded retry limit, last status: 429 Too Many Requests", ErrorCode::RateLimit, Some(429));
         same("Quota exceeded. Check your plan and billing details.", ErrorCode::Quota, None);
@@ -186,13 +192,13 @@ mod tests {
         same("stream disconnected before completion: stream closed", ErrorCode::ConnectionFailed, None);
         same("boom", ErrorCode::ExecutionError, None);
         let body = r#"{"error": {"message": "fake bad request", "type": "t", "code": "bad_request"}}"#;
-        check(body, ErrorCode::ApiError, None, "fake bad request");
+        check_message(body, ErrorCode::ApiError, None, "fake bad request");
     }
 
     #[test]
     fn errors_of_turns() {
         let check = |error: &str, code, status| {
-            let fault = from_turn(&Json::parse(error).unwrap().object());
+            let fault = from_turn(&JsonView::parse(error).unwrap().as_object());
             assert_eq!((fault.code, fault.http_status), (code, status), "{error}");
         };
         check(r#"{"message":"m","codexErrorInfo":"contextWindowExceeded"}"#, ErrorCode::ContextOverflow, None);

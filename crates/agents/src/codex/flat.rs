@@ -1,54 +1,53 @@
-//! Items as older descriptions of `codex exec` have them: flat, `item_type` instead of an id, so that a record belongs
-//! to the open item of its type. Texts in updates are whole texts that grow; only what is new is passed on.
+//! Items in the format of older `codex exec` documentation: flat, with `item_type` in place of an id, so that a record
+//! belongs to the open item of its type. Updates repeat the whole text; only the new part is passed on.
 
 use switchboard_event::{Details, Field, Id, Item, Notice, Status, Topic};
 
 use super::{items, live, names};
-use crate::{Json, Scribe};
+use crate::{JsonView, RunRecorder};
 
-/// How many items can be open at once: one a type, and there are eight types.
-const LIMIT: usize = 32;
+/// Maximum number of open items; there are eight types, with one item each.
+const MAX_OPEN_ITEMS: usize = 32;
 
-/// The open items.
 #[derive(Default)]
-pub struct Flat {
-    open: Vec<Open>,
+pub struct FlatItems {
+    open: Vec<OpenFlatItem>,
     items: u32,
 }
 
-struct Open {
+struct OpenFlatItem {
     kind: String,
     id: Id,
-    /// The text that grows, as far as it got.
+    /// The text so far.
     whole: String,
-    /// How much of it was passed on.
+    /// Length of the part that was passed on, in bytes.
     sent: usize,
 }
 
-impl Flat {
-    /// One record of the life of an item. What has no type is left.
-    pub fn item(&mut self, stage: &str, record: Json<'_>, scribe: &mut Scribe) {
-        let Some(kind) = record.object().filled("item_type") else { return };
+impl FlatItems {
+    /// Reads a record about an item. Records without a type are ignored.
+    pub fn read_record(&mut self, stage: &str, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let Some(kind) = record.as_object().get_non_empty("item_type") else { return };
         scribe.ensure_turn();
         if kind == "error" {
-            warn(record, scribe);
+            report_error_item(record, scribe);
         } else {
-            let index = self.find(stage, &kind, scribe);
+            let index = self.open_item_index(stage, &kind, scribe);
             match stage {
-                "item.completed" => self.complete(index, record, scribe),
-                _ => self.update(index, record, scribe),
+                "item.completed" => self.complete_item(index, record, scribe),
+                _ => self.update_item(index, record, scribe),
             }
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_name(stage));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name(stage));
     }
 
-    /// The turn is over, and with it whatever it left open.
-    pub fn forget(&mut self) {
+    /// Forgets the items that a turn left open.
+    pub fn clear(&mut self) {
         self.open.clear();
     }
 
-    /// The open item of a type. A beginning closes the one before, and whatever has not begun begins.
-    fn find(&mut self, stage: &str, kind: &str, scribe: &mut Scribe) -> usize {
+    /// Returns the open item of a type, and opens one if needed. A start record closes the previous item of the type.
+    fn open_item_index(&mut self, stage: &str, kind: &str, scribe: &mut RunRecorder) -> usize {
         let known = self.open.iter().position(|open| open.kind == kind);
         match known {
             Some(index) if stage != "item.started" => return index,
@@ -58,24 +57,24 @@ impl Flat {
             }
             None => {}
         }
-        if self.open.len() >= LIMIT {
+        if self.open.len() >= MAX_OPEN_ITEMS {
             self.open.remove(0);
         }
         self.items += 1;
         let id = scribe.local_id(&format!("flat_{}", self.items));
-        self.open.push(Open { kind: kind.to_owned(), id, whole: String::new(), sent: 0 });
+        self.open.push(OpenFlatItem { kind: kind.to_owned(), id, whole: String::new(), sent: 0 });
         self.open.len() - 1
     }
 
-    fn update(&mut self, index: usize, record: Json<'_>, scribe: &mut Scribe) {
+    fn update_item(&mut self, index: usize, record: JsonView<'_>, scribe: &mut RunRecorder) {
         let Some(open) = self.open.get_mut(index) else { return };
-        let mut news = items::item(&open.kind, record, scribe.item(&open.id), scribe);
+        let mut news = items::parse_item(&open.kind, record, scribe.open_item(&open.id), scribe);
         let grown = take_text(&mut news);
         match (scribe.item_is_open(&open.id), &grown) {
             (false, _) if is_ready(&news) => scribe.item_started(&open.id, news),
             (false, _) => return,
             (true, None) => return scribe.item_set(&open.id, news),
-            (true, Some((_, whole))) if open.goes_on(whole) => {}
+            (true, Some((_, whole))) if open.is_continued_by(whole) => {}
             (true, Some(_)) => {
                 scribe.item_closed(&open.id, Status::Superseded);
                 open.sent = 0;
@@ -83,33 +82,33 @@ impl Flat {
             }
         }
         if let Some((field, whole)) = grown {
-            open.grow(field, whole, scribe);
+            open.append_text(field, whole, scribe);
         }
     }
 
-    fn complete(&mut self, index: usize, record: Json<'_>, scribe: &mut Scribe) {
+    fn complete_item(&mut self, index: usize, record: JsonView<'_>, scribe: &mut RunRecorder) {
         if index >= self.open.len() {
             return;
         }
         let open = self.open.remove(index);
-        let mut item = items::item(&open.kind, record, scribe.item(&open.id), scribe);
+        let mut item = items::parse_item(&open.kind, record, scribe.open_item(&open.id), scribe);
         put_text(&mut item, open.whole);
         let status = if item.status == Status::Running { Status::Completed } else { item.status };
         scribe.item_completed(&open.id, item.with_status(status));
     }
 }
 
-impl Open {
-    /// The text goes on from what was passed on. One that is repeated without news does so too.
-    fn goes_on(&self, whole: &str) -> bool {
+impl OpenFlatItem {
+    /// Returns whether the text extends the part that was passed on. An empty or repeated text does too.
+    fn is_continued_by(&self, whole: &str) -> bool {
         whole.is_empty() || whole.get(..self.sent) == self.whole.get(..self.sent)
     }
 
-    fn grow(&mut self, field: Field, whole: String, scribe: &mut Scribe) {
+    fn append_text(&mut self, field: Field, whole: String, scribe: &mut RunRecorder) {
         if whole.len() <= self.sent {
             return;
         }
-        // A text that is not finished ends with three dots that are not its own.
+        // An unfinished text ends with three dots that are not part of it.
         let firm = whole.strip_suffix("...").unwrap_or(&whole);
         if let Some(new) = firm.get(self.sent..).filter(|new| !new.is_empty()) {
             scribe.item_append(&self.id, field, 0, new);
@@ -119,13 +118,13 @@ impl Open {
     }
 }
 
-fn warn(record: Json<'_>, scribe: &mut Scribe) {
-    if let Some(message) = names::text(&record.object(), &["message", "content", "text"]) {
-        live::warn(&message, scribe);
+fn report_error_item(record: JsonView<'_>, scribe: &mut RunRecorder) {
+    if let Some(message) = names::first_str(&record.as_object(), &["message", "content", "text"]) {
+        live::report_warning(&message, scribe);
     }
 }
 
-/// A tool begins when what it is given is known; what is said begins at once.
+/// A tool starts once its input is known; a message starts immediately.
 fn is_ready(item: &Item) -> bool {
     match &item.details {
         Details::Command(command) => !command.command.is_empty(),
@@ -137,7 +136,7 @@ fn is_ready(item: &Item) -> bool {
     }
 }
 
-/// Takes out of an item the text that grows.
+/// Takes the growing text out of an item.
 fn take_text(item: &mut Item) -> Option<(Field, String)> {
     match &mut item.details {
         Details::AgentMessage(message) => Some((Field::Text, std::mem::take(&mut message.text))),
@@ -150,7 +149,7 @@ fn take_text(item: &mut Item) -> Option<(Field, String)> {
     }
 }
 
-/// Puts back what was not passed on, unless the end repeats the text.
+/// Restores the text that was not passed on, unless the final record repeats it.
 fn put_text(item: &mut Item, whole: String) {
     match &mut item.details {
         Details::AgentMessage(message) if whole.starts_with(&message.text) => message.text = whole,

@@ -1,4 +1,5 @@
-//! Function calls of the model's API as items. Codex itself runs them; only older descriptions show them.
+//! Function calls of the model's API as items. Codex runs the functions; the calls appear only in older documentation
+//! and in rollouts.
 
 use switchboard_event::{
     Call, CallKind, Command, Details, FileOp, Id, Item, Location, Notice, Plan, PlanEntry, PlanStatus, Status, Tool,
@@ -6,12 +7,12 @@ use switchboard_event::{
 };
 
 use super::{items, names};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// `function_call`. Its arguments are whole when it is done, often before.
-pub fn called(native: &Object<'_>, done: bool, scribe: &mut Scribe) {
-    let Some(id) = names::text(native, &["call_id", "id"]).map(Id::from) else { return };
-    let item = item(native);
+/// Reads `function_call`. Its arguments are complete when it is done, and often earlier.
+pub fn start_call(native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+    let Some(id) = names::first_str(native, &["call_id", "id"]).map(Id::from) else { return };
+    let item = parse_function_call(native);
     if scribe.item_is_open(&id) {
         return scribe.item_set(&id, item);
     }
@@ -20,59 +21,62 @@ pub fn called(native: &Object<'_>, done: bool, scribe: &mut Scribe) {
     }
 }
 
-/// `function_call_output`.
-pub fn answered(native: &Object<'_>, scribe: &mut Scribe) {
-    let Some(id) = names::text(native, &["call_id", "id"]) else { return };
-    let Some(mut item) = scribe.item(&id).cloned() else {
-        return scribe.notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name("function_call_output"));
+/// Reads `function_call_output`.
+pub fn complete_call(native: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let Some(id) = names::first_str(native, &["call_id", "id"]) else { return };
+    let Some(mut item) = scribe.open_item(&id).cloned() else {
+        return scribe
+            .write_notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name("function_call_output"));
     };
-    let output = native.get("output").map(|output| output.display().into_owned()).unwrap_or_default();
-    // What a shell gives back is JSON in a text: `{"output":…,"metadata":{"exit_code":…}}`.
-    let shell = Json::parse(&output).map(Json::object).unwrap_or_default();
+    let output = native.get("output").map(|output| output.display_text().into_owned()).unwrap_or_default();
+    // The output of a shell is JSON in a string: `{"output":…,"metadata":{"exit_code":…}}`.
+    let shell = JsonView::parse(&output).map(JsonView::as_object).unwrap_or_default();
     match &mut item.details {
         Details::Command(command) => {
-            command.exit_code = shell.object("metadata").i32("exit_code");
-            command.output = shell.string("output").unwrap_or(output);
+            command.exit_code = shell.get_object("metadata").get_i32("exit_code");
+            command.output = shell.get_string("output").unwrap_or(output);
         }
         Details::Tool(tool) => {
-            (tool.output, tool.result) = (output, native.raw("output").filter(|raw| raw.get().starts_with(['{', '['])))
+            (tool.output, tool.result) =
+                (output, native.get_raw("output").filter(|raw| raw.get().starts_with(['{', '['])))
         }
         _ => {}
     }
-    let status = if native.is("status", "incomplete") { Status::Interrupted } else { Status::Completed };
+    let status = if native.str_equals("status", "incomplete") { Status::Interrupted } else { Status::Completed };
     scribe.item_completed(&Id::from(id), item.with_status(status));
 }
 
-/// A function was called and has not answered.
-pub fn are_open(scribe: &Scribe) -> bool {
+/// Returns whether a call has no output yet.
+pub fn has_open_calls(scribe: &RunRecorder) -> bool {
     let open = scribe.open_items(None);
-    open.iter().filter_map(|id| scribe.item(id)).any(|item| item.call.is_some())
+    open.iter().filter_map(|id| scribe.open_item(id)).any(|item| item.call.is_some())
 }
 
-/// The call as an item, by the names that Codex gives its functions.
-pub fn item(native: &Object<'_>) -> Item {
-    let name = native.string("name").unwrap_or_default();
-    let written = names::string(native, &["arguments", "input"]).unwrap_or_default();
-    let input = Json::parse(&written);
-    let args = input.map(Json::object).unwrap_or_default();
+/// Converts the call to an item, by Codex's function names.
+pub fn parse_function_call(native: &JsonObject<'_>) -> Item {
+    let name = native.get_string("name").unwrap_or_default();
+    let written = names::first_string(native, &["arguments", "input"]).unwrap_or_default();
+    let input = JsonView::parse(&written);
+    let args = input.map(JsonView::as_object).unwrap_or_default();
     let (kind, details) = match name.as_str() {
         "shell" | "shell_command" | "local_shell" | "exec_command" | "container.exec" => {
-            (CallKind::Execute, Details::from(command(&args)))
+            (CallKind::Execute, Details::from(parse_command(&args)))
         }
-        "update_plan" => (CallKind::Think, plan(&args).into()),
+        "update_plan" => (CallKind::Think, parse_plan(&args).into()),
         "apply_patch" => (CallKind::Edit, Tool::default().into()),
         "web_search" => (CallKind::Search, Tool::default().into()),
         _ => (CallKind::Other, Tool::default().into()),
     };
-    let raw =
-        input.map(Json::to_raw).or_else(|| (!written.is_empty()).then(|| switchboard_event::raw_string(&written)));
-    let path = args.filled("file_path").or_else(|| args.filled("path"));
+    let raw = input
+        .map(JsonView::to_raw)
+        .or_else(|| (!written.is_empty()).then(|| switchboard_event::to_raw_string(&written)));
+    let path = args.get_non_empty("file_path").or_else(|| args.get_non_empty("path"));
     let op = path.as_ref().and_then(|_| infer_file_op(&name, &args));
     let locations = path.into_iter().map(|path| Location { path, line: None }).collect();
     Item::new(details).with_call(Call { name, kind, op, input: raw, locations, ..Call::default() })
 }
 
-/// Verbs in the names of tools, and what such tools do to the file that they are given.
+/// Verbs in tool names, by the operation on the file that the tool gets.
 const FILE_VERBS: &[(FileOp, &[&str])] = &[
     (FileOp::Modify, &["apply", "append", "edit", "insert", "modify", "patch", "replace", "update"]),
     (FileOp::Delete, &["delete", "remove", "rm", "unlink"]),
@@ -89,16 +93,16 @@ const FILE_ARGUMENTS: &[(FileOp, &[&str])] = &[
     (FileOp::Write, &["content", "contents", "file_text", "text"]),
 ];
 
-/// What a tool does to the file in its arguments, by its name or else by the other arguments.
-fn infer_file_op(name: &str, args: &Object<'_>) -> Option<FileOp> {
-    let words: Vec<String> = words_of(name);
+/// Infers the operation on the file from the tool's name, else from the other arguments.
+fn infer_file_op(name: &str, args: &JsonObject<'_>) -> Option<FileOp> {
+    let words: Vec<String> = split_words(name);
     let by_name = FILE_VERBS.iter().find(|(_, verbs)| words.iter().any(|word| verbs.contains(&word.as_str())));
-    let by_argument = || FILE_ARGUMENTS.iter().find(|(_, keys)| keys.iter().any(|key| args.has(key)));
+    let by_argument = || FILE_ARGUMENTS.iter().find(|(_, keys)| keys.iter().any(|key| args.contains_key(key)));
     by_name.or_else(by_argument).map(|(op, _)| *op)
 }
 
-/// The words of a name in `snake_case`, `kebab-case` or `camelCase`.
-fn words_of(name: &str) -> Vec<String> {
+/// Splits a name in `snake_case`, `kebab-case` or `camelCase` into words.
+fn split_words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for letter in name.chars() {
         match words.last_mut() {
@@ -110,44 +114,45 @@ fn words_of(name: &str) -> Vec<String> {
     words
 }
 
-fn command(args: &Object<'_>) -> Command {
-    let line = names::get(args, &["cmd", "command"]);
+fn parse_command(args: &JsonObject<'_>) -> Command {
+    let line = names::first_field(args, &["cmd", "command"]);
     Command {
         command: line
-            .map(|line| line.str().map_or_else(|| items::argv(line), |text| text.into_owned()))
+            .map(|line| line.as_str().map_or_else(|| items::join_argv(line), |text| text.into_owned()))
             .unwrap_or_default(),
-        cwd: names::string(args, &["workdir", "cwd"]),
+        cwd: names::first_string(args, &["workdir", "cwd"]),
         ..Command::default()
     }
 }
 
-fn plan(args: &Object<'_>) -> Plan {
-    let entries = args.array("plan").into_iter().map(Json::object).map(|step| entry(&step)).collect();
-    Plan { entries, explanation: args.filled("explanation"), ..Plan::default() }
+fn parse_plan(args: &JsonObject<'_>) -> Plan {
+    let entries =
+        args.get_array("plan").into_iter().map(JsonView::as_object).map(|step| parse_plan_entry(&step)).collect();
+    Plan { entries, explanation: args.get_non_empty("explanation"), ..Plan::default() }
 }
 
-/// `{step, status}`, in both spellings of the states.
-pub fn entry(step: &Object<'_>) -> PlanEntry {
-    let status = match step.str("status").as_deref() {
+/// Parses `{step, status}`, in both spellings of the status.
+pub fn parse_plan_entry(step: &JsonObject<'_>) -> PlanEntry {
+    let status = match step.get_str("status").as_deref() {
         Some("completed") => PlanStatus::Completed,
         Some("in_progress" | "inProgress") => PlanStatus::InProgress,
         _ => PlanStatus::Pending,
     };
-    PlanEntry { step: step.string("step").unwrap_or_default(), status }
+    PlanEntry { step: step.get_string("step").unwrap_or_default(), status }
 }
 
 #[cfg(test)]
 mod tests {
     use switchboard_event::FileOp;
 
-    use super::item;
-    use crate::Json;
+    use super::parse_function_call;
+    use crate::JsonView;
 
     #[test]
     fn the_file_is_in_the_arguments_of_any_tool() {
         let file = |name: &str, arguments: &str| {
             let native = format!(r#"{{"name":{name:?},"arguments":{arguments:?}}}"#);
-            let call = item(&Json::parse(&native).unwrap().object()).call.unwrap();
+            let call = parse_function_call(&JsonView::parse(&native).unwrap().as_object()).call.unwrap();
             (call.locations.first().map(|location| location.path.clone()), call.op)
         };
         let at = |path: &str, op| (Some(path.to_owned()), op);

@@ -1,5 +1,5 @@
-//! Codex's items as ours. One reading for all wires: each field is looked for under all its names, and what a record
-//! does not say about an item stays as it was.
+//! Converts Codex's items to Switchboard's. All formats share this code: each field is looked up under all its names,
+//! and fields that a record omits keep their values.
 
 use switchboard_event::{
     AgentMessage, Call, CallKind, Command, Content, ContentType, Details, FileChange, FileOp, Item, Location, Mcp,
@@ -7,41 +7,43 @@ use switchboard_event::{
 };
 
 use super::{changes, collab, names, user};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// The item of a record, on top of what is known of it already.
-pub fn item(kind: &str, native: Json<'_>, known: Option<&Item>, scribe: &Scribe) -> Item {
-    let fields = native.object();
-    let mut item = known.cloned().unwrap_or_else(|| Item::new(blank(kind, &fields)));
+/// Parses an item, on top of its known state.
+pub fn parse_item(kind: &str, native: JsonView<'_>, known: Option<&Item>, scribe: &RunRecorder) -> Item {
+    let fields = native.as_object();
+    let mut item = known.cloned().unwrap_or_else(|| Item::new(blank_details(kind, &fields)));
     let Item { details, call, .. } = &mut item;
     match details {
-        Details::AgentMessage(message) => say(message, &fields),
-        Details::Reasoning(reasoning) => think(reasoning, &fields),
-        Details::Command(command) => run(command, &fields, scribe),
+        Details::AgentMessage(message) => update_agent_message(message, &fields),
+        Details::Reasoning(reasoning) => update_reasoning(reasoning, &fields),
+        Details::Command(command) => update_command(command, &fields, scribe),
         Details::FileChange(change) => {
             if let Some(list) = fields.get("changes").filter(|list| !list.is_object()) {
-                change.changes = changes::list(&list.array(), scribe);
+                change.changes = changes::parse_changes(&list.as_array(), scribe);
             }
         }
-        Details::Mcp(mcp) => call_mcp(mcp, call, &fields),
-        Details::WebSearch(search) => search_web(search, call, &fields),
-        Details::Plan(plan) => draw_plan(plan, &fields),
-        Details::Subagent(subagent) if kind == "subAgentActivity" => collab::activity(subagent, call, &fields),
-        Details::Subagent(subagent) => collab::call(subagent, call, &fields),
-        Details::Tool(tool) if kind.starts_with("collab") => collab::talk(tool, call, &fields),
-        Details::Tool(tool) => use_tool(kind, tool, call, native, scribe),
-        Details::UserMessage(message) => hear(message, &fields),
+        Details::Mcp(mcp) => update_mcp_call(mcp, call, &fields),
+        Details::WebSearch(search) => update_web_search(search, call, &fields),
+        Details::Plan(plan) => update_plan(plan, &fields),
+        Details::Subagent(subagent) if kind == "subAgentActivity" => {
+            collab::update_agent_activity(subagent, call, &fields)
+        }
+        Details::Subagent(subagent) => collab::update_spawned_agent(subagent, call, &fields),
+        Details::Tool(tool) if kind.starts_with("collab") => collab::update_collab_call(tool, call, &fields),
+        Details::Tool(tool) => update_tool_call(kind, tool, call, native, scribe),
+        Details::UserMessage(message) => update_user_message(message, &fields),
         Details::Unknown(unknown) => unknown.raw = Some(native.to_raw()),
     }
-    item.status = status(&fields).unwrap_or(item.status);
-    if matches!(&item.details, Details::Mcp(mcp) if mcp.error.as_deref().is_some_and(is_refusal)) {
+    item.status = parse_status(&fields).unwrap_or(item.status);
+    if matches!(&item.details, Details::Mcp(mcp) if mcp.error.as_deref().is_some_and(is_mcp_refusal)) {
         item.status = Status::Declined;
     }
-    item.duration_ms = duration(&fields).or(item.duration_ms);
+    item.duration_ms = parse_duration_ms(&fields).or(item.duration_ms);
     item
 }
 
-fn blank(kind: &str, fields: &Object<'_>) -> Details {
+fn blank_details(kind: &str, fields: &JsonObject<'_>) -> Details {
     match kind {
         "agent_message" | "agentMessage" => AgentMessage::default().into(),
         "reasoning" => Reasoning::default().into(),
@@ -50,8 +52,8 @@ fn blank(kind: &str, fields: &Object<'_>) -> Details {
         "mcp_tool_call" | "mcpToolCall" => Mcp::default().into(),
         "web_search" | "webSearch" => WebSearch::default().into(),
         "todo_list" | "plan" => Plan::default().into(),
-        // Talking to an agent, or waiting for it, makes none.
-        "collab_tool_call" | "collabToolCall" | "collabAgentToolCall" if !collab::is_spawn(fields) => {
+        // Messaging an agent, or waiting for it, spawns none.
+        "collab_tool_call" | "collabToolCall" | "collabAgentToolCall" if !collab::is_spawn_call(fields) => {
             Tool::default().into()
         }
         "collab_tool_call" | "collabToolCall" | "collabAgentToolCall" | "subAgentActivity" => {
@@ -64,9 +66,9 @@ fn blank(kind: &str, fields: &Object<'_>) -> Details {
     }
 }
 
-/// `success` is a word of older descriptions.
-fn status(fields: &Object<'_>) -> Option<Status> {
-    Some(match fields.str("status")?.as_ref() {
+/// `success` occurs in older documentation.
+fn parse_status(fields: &JsonObject<'_>) -> Option<Status> {
+    Some(match fields.get_str("status")?.as_ref() {
         "completed" | "success" => Status::Completed,
         "failed" | "errored" => Status::Failed,
         "declined" => Status::Declined,
@@ -75,130 +77,143 @@ fn status(fields: &Object<'_>) -> Option<Status> {
     })
 }
 
-fn duration(fields: &Object<'_>) -> Option<u64> {
-    let span = || fields.u64("completedAtMs")?.checked_sub(fields.u64("startedAtMs")?).filter(|ms| *ms > 0);
-    fields.u64("durationMs").or_else(span).or_else(|| took(&fields.object("duration")))
+fn parse_duration_ms(fields: &JsonObject<'_>) -> Option<u64> {
+    let span = || fields.get_u64("completedAtMs")?.checked_sub(fields.get_u64("startedAtMs")?).filter(|ms| *ms > 0);
+    fields.get_u64("durationMs").or_else(span).or_else(|| duration_object_ms(&fields.get_object("duration")))
 }
 
-/// `{secs, nanos}` of a rollout.
-fn took(duration: &Object<'_>) -> Option<u64> {
-    duration.u64("secs")?.checked_mul(1000)?.checked_add(duration.count("nanos") / 1_000_000)
+/// Parses `{secs, nanos}` of a rollout.
+fn duration_object_ms(duration: &JsonObject<'_>) -> Option<u64> {
+    duration.get_u64("secs")?.checked_mul(1000)?.checked_add(duration.get_count("nanos") / 1_000_000)
 }
 
-fn say(message: &mut AgentMessage, fields: &Object<'_>) {
-    if let Some(text) = names::string(fields, &["text", "content"]) {
+fn update_agent_message(message: &mut AgentMessage, fields: &JsonObject<'_>) {
+    if let Some(text) = names::first_string(fields, &["text", "content"]) {
         message.text = text;
         message.truncated = false;
     }
-    message.phase = fields.filled("phase").or(message.phase.take());
+    message.phase = fields.get_non_empty("phase").or(message.phase.take());
 }
 
 /// The text of `exec` is a summary; the app-server has both, in parts.
-fn think(reasoning: &mut Reasoning, fields: &Object<'_>) {
-    let summary = fields.string("text").or_else(|| names::lines(&fields.array("summary")));
-    let text = fields.string("content").or_else(|| names::lines(&fields.array("content")));
+fn update_reasoning(reasoning: &mut Reasoning, fields: &JsonObject<'_>) {
+    let summary = fields.get_string("text").or_else(|| names::join_lines(&fields.get_array("summary")));
+    let text = fields.get_string("content").or_else(|| names::join_lines(&fields.get_array("content")));
     reasoning.truncated &= summary.is_none() && text.is_none();
     reasoning.summary = summary.or(reasoning.summary.take());
     reasoning.text = text.or(reasoning.text.take());
 }
 
-fn run(command: &mut Command, fields: &Object<'_>, scribe: &Scribe) {
-    if let Some(line) = names::get(fields, &["command", "command_line"]) {
-        command.command = line.str().map_or_else(|| argv(line), std::borrow::Cow::into_owned);
+fn update_command(command: &mut Command, fields: &JsonObject<'_>, scribe: &RunRecorder) {
+    if let Some(line) = names::first_field(fields, &["command", "command_line"]) {
+        command.command = line.as_str().map_or_else(|| join_argv(line), std::borrow::Cow::into_owned);
     }
-    if let Some(output) = names::string(fields, &["aggregated_output", "aggregatedOutput"]) {
+    if let Some(output) = names::first_string(fields, &["aggregated_output", "aggregatedOutput"]) {
         command.output = output;
         command.truncated = false;
     }
-    let code = names::get(fields, &["exit_code", "exitCode"]).and_then(Json::i64);
+    let code = names::first_field(fields, &["exit_code", "exitCode"]).and_then(JsonView::as_i64);
     command.exit_code = code.and_then(|code| code.try_into().ok()).or(command.exit_code);
-    let cwd = fields.str("cwd").map(|cwd| scribe.absolute(cwd.strip_prefix("file://").unwrap_or(&cwd)));
+    let cwd = fields.get_str("cwd").map(|cwd| scribe.absolute_path(cwd.strip_prefix("file://").unwrap_or(&cwd)));
     command.cwd = cwd.or(command.cwd.take());
 }
 
-/// A command as a list of words.
-pub fn argv(words: Json<'_>) -> String {
-    let words: Vec<_> = words.array().into_iter().filter_map(Json::str).collect();
+/// Joins the words of a command.
+pub fn join_argv(words: JsonView<'_>) -> String {
+    let words: Vec<_> = words.as_array().into_iter().filter_map(JsonView::as_str).collect();
     words.join(" ")
 }
 
-fn call_mcp(mcp: &mut Mcp, call: &mut Option<Box<Call>>, fields: &Object<'_>) {
+fn update_mcp_call(mcp: &mut Mcp, call: &mut Option<Box<Call>>, fields: &JsonObject<'_>) {
     let call = call.get_or_insert_default();
-    mcp.server = fields.filled("server").unwrap_or_else(|| std::mem::take(&mut mcp.server));
-    if let Some(tool) = names::string(fields, &["tool", "tool_name"]) {
+    mcp.server = fields.get_non_empty("server").unwrap_or_else(|| std::mem::take(&mut mcp.server));
+    if let Some(tool) = names::first_string(fields, &["tool", "tool_name"]) {
         call.name.clone_from(&tool);
         mcp.tool = tool;
     }
-    call.input = names::get(fields, &["arguments", "tool_input"]).map(Json::to_raw).or(call.input.take());
-    let result = names::get(fields, &["result", "tool_result"]).filter(|result| result.text() != "\"\"");
-    mcp.result = result.map(Json::to_raw).or(mcp.result.take());
-    let error =
-        fields.get("error").and_then(|error| error.object().filled("message").or_else(|| fields.filled("error")));
+    call.input = names::first_field(fields, &["arguments", "tool_input"]).map(JsonView::to_raw).or(call.input.take());
+    let result = names::first_field(fields, &["result", "tool_result"]).filter(|result| result.raw_text() != "\"\"");
+    mcp.result = result.map(JsonView::to_raw).or(mcp.result.take());
+    let error = fields
+        .get("error")
+        .and_then(|error| error.as_object().get_non_empty("message").or_else(|| fields.get_non_empty("error")));
     mcp.error = error.or(mcp.error.take());
     call.error.clone_from(&mcp.error);
 }
 
-/// A tool of an MCP server that was not allowed to run is only said to have failed; the words tell.
-fn is_refusal(error: &str) -> bool {
+/// Codex reports an MCP tool that was not allowed to run as failed; only the message tells.
+fn is_mcp_refusal(error: &str) -> bool {
     matches!(error, "user rejected MCP tool call" | "user cancelled MCP tool call")
         || error.starts_with("MCP tool call requires approval")
 }
 
-/// Opening a page and finding something in it are steps of a search.
-fn search_web(search: &mut WebSearch, call: &mut Option<Box<Call>>, fields: &Object<'_>) {
+/// Opening a page and finding text in it are steps of a search.
+fn update_web_search(search: &mut WebSearch, call: &mut Option<Box<Call>>, fields: &JsonObject<'_>) {
     let call = call.get_or_insert_default();
-    let action = fields.object("action");
-    let mut queries = action.strings("queries");
+    let action = fields.get_object("action");
+    let mut queries = action.get_strings("queries");
     if queries.is_empty() {
-        queries.extend(action.filled("url").or_else(|| fields.filled("query")).or_else(|| action.filled("query")));
+        queries.extend(
+            action
+                .get_non_empty("url")
+                .or_else(|| fields.get_non_empty("query"))
+                .or_else(|| action.get_non_empty("query")),
+        );
     }
     if !queries.is_empty() {
         search.queries = queries;
     }
-    search.results = fields.raw("results").or(search.results.take());
+    search.results = fields.get_raw("results").or(search.results.take());
     call.name = "web_search".to_owned();
-    call.kind = if action.has("url") { CallKind::Fetch } else { CallKind::Search };
-    call.input = fields.raw("action").or(call.input.take());
+    call.kind = if action.contains_key("url") { CallKind::Fetch } else { CallKind::Search };
+    call.input = fields.get_raw("action").or(call.input.take());
 }
 
-/// A `todo_list` has steps, a plan that is proposed for approval has a text.
-fn draw_plan(plan: &mut Plan, fields: &Object<'_>) {
-    plan.text = names::string(fields, &["text", "content"]).or(plan.text.take());
+/// A `todo_list` has steps; a plan that is proposed for approval has a text.
+fn update_plan(plan: &mut Plan, fields: &JsonObject<'_>) {
+    plan.text = names::first_string(fields, &["text", "content"]).or(plan.text.take());
     if let Some(items) = fields.get("items") {
-        let entry = |todo: Object<'_>| PlanEntry {
-            step: names::string(&todo, &["text", "step"]).unwrap_or_default(),
+        let entry = |todo: JsonObject<'_>| PlanEntry {
+            step: names::first_string(&todo, &["text", "step"]).unwrap_or_default(),
             status: if todo.is_true("completed") { PlanStatus::Completed } else { PlanStatus::Pending },
         };
-        plan.entries = items.array().into_iter().map(|todo| entry(todo.object())).collect();
+        plan.entries = items.as_array().into_iter().map(|todo| entry(todo.as_object())).collect();
     }
 }
 
-fn use_tool(kind: &str, tool: &mut Tool, call: &mut Option<Box<Call>>, native: Json<'_>, scribe: &Scribe) {
-    let fields = native.object();
+fn update_tool_call(
+    kind: &str,
+    tool: &mut Tool,
+    call: &mut Option<Box<Call>>,
+    native: JsonView<'_>,
+    scribe: &RunRecorder,
+) {
+    let fields = native.as_object();
     let call = call.get_or_insert_default();
     match kind {
         "dynamicToolCall" => {
-            call.name = fields.string("tool").unwrap_or_default();
-            call.input = fields.raw("arguments");
-            let texts = fields.array("contentItems").into_iter().filter_map(|item| item.object().filled("text"));
+            call.name = fields.get_string("tool").unwrap_or_default();
+            call.input = fields.get_raw("arguments");
+            let texts =
+                fields.get_array("contentItems").into_iter().filter_map(|item| item.as_object().get_non_empty("text"));
             tool.output = texts.collect::<Vec<_>>().join("\n");
-            tool.result = fields.raw("contentItems");
+            tool.result = fields.get_raw("contentItems");
         }
         "imageView" => {
-            let path = fields.str("path").map(|path| scribe.absolute(&path));
+            let path = fields.get_str("path").map(|path| scribe.absolute_path(&path));
             (call.name, call.kind, call.op) = ("view_image".to_owned(), CallKind::Read, Some(FileOp::Read));
             call.locations = path.into_iter().map(|path| Location { path, line: None }).collect();
         }
         "imageGeneration" => {
             call.name = "image_generation".to_owned();
-            tool.output = fields.string("revisedPrompt").unwrap_or_default();
-            call.content = fields.filled("result").into_iter().map(picture).collect();
+            tool.output = fields.get_string("revisedPrompt").unwrap_or_default();
+            call.content = fields.get_non_empty("result").into_iter().map(png_content).collect();
         }
         _ => kind.clone_into(&mut call.name),
     }
 }
 
-fn picture(data: String) -> Content {
+fn png_content(data: String) -> Content {
     Content {
         kind: ContentType::Image,
         data: Some(data),
@@ -207,11 +222,11 @@ fn picture(data: String) -> Content {
     }
 }
 
-fn hear(message: &mut UserMessage, fields: &Object<'_>) {
+fn update_user_message(message: &mut UserMessage, fields: &JsonObject<'_>) {
     let Some(fragments) = fields.get("fragments") else {
-        message.content = user::message(fields.get("content")).content;
+        message.content = user::parse_user_message(fields.get("content")).content;
         return;
     };
-    let texts = fragments.array().into_iter().filter_map(|fragment| fragment.object().string("text"));
+    let texts = fragments.as_array().into_iter().filter_map(|fragment| fragment.as_object().get_string("text"));
     message.content = texts.map(Content::text).collect();
 }

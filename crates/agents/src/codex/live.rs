@@ -1,47 +1,47 @@
-//! What `codex exec --json` prints. The shapes that older descriptions of it have are read in `flat` and `responses`.
+//! Reads the output of `codex exec --json`. `Flat` and `Responses` read the formats of older documentation.
 
 use switchboard_event::{
     Dir, EndReason, ErrorCode, Fault, Info, Level, Notice, Scope, Status, Topic, TurnCompleted, TurnStarted,
 };
 
-use super::{errors, flat::Flat, items, responses::Responses, usage};
-use crate::{Ending, Json, Note, Object, Reader, Scribe};
+use super::{errors, flat::FlatItems, items, responses::ResponsesApiReader, usage};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
 
 /// Reads the one-way stream.
 #[derive(Default)]
-pub struct Live {
+pub struct CodexExecReader {
     thread: Option<String>,
-    totals: Option<usage::Totals>,
+    totals: Option<usage::ThreadUsageTotals>,
     prompted: bool,
-    /// The last error, as long as nothing shows that the work went on.
+    /// The last error, until later records show that the work continued.
     error: Option<Fault>,
-    /// We stop the process: whatever it says last is no failure.
+    /// Switchboard is stopping the process, so its last messages are no failure.
     stopping: bool,
-    flat: Flat,
-    responses: Responses,
+    flat: FlatItems,
+    responses: ResponsesApiReader,
 }
 
-impl Reader for Live {
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
-        match fields.str("type").as_deref() {
-            Some("thread.started") => self.thread_started(&fields, scribe),
-            Some("turn.started") => self.turn_started(scribe),
-            Some("turn.completed") => self.turn_completed(&fields, scribe),
-            Some("turn.failed") => self.turn_failed(&fields, scribe),
-            Some("error") => self.failed(&fields.str("message").unwrap_or_default(), scribe),
+impl RecordReader for CodexExecReader {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
+        match fields.get_str("type").as_deref() {
+            Some("thread.started") => self.start_thread(&fields, scribe),
+            Some("turn.started") => self.start_turn(scribe),
+            Some("turn.completed") => self.complete_turn(&fields, scribe),
+            Some("turn.failed") => self.fail_turn(&fields, scribe),
+            Some("error") => self.report_error(&fields.get_str("message").unwrap_or_default(), scribe),
             Some(stage @ ("item.started" | "item.updated" | "item.completed")) => {
-                self.item(stage, record, &fields, scribe);
+                self.read_item(stage, record, &fields, scribe);
             }
             _ => self.responses.read(dir, record, scribe),
         }
     }
 
-    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
-        match note {
-            Note::Stopping(_) => self.stopping = true,
-            // Without a thread there is no stream, and why is only said here.
-            Note::Stderr(line) if self.thread.is_none() => {
+    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
+        match handle_note {
+            EngineNote::Stopping(_) => self.stopping = true,
+            // Without a thread there is no stream, and only standard error has the reason.
+            EngineNote::Stderr(line) if self.thread.is_none() => {
                 let said = line.strip_prefix("Error: ").map(errors::from_message);
                 self.error = said.or(self.error.take());
             }
@@ -49,62 +49,63 @@ impl Reader for Live {
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         if self.stopping {
             return;
         }
         match self.error.take() {
             Some(fault) if scribe.in_turn() => scribe.turn_completed(errors::failed_turn(fault, None)),
             Some(fault) if !self.prompted => {
-                scribe.session_ending(Ending { reason: EndReason::Failed, error: Some(fault) });
+                scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
             }
             _ => self.responses.end(scribe),
         }
     }
 }
 
-impl Live {
-    fn thread_started(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let thread = fields.string("thread_id").unwrap_or_default();
-        scribe.identify(&thread);
-        scribe.info(Info::default());
-        scribe.otherwise(Notice::new(Topic::Control).with_name("thread.started"));
+impl CodexExecReader {
+    fn start_thread(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let thread = fields.get_string("thread_id").unwrap_or_default();
+        scribe.set_agent_session(&thread);
+        scribe.update_info(Info::default());
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("thread.started"));
         if self.thread.as_ref().is_some_and(|known| *known != thread) {
-            self.totals = Some(usage::Totals::fresh());
+            self.totals = Some(usage::ThreadUsageTotals::for_new_thread());
         }
         self.thread = Some(thread);
     }
 
-    fn turn_started(&mut self, scribe: &mut Scribe) {
-        let prompt = if self.prompted { None } else { scribe.start().prompt.clone() };
-        self.turn_ended();
+    fn start_turn(&mut self, scribe: &mut RunRecorder) {
+        let prompt = if self.prompted { None } else { scribe.session_context().prompt.clone() };
+        self.end_turn();
         scribe.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
     }
 
-    fn turn_completed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        self.turn_ended();
+    fn complete_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.end_turn();
         scribe.ensure_turn();
         if let Some(figures) = fields.get("usage") {
-            let total = usage::figures(&figures.object(), Scope::Turn, scribe.model());
-            let totals = self.totals.get_or_insert_with(|| match &scribe.start().resumed {
-                None => usage::Totals::fresh(),
-                Some(_) => usage::Totals::older(scribe.start().usage_base.clone()),
+            let total = usage::parse_usage(&figures.as_object(), Scope::Turn, scribe.current_model());
+            let totals = self.totals.get_or_insert_with(|| match &scribe.session_context().resumed {
+                None => usage::ThreadUsageTotals::for_new_thread(),
+                Some(_) => usage::ThreadUsageTotals::for_older_thread(scribe.session_context().usage_base.clone()),
             });
-            scribe.usage(totals.step(total));
+            scribe.record_usage(totals.add_total(total));
         }
         scribe.turn_completed(TurnCompleted::default());
     }
 
-    fn turn_failed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        self.turn_ended();
+    fn fail_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.end_turn();
         scribe.ensure_turn();
-        let said = fields.object("error").filled("message").or_else(|| fields.filled("error"));
+        let said = fields.get_object("error").get_non_empty("message").or_else(|| fields.get_non_empty("error"));
         let fault = errors::from_message(&said.unwrap_or_else(|| "the turn failed".to_owned()));
         scribe.turn_completed(errors::failed_turn(fault, None));
     }
 
-    /// Not the end: a model call may be tried again, and a turn that fails says so itself.
-    fn failed(&mut self, message: &str, scribe: &mut Scribe) {
+    /// Reports an error that does not end the turn: the model call may be retried, and a failed turn is reported
+    /// separately.
+    fn report_error(&mut self, message: &str, scribe: &mut RunRecorder) {
         let mut fault = errors::from_message(message);
         let retry = errors::is_retry(message);
         let (topic, level) = if retry { (Topic::Retry, Level::Warning) } else { (Topic::Warning, Level::Error) };
@@ -114,36 +115,36 @@ impl Live {
             self.error = Some(fault.clone());
         }
         let notice = Notice::new(topic).with_level(level).with_text(message).with_name("error");
-        scribe.notice(Notice { error: Some(fault), ..notice });
+        scribe.write_notice(Notice { error: Some(fault), ..notice });
     }
 
-    fn work_went_on(&mut self) {
+    fn note_progress(&mut self) {
         (self.prompted, self.error) = (true, None);
-        self.responses.is_more();
+        self.responses.mark_not_bare();
     }
 
-    fn turn_ended(&mut self) {
-        self.work_went_on();
-        self.flat.forget();
+    fn end_turn(&mut self) {
+        self.note_progress();
+        self.flat.clear();
     }
 
-    fn item(&mut self, stage: &str, record: Json<'_>, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn read_item(&mut self, stage: &str, record: JsonView<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let Some(native) = fields.get("item").filter(|item| item.is_object()) else {
-            if fields.has("item_type") {
-                self.work_went_on();
+            if fields.contains_key("item_type") {
+                self.note_progress();
             }
-            return self.flat.item(stage, record, scribe);
+            return self.flat.read_record(stage, record, scribe);
         };
-        let item = native.object();
-        let kind = item.str("type").unwrap_or_default();
+        let item = native.as_object();
+        let kind = item.get_str("type").unwrap_or_default();
         if kind == "error" {
-            return warn(&item.str("message").unwrap_or_default(), scribe);
+            return report_warning(&item.get_str("message").unwrap_or_default(), scribe);
         }
-        self.work_went_on();
+        self.note_progress();
         scribe.ensure_turn();
         // A web search has two fields `id`; the first is the item's.
-        let id = scribe.local_id(&item.str("id").unwrap_or_else(|| kind.clone()));
-        let news = items::item(&kind, native, scribe.item(&id), scribe);
+        let id = scribe.local_id(&item.get_str("id").unwrap_or_else(|| kind.clone()));
+        let news = items::parse_item(&kind, native, scribe.open_item(&id), scribe);
         match stage {
             "item.started" => scribe.item_started(&id, news),
             "item.updated" if scribe.item_is_open(&id) => scribe.item_set(&id, news),
@@ -156,43 +157,46 @@ impl Live {
     }
 }
 
-/// An item of type `error` is a warning: about the configuration, a model that is not known, a model that was changed.
-pub fn warn(message: &str, scribe: &mut Scribe) {
+/// An item of type `error` is a warning: about the configuration, an unknown model or a rerouted model.
+pub fn report_warning(message: &str, scribe: &mut RunRecorder) {
     if let Some((_, model)) = message.strip_prefix("model rerouted: ").and_then(|models| models.split_once(" -> ")) {
-        scribe.notice(Notice::new(Topic::ModelChanged).with_text(message).with_name(model));
-        return scribe.info(Info { model: Some(model.to_owned()), ..Info::default() });
+        scribe.write_notice(Notice::new(Topic::ModelChanged).with_text(message).with_name(model));
+        return scribe.update_info(Info { model: Some(model.to_owned()), ..Info::default() });
     }
     let notice = Notice::new(Topic::Warning).with_level(Level::Warning).with_text(message).with_name("error");
-    scribe.notice(Notice { error: Some(Fault::new(ErrorCode::Unknown, message)), ..notice });
+    scribe.write_notice(Notice { error: Some(Fault::new(ErrorCode::Unknown, message)), ..notice });
 }
 
 #[cfg(test)]
 mod tests {
-    use switchboard_event::{Body, EndReason, Event, Id, Usage};
+    use switchboard_event::{EndReason, Event, EventBody, Id, Usage};
 
-    use crate::{Note, Options, Record, Start, Translator, source};
+    use crate::{EngineNote, Record, RecordTranslator, SessionContext, TranslatorOptions, find_source};
 
-    const ASKED: &str = r#"{"type":"thread.started","thread_id":"t"}
+    const TURN_STARTED_LINES: &str = r#"{"type":"thread.started","thread_id":"t"}
 {"type":"turn.started"}"#;
-    const DONE: &str = r#"{"type":"turn.completed","usage":{"input_tokens":300,"output_tokens":60}}"#;
+    const TURN_COMPLETED_LINE: &str = r#"{"type":"turn.completed","usage":{"input_tokens":300,"output_tokens":60}}"#;
 
-    fn events(start: Start, lines: &str, notes: &[Note<'_>]) -> Vec<Event> {
-        let mut translator = Translator::new(source("codex").unwrap(), Options { start, run: 2, ..Options::default() });
+    fn translate_lines(start: SessionContext, lines: &str, notes: &[EngineNote<'_>]) -> Vec<Event> {
+        let mut translator = RecordTranslator::new(
+            find_source("codex").unwrap(),
+            TranslatorOptions { start, run: 2, ..TranslatorOptions::default() },
+        );
         let mut out = Vec::new();
         for line in lines.lines() {
-            translator.record(&Record::from_line(line.as_bytes()).unwrap(), &mut out);
+            translator.translate_record(&Record::from_line(line.as_bytes()).unwrap(), &mut out);
         }
-        notes.iter().for_each(|note| translator.note(note, None, &mut out));
-        translator.end(&mut out);
+        notes.iter().for_each(|note| translator.apply_note(note, None, &mut out));
+        translator.finish(&mut out);
         out
     }
 
-    fn check(resumed: bool, base: Option<u64>, input: u64, cumulative: bool) {
+    fn check_usage(resumed: bool, base: Option<u64>, input: u64, cumulative: bool) {
         let usage_base = base.map(|input| Usage { input, output: 10, ..Usage::default() });
-        let start = Start { resumed: resumed.then(|| Id::from("t")), usage_base, ..Start::default() };
-        let events = events(start, &format!("{ASKED}\n{DONE}"), &[]);
+        let start = SessionContext { resumed: resumed.then(|| Id::from("t")), usage_base, ..SessionContext::default() };
+        let events = translate_lines(start, &format!("{TURN_STARTED_LINES}\n{TURN_COMPLETED_LINE}"), &[]);
         let used = events.iter().find_map(|event| match &event.body {
-            Body::Usage(usage) => Some((usage.input, usage.cumulative)),
+            EventBody::Usage(usage) => Some((usage.input, usage.cumulative)),
             _ => None,
         });
         assert_eq!(used, Some((input, cumulative)));
@@ -200,18 +204,18 @@ mod tests {
 
     #[test]
     fn usage_is_what_came_on_top() {
-        check(false, None, 300, false);
-        check(true, Some(200), 100, false);
-        check(true, None, 300, true);
+        check_usage(false, None, 300, false);
+        check_usage(true, Some(200), 100, false);
+        check_usage(true, None, 300, true);
     }
 
     #[test]
     fn the_prompt_and_the_run_are_the_callers() {
-        let start = Start { prompt: Some("go".into()), ..Start::default() };
+        let start = SessionContext { prompt: Some("go".into()), ..SessionContext::default() };
         let item = r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"x"}}"#;
-        let events = events(start, &format!("{ASKED}\n{item}\n{DONE}"), &[]);
+        let events = translate_lines(start, &format!("{TURN_STARTED_LINES}\n{item}\n{TURN_COMPLETED_LINE}"), &[]);
         let prompt = events.iter().find_map(|event| match &event.body {
-            Body::TurnStarted(turn) => turn.prompt.clone(),
+            EventBody::TurnStarted(turn) => turn.prompt.clone(),
             _ => None,
         });
         assert_eq!(prompt.as_deref(), Some("go"));
@@ -221,9 +225,9 @@ mod tests {
     #[test]
     fn what_is_only_said_on_standard_error_is_why_nothing_came() {
         let said = "Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)";
-        let notes = [Note::Stderr(said), Note::Exited { code: Some(1), signal: None }];
-        let events = events(Start::default(), "", &notes);
-        let Some(Body::SessionEnded(ended)) = events.last().map(|event| &event.body) else { panic!("no end") };
+        let notes = [EngineNote::Stderr(said), EngineNote::Exited { code: Some(1), signal: None }];
+        let events = translate_lines(SessionContext::default(), "", &notes);
+        let Some(EventBody::SessionEnded(ended)) = events.last().map(|event| &event.body) else { panic!("no end") };
         let code = ended.error.as_ref().map(|error| error.code);
         assert_eq!((ended.reason, code), (EndReason::Failed, Some(switchboard_event::ErrorCode::SessionNotFound)));
     }

@@ -1,5 +1,5 @@
-//! Codex: `codex exec --json` and `codex app-server`, the shapes that older descriptions of both have, and the rollouts
-//! that it leaves on disk.
+//! Codex: `codex exec --json`, `codex app-server`, the formats of older documentation of both, and the rollouts on
+//! disk.
 
 mod app_server;
 mod approvals;
@@ -19,32 +19,32 @@ mod responses;
 mod usage;
 mod user;
 
-pub use launch::{AGENT, state};
+pub use launch::{AGENT, endpoints, state_directory};
 pub use log::LOGS;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What Codex can be read from.
-pub const SOURCES: &[Source] = &[
-    Source {
+/// Readable sources of Codex.
+pub const SOURCES: &[RecordSource] = &[
+    RecordSource {
         name: "codex",
         agent: "codex",
         title: "Codex, `codex exec --json`",
         schema: Some(include_str!("schema.json")),
-        reader: || Box::new(live::Live::default()),
+        reader: || Box::new(live::CodexExecReader::default()),
     },
-    Source {
+    RecordSource {
         name: "codex:app-server",
         agent: "codex",
         title: "Codex, a transcript of `codex app-server`, both directions",
         schema: None,
-        reader: || Box::new(app_server::AppServer::default()),
+        reader: || Box::new(app_server::AppServerReader::default()),
     },
-    Source {
+    RecordSource {
         name: "codex:log",
         agent: "codex",
         title: "Codex, a rollout from `sessions`",
         schema: None,
-        reader: || Box::new(log::Log::default()),
+        reader: || Box::new(log::RolloutReader::default()),
     },
 ];

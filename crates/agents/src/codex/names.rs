@@ -1,27 +1,26 @@
-//! One field, several names: `exec` writes snake_case, the app-server camelCase, and older descriptions have words
-//! of their own.
+//! Fields with several names: `exec` writes snake_case, the app-server camelCase, and older documentation has further
+//! names.
 
 use std::borrow::Cow;
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// The first of these fields that is there.
-pub fn get<'a>(fields: &Object<'a>, names: &[&str]) -> Option<Json<'a>> {
+/// Returns the first of these fields that is present.
+pub fn first_field<'a>(fields: &JsonObject<'a>, names: &[&str]) -> Option<JsonView<'a>> {
     names.iter().find_map(|name| fields.get(name))
 }
 
-/// The text of the first of these fields that is there.
-pub fn text<'a>(fields: &Object<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
-    get(fields, names)?.str()
+/// Returns the string in the first of these fields that is present.
+pub fn first_str<'a>(fields: &JsonObject<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
+    first_field(fields, names)?.as_str()
 }
 
-/// The text of the first of these fields that is there, to keep.
-pub fn string(fields: &Object<'_>, names: &[&str]) -> Option<String> {
-    text(fields, names).map(Cow::into_owned)
+pub fn first_string(fields: &JsonObject<'_>, names: &[&str]) -> Option<String> {
+    first_str(fields, names).map(Cow::into_owned)
 }
 
-/// The texts of an array, one under the other; nothing if there are none.
-pub fn lines(array: &[Json<'_>]) -> Option<String> {
-    let texts: Vec<_> = array.iter().filter_map(|text| text.str()).collect();
+/// Joins the strings of an array with newlines; `None` if there are none.
+pub fn join_lines(array: &[JsonView<'_>]) -> Option<String> {
+    let texts: Vec<_> = array.iter().filter_map(|text| text.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

@@ -1,51 +1,48 @@
-//! What Codex lets one choose: models, how hard each can think, whether it has personalities. The reader keeps it to
-//! tell of it, the driver to know what may be asked for.
+//! Choices that Codex offers: models, their reasoning efforts and personalities. The reader reports them, the driver
+//! validates requests against them.
 
 use switchboard_event::{Model, Selector, SelectorValue};
 
 use super::names;
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// The selectors.
+/// Selector ids.
 pub const EFFORT: &str = "reasoning_effort";
 pub const PERSONALITY: &str = "personality";
 pub const COLLABORATION: &str = "collaboration_mode";
 
-/// Codex 0.166 has these. It cannot go back to what its configuration says.
+/// Personalities of Codex 0.166, which cannot return to the configured one.
 pub const PERSONALITIES: [&str; 3] = ["none", "friendly", "pragmatic"];
 
-/// The usual mode.
+/// The mode, and the personality, that applies by default.
 pub const DEFAULT: &str = "default";
 
-/// The models.
 #[derive(Default)]
-pub struct Offers(Vec<Offer>);
+pub struct CodexModelCatalog(Vec<CodexModelOffer>);
 
-/// A model and how hard it can think.
-pub struct Offer {
+/// A model with its reasoning efforts.
+pub struct CodexModelOffer {
     model: Model,
     hidden: bool,
     efforts: Vec<SelectorValue>,
-    /// How hard it thinks if nobody says.
+    /// Default reasoning effort.
     pub usual: String,
-    /// It can be given a personality.
+    /// The model supports personalities.
     pub personality: bool,
 }
 
-impl Offer {
-    /// It can think so hard.
-    pub fn has(&self, effort: &str) -> bool {
+impl CodexModelOffer {
+    pub fn supports_effort(&self, effort: &str) -> bool {
         self.efforts.iter().any(|offered| offered.id == effort)
     }
 
-    /// How hard it can think, in words.
-    pub fn efforts(&self) -> Vec<&str> {
+    pub fn effort_ids(&self) -> Vec<&str> {
         self.efforts.iter().map(|offered| offered.id.as_str()).collect()
     }
 
-    /// The selector for it.
-    pub fn selector(&self, chosen: Option<&str>) -> Option<Selector> {
-        let value = chosen.filter(|effort| self.has(effort)).unwrap_or(&self.usual);
+    /// Returns the selector for the reasoning effort.
+    pub fn effort_selector(&self, chosen: Option<&str>) -> Option<Selector> {
+        let value = chosen.filter(|effort| self.supports_effort(effort)).unwrap_or(&self.usual);
         (!self.efforts.is_empty()).then(|| Selector {
             id: EFFORT.to_owned(),
             name: "Reasoning effort".to_owned(),
@@ -57,45 +54,45 @@ impl Offer {
     }
 }
 
-impl Offers {
-    /// The answer to `model/list`.
-    pub fn add(&mut self, result: &Object<'_>, first_page: bool) {
+impl CodexModelCatalog {
+    /// Adds a page of `model/list`.
+    pub fn add_page(&mut self, result: &JsonObject<'_>, first_page: bool) {
         if first_page {
             self.0.clear();
         }
-        for new in result.array("data").into_iter().map(|model| offer(&model.object())) {
+        for new in result.get_array("data").into_iter().map(|model| parse_offer(&model.as_object())) {
             self.0.retain(|known| known.model.id != new.model.id);
             self.0.push(new);
         }
     }
 
-    /// Those that are meant to be chosen.
-    pub fn shown(&self) -> Vec<Model> {
+    /// Returns the models that are not hidden.
+    pub fn visible_models(&self) -> Vec<Model> {
         self.0.iter().filter(|offer| !offer.hidden).map(|offer| offer.model.clone()).collect()
     }
 
-    /// A model, or the usual one.
-    pub fn of(&self, model: Option<&str>) -> Option<&Offer> {
+    /// Returns the given model, or the default one.
+    pub fn find_model(&self, model: Option<&str>) -> Option<&CodexModelOffer> {
         self.0.iter().find(|offer| model.map_or(offer.model.default, |model| offer.model.id == model))
     }
 }
 
-fn offer(fields: &Object<'_>) -> Offer {
-    let id = names::string(fields, &["model", "id"]).unwrap_or_default();
-    let effort = |effort: Json<'_>| {
-        let effort = effort.object();
-        let id = effort.string("reasoningEffort").unwrap_or_default();
-        SelectorValue { name: id.clone(), id, description: effort.filled("description") }
+fn parse_offer(fields: &JsonObject<'_>) -> CodexModelOffer {
+    let id = names::first_string(fields, &["model", "id"]).unwrap_or_default();
+    let effort = |effort: JsonView<'_>| {
+        let effort = effort.as_object();
+        let id = effort.get_string("reasoningEffort").unwrap_or_default();
+        SelectorValue { name: id.clone(), id, description: effort.get_non_empty("description") }
     };
-    Offer {
+    CodexModelOffer {
         hidden: fields.is_true("hidden"),
-        efforts: fields.array("supportedReasoningEfforts").into_iter().map(effort).collect(),
-        usual: fields.string("defaultReasoningEffort").unwrap_or_default(),
+        efforts: fields.get_array("supportedReasoningEfforts").into_iter().map(effort).collect(),
+        usual: fields.get_string("defaultReasoningEffort").unwrap_or_default(),
         personality: fields.is_true("supportsPersonality"),
         model: Model {
-            name: fields.filled("displayName").unwrap_or_else(|| id.clone()),
+            name: fields.get_non_empty("displayName").unwrap_or_else(|| id.clone()),
             id,
-            description: fields.filled("description"),
+            description: fields.get_non_empty("description"),
             default: fields.is_true("isDefault"),
         },
     }

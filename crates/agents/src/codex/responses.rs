@@ -1,6 +1,6 @@
-//! Events of the model's API, as older descriptions of Codex pass them on: `response.output_text.delta`,
-//! `response.output_item.added`, `approval_requested`. They come as `{type, …}` or as `{method, params}`.
-//! Also the bare `{text}` of the shortest description.
+//! Events of the model's API, as Codex passes them on in older documentation: `response.output_text.delta`,
+//! `response.output_item.added`, `approval_requested`. They have the form `{type, …}` or `{method, params}`. Also reads
+//! the bare `{text}` of the shortest documented format.
 
 use std::borrow::Cow;
 
@@ -10,154 +10,166 @@ use switchboard_event::{
 };
 
 use super::{approvals, errors, functions, usage, user};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// What is remembered of such a stream.
+/// Reads such a stream.
 #[derive(Default)]
-pub struct Responses {
-    /// The message or the thought that is being written.
+pub struct ResponsesApiReader {
+    /// The message or reasoning item in progress.
     writing: Option<Id>,
     items: u32,
-    /// The response has said something already.
+    /// The response has produced output.
     said: bool,
     /// The turn consists of bare texts, each of them a result.
     bare: bool,
-    approvals: approvals::Approvals,
+    approvals: approvals::LegacyApprovals,
 }
 
-impl Responses {
-    /// Reads a record; one that is of another kind is left.
-    pub fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
-        match (fields.str("method"), fields.str("type")) {
-            (Some(method), _) => self.event(dir, &method, &fields.object("params"), scribe),
-            (None, Some(kind)) if kind != "result" => self.event(dir, &kind, &fields, scribe),
-            _ => self.bare(&fields, scribe),
+impl ResponsesApiReader {
+    /// Reads a record; records of other kinds are ignored.
+    pub fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
+        match (fields.get_str("method"), fields.get_str("type")) {
+            (Some(method), _) => self.read_event(dir, &method, &fields.get_object("params"), scribe),
+            (None, Some(notice_passage_kind)) if notice_passage_kind != "result" => {
+                self.read_event(dir, &notice_passage_kind, &fields, scribe)
+            }
+            _ => self.read_bare_text(&fields, scribe),
         }
     }
 
-    /// Reads an event by its name.
-    pub fn event(&mut self, dir: Dir, name: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    pub fn read_event(&mut self, dir: Dir, name: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match (dir, name) {
-            (Dir::In, "response.created" | "response.in_progress") => self.created(&fields.object("response"), scribe),
-            (Dir::In, "response.output_item.added") => self.item(fields, false, scribe),
-            (Dir::In, "response.output_item.done") => self.item(fields, true, scribe),
-            (Dir::In, "response.output_text.delta") => self.write(Field::Text, message(false), fields, scribe),
-            (Dir::In, "response.refusal.delta") => self.write(Field::Text, message(true), fields, scribe),
-            (Dir::In, "response.reasoning_text.delta") => self.write(Field::Text, thought(), fields, scribe),
-            (Dir::In, "response.reasoning_summary_text.delta") => {
-                self.write(Field::Summary, thought(), fields, scribe);
+            (Dir::In, "response.created" | "response.in_progress") => {
+                self.read_created(&fields.get_object("response"), scribe)
             }
-            (Dir::In, "response.completed") => self.completed(&fields.object("response"), scribe),
-            (Dir::In, "response.failed" | "response.incomplete") => self.failed(&fields.object("response"), scribe),
-            (Dir::In, "approval_requested") => self.approvals.requested(fields, scribe),
-            (Dir::Out, "approval.respond" | "approval_response") => self.approvals.answered(fields, scribe),
-            (Dir::Out, "turn.create" | "turn") => self.prompt(fields, scribe),
-            (Dir::Out, "turn.cancel" | "cancel") => cancel(name, scribe),
+            (Dir::In, "response.output_item.added") => self.read_output_item(fields, false, scribe),
+            (Dir::In, "response.output_item.done") => self.read_output_item(fields, true, scribe),
+            (Dir::In, "response.output_text.delta") => {
+                self.append_delta(Field::Text, blank_message(false), fields, scribe)
+            }
+            (Dir::In, "response.refusal.delta") => self.append_delta(Field::Text, blank_message(true), fields, scribe),
+            (Dir::In, "response.reasoning_text.delta") => {
+                self.append_delta(Field::Text, blank_reasoning(), fields, scribe)
+            }
+            (Dir::In, "response.reasoning_summary_text.delta") => {
+                self.append_delta(Field::Summary, blank_reasoning(), fields, scribe);
+            }
+            (Dir::In, "response.completed") => self.complete_response(&fields.get_object("response"), scribe),
+            (Dir::In, "response.failed" | "response.incomplete") => {
+                self.fail_response(&fields.get_object("response"), scribe)
+            }
+            (Dir::In, "approval_requested") => self.approvals.open_request(fields, scribe),
+            (Dir::Out, "approval.respond" | "approval_response") => self.approvals.resolve_request(fields, scribe),
+            (Dir::Out, "turn.create" | "turn") => self.read_prompt(fields, scribe),
+            (Dir::Out, "turn.cancel" | "cancel") => interrupt_turn(name, scribe),
             _ => return,
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_name(name));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name(name));
     }
 
-    /// The turn consists of more than bare texts.
-    pub fn is_more(&mut self) {
+    /// Notes that the turn consists of more than bare texts.
+    pub fn mark_not_bare(&mut self) {
         self.bare = false;
     }
 
-    /// The stream is over. Bare texts are results: after the last of them the work is done.
-    pub fn end(&mut self, scribe: &mut Scribe) {
+    /// Handles the end of the stream. Bare texts are results, so the turn is complete after the last one.
+    pub fn end(&mut self, scribe: &mut RunRecorder) {
         if std::mem::take(&mut self.bare) && scribe.in_turn() {
             scribe.turn_completed(TurnCompleted::default());
         }
     }
 
-    fn bare(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let Some(text) = fields.str("text") else { return };
+    fn read_bare_text(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(text) = fields.get_str("text") else { return };
         scribe.ensure_turn();
         self.bare = true;
-        let id = self.next(scribe);
+        let id = self.next_item_id(scribe);
         scribe.item_completed(&id, Item::new(AgentMessage::text(text)));
     }
 
-    fn next(&mut self, scribe: &Scribe) -> Id {
+    fn next_item_id(&mut self, scribe: &RunRecorder) -> Id {
         self.items += 1;
         scribe.local_id(&format!("output_{}", self.items))
     }
 
-    /// Nothing but this says that a turn begins.
-    fn prompt(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let mut said = user::message(fields.get("input"));
+    /// Starts a turn, which has no other marker.
+    fn read_prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let mut said = user::parse_user_message(fields.get("input"));
         said.queued = scribe.in_turn();
         if !said.queued {
-            let prompt = Some(said.joined());
+            let prompt = Some(said.joined_text());
             scribe.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
         }
-        let id = self.next(scribe);
+        let id = self.next_item_id(scribe);
         scribe.item_completed(&id, Item::new(said));
     }
 
-    fn created(&mut self, response: &Object<'_>, scribe: &mut Scribe) {
+    fn read_created(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.said = false;
         scribe.ensure_turn();
-        if let Some(model) = response.filled("model") {
-            scribe.info(Info { model: Some(model), ..Info::default() });
+        if let Some(model) = response.get_non_empty("model") {
+            scribe.update_info(Info { model: Some(model), ..Info::default() });
         }
     }
 
-    fn item(&mut self, fields: &Object<'_>, done: bool, scribe: &mut Scribe) {
+    fn read_output_item(&mut self, fields: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
         let Some(native) = fields.get("item") else { return };
         scribe.ensure_turn();
         self.bare = false;
-        let item = native.object();
-        match item.str("type").as_deref() {
-            Some("message") => self.message(&item, done, scribe),
-            Some("reasoning") => self.reasoning(&item, done, scribe),
-            Some("function_call" | "custom_tool_call") => functions::called(&item, done, scribe),
-            Some("function_call_output" | "custom_tool_call_output") => functions::answered(&item, scribe),
+        let item = native.as_object();
+        match item.get_str("type").as_deref() {
+            Some("message") => self.read_message(&item, done, scribe),
+            Some("reasoning") => self.read_reasoning(&item, done, scribe),
+            Some("function_call" | "custom_tool_call") => functions::start_call(&item, done, scribe),
+            Some("function_call_output" | "custom_tool_call_output") => functions::complete_call(&item, scribe),
             _ => {}
         }
     }
 
-    fn message(&mut self, native: &Object<'_>, done: bool, scribe: &mut Scribe) {
-        if native.is("role", "user") {
-            let said = user::message(native.get("content"));
-            let id = native.filled("id").map_or_else(|| self.next(scribe), Id::from);
+    fn read_message(&mut self, native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+        if native.str_equals("role", "user") {
+            let said = user::parse_user_message(native.get("content"));
+            let id = native.get_non_empty("id").map_or_else(|| self.next_item_id(scribe), Id::from);
             return scribe.item_completed(&id, Item::new(said));
         }
         self.said = true;
-        let parts = native.array("content");
-        let phase = native.filled("phase");
-        let message = |refusal: bool, phase| AgentMessage { phase, refusal, ..spoken(&parts, refusal) };
+        let parts = native.get_array("content");
+        let phase = native.get_non_empty("phase");
+        let message = |refusal: bool, phase| AgentMessage { phase, refusal, ..join_message_text(&parts, refusal) };
         let (text, refusal) = (message(false, phase.clone()), message(true, phase));
         if text.text.is_empty() && !refusal.text.is_empty() {
-            return self.said_whole(native, Item::new(refusal), done, scribe);
+            return self.apply_whole_item(native, Item::new(refusal), done, scribe);
         }
-        self.said_whole(native, Item::new(text), done, scribe);
+        self.apply_whole_item(native, Item::new(text), done, scribe);
         if done && !refusal.text.is_empty() {
-            let id = self.next(scribe);
+            let id = self.next_item_id(scribe);
             scribe.item_completed(&id, Item::new(refusal));
         }
     }
 
-    fn reasoning(&mut self, native: &Object<'_>, done: bool, scribe: &mut Scribe) {
+    fn read_reasoning(&mut self, native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
         let texts = |key: &str| -> Option<String> {
-            let parts: Vec<_> = native.array(key).iter().filter_map(|part| part.object().string("text")).collect();
+            let parts: Vec<_> =
+                native.get_array(key).iter().filter_map(|part| part.as_object().get_string("text")).collect();
             (!parts.is_empty()).then(|| parts.join("\n"))
         };
         let reasoning = Reasoning { text: texts("content"), summary: texts("summary"), ..Reasoning::default() };
-        self.said_whole(native, Item::new(reasoning), done, scribe);
+        self.apply_whole_item(native, Item::new(reasoning), done, scribe);
     }
 
-    /// A message or a thought begins or ends. Its deltas need not name it, so that the open one is meant.
-    fn said_whole(&mut self, native: &Object<'_>, item: Item, done: bool, scribe: &mut Scribe) {
-        let same = |id: &Id| scribe.item(id).is_some_and(|open| open.details.tag() == item.details.tag());
-        let id = match (self.writing.take().filter(same), native.filled("id")) {
+    /// Applies the start or the end of a message or reasoning item. Its deltas need not name it, so they belong to the
+    /// open one.
+    fn apply_whole_item(&mut self, native: &JsonObject<'_>, item: Item, done: bool, scribe: &mut RunRecorder) {
+        let same =
+            |id: &Id| scribe.open_item(id).is_some_and(|open| open.details.type_tag() == item.details.type_tag());
+        let id = match (self.writing.take().filter(same), native.get_non_empty("id")) {
             (Some(open), _) if done => open,
             (_, Some(id)) => Id::from(id),
-            (_, None) => self.next(scribe),
+            (_, None) => self.next_item_id(scribe),
         };
         if done {
-            let kept = scribe.item(&id).cloned().filter(|_| is_empty(&item));
+            let kept = scribe.open_item(&id).cloned().filter(|_| is_empty_item(&item));
             let item = kept.unwrap_or(item);
             return scribe.item_completed(&id, item.with_status(Status::Completed));
         }
@@ -165,15 +177,16 @@ impl Responses {
         self.writing = Some(id);
     }
 
-    fn write(&mut self, field: Field, blank: Item, fields: &Object<'_>, scribe: &mut Scribe) {
-        let text = fields.str("delta").unwrap_or_default();
+    fn append_delta(&mut self, field: Field, blank: Item, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let text = fields.get_str("delta").unwrap_or_default();
         scribe.ensure_turn();
         (self.said, self.bare) = (true, false);
-        let same = |id: &Id| scribe.item(id).is_some_and(|open| open.details.tag() == blank.details.tag());
+        let same =
+            |id: &Id| scribe.open_item(id).is_some_and(|open| open.details.type_tag() == blank.details.type_tag());
         let id = match self.writing.take().filter(same) {
             Some(open) => open,
             None => {
-                let id = fields.filled("item_id").map_or_else(|| self.next(scribe), Id::from);
+                let id = fields.get_non_empty("item_id").map_or_else(|| self.next_item_id(scribe), Id::from);
                 scribe.item_started(&id, blank);
                 id
             }
@@ -182,40 +195,40 @@ impl Responses {
         self.writing = Some(id);
     }
 
-    /// A response ends the turn, unless it leaves tools to be run.
-    fn completed(&mut self, response: &Object<'_>, scribe: &mut Scribe) {
+    /// Completes a response, which ends the turn unless tools remain to be run.
+    fn complete_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         if !self.said {
-            self.unsaid(response, scribe);
+            self.read_unstreamed_items(response, scribe);
         }
         if let Some(figures) = response.get("usage") {
-            let used = usage::figures(&figures.object(), Scope::Reply, scribe.model());
-            scribe.usage(switchboard_event::Usage { key: response.filled("id").map(Id::from), ..used });
+            let used = usage::parse_usage(&figures.as_object(), Scope::Reply, scribe.current_model());
+            scribe.record_usage(switchboard_event::Usage { key: response.get_non_empty("id").map(Id::from), ..used });
         }
         self.close_writing(scribe);
-        if functions::are_open(scribe) {
-            return scribe.notice(Notice::new(Topic::Step).with_status("completed"));
+        if functions::has_open_calls(scribe) {
+            return scribe.write_notice(Notice::new(Topic::Step).with_status("completed"));
         }
         scribe.turn_completed(TurnCompleted::default());
     }
 
-    /// A response that was not streamed has its items only at its end.
-    fn unsaid(&mut self, response: &Object<'_>, scribe: &mut Scribe) {
-        for native in response.array("output") {
-            let item = native.object();
-            if item.is("type", "message") {
-                self.message(&item, true, scribe);
+    /// Reads the items of a response that was not streamed, which come only at its end.
+    fn read_unstreamed_items(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        for native in response.get_array("output") {
+            let item = native.as_object();
+            if item.str_equals("type", "message") {
+                self.read_message(&item, true, scribe);
             }
         }
     }
 
-    fn failed(&mut self, response: &Object<'_>, scribe: &mut Scribe) {
+    fn fail_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         (self.said, self.writing) = (false, None);
         scribe.turn_completed(errors::failed_turn(errors::from_response(response), None));
     }
 
-    fn close_writing(&mut self, scribe: &mut Scribe) {
+    fn close_writing(&mut self, scribe: &mut RunRecorder) {
         self.said = false;
         if let Some(id) = self.writing.take() {
             scribe.item_closed(&id, Status::Completed);
@@ -223,22 +236,22 @@ impl Responses {
     }
 }
 
-fn message(refusal: bool) -> Item {
+fn blank_message(refusal: bool) -> Item {
     Item::new(AgentMessage { refusal, ..AgentMessage::default() })
 }
 
-fn thought() -> Item {
+fn blank_reasoning() -> Item {
     Item::new(Reasoning::default())
 }
 
-/// What is said in the parts of a message; a refusal is a part of its own.
-fn spoken(parts: &[Json<'_>], refusal: bool) -> AgentMessage {
+/// Joins the texts of a message's parts; a refusal is a separate part.
+fn join_message_text(parts: &[JsonView<'_>], refusal: bool) -> AgentMessage {
     let key = if refusal { "refusal" } else { "text" };
-    let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| part.object().str(key)).collect();
+    let texts: Vec<Cow<'_, str>> = parts.iter().filter_map(|part| part.as_object().get_str(key)).collect();
     AgentMessage::text(texts.concat())
 }
 
-fn is_empty(item: &Item) -> bool {
+fn is_empty_item(item: &Item) -> bool {
     match &item.details {
         Details::AgentMessage(message) => message.text.is_empty(),
         Details::Reasoning(reasoning) => reasoning.text.is_none() && reasoning.summary.is_none(),
@@ -246,7 +259,7 @@ fn is_empty(item: &Item) -> bool {
     }
 }
 
-fn cancel(name: &str, scribe: &mut Scribe) {
-    scribe.interrupted();
-    scribe.notice(Notice::new(Topic::Interrupt).with_name(name));
+fn interrupt_turn(name: &str, scribe: &mut RunRecorder) {
+    scribe.mark_interrupted();
+    scribe.write_notice(Notice::new(Topic::Interrupt).with_name(name));
 }

@@ -1,32 +1,39 @@
-//! What the user says: a list of pieces, the same in requests and in items.
+//! User messages: a list of parts, the same in requests and in items.
 
 use switchboard_event::{Content, ContentType, UserMessage};
 
 use super::names;
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// `[{type: text | image | localImage | audio | localAudio | skill | mention, …}]`; a plain text in older protocols.
-pub fn message(input: Option<Json<'_>>) -> UserMessage {
+/// Parses `[{type: text | image | localImage | audio | localAudio | skill | mention, …}]`, or the plain text of older
+/// protocols.
+pub fn parse_user_message(input: Option<JsonView<'_>>) -> UserMessage {
     let Some(input) = input else { return UserMessage::default() };
-    if let Some(text) = input.str() {
+    if let Some(text) = input.as_str() {
         return UserMessage::text(text);
     }
-    UserMessage { content: input.array().into_iter().map(piece).collect(), ..UserMessage::default() }
+    UserMessage { content: input.as_array().into_iter().map(parse_content).collect(), ..UserMessage::default() }
 }
 
-fn piece(native: Json<'_>) -> Content {
-    let fields = native.object();
-    let kind = match fields.str("type").as_deref() {
-        Some("text" | "input_text" | "output_text") => return Content::text(fields.str("text").unwrap_or_default()),
+fn parse_content(native: JsonView<'_>) -> Content {
+    let fields = native.as_object();
+    let kind = match fields.get_str("type").as_deref() {
+        Some("text" | "input_text" | "output_text") => {
+            return Content::text(fields.get_str("text").unwrap_or_default());
+        }
         Some("image" | "localImage" | "input_image") => ContentType::Image,
         Some("audio" | "localAudio" | "skill" | "mention") => ContentType::File,
         _ => {
-            return Content { kind: ContentType::Other, text: Some(native.text().to_owned()), ..Content::default() };
+            return Content {
+                kind: ContentType::Other,
+                text: Some(native.raw_text().to_owned()),
+                ..Content::default()
+            };
         }
     };
-    Content { kind, text: fields.filled("name"), url: place(&fields), ..Content::default() }
+    Content { kind, text: fields.get_non_empty("name"), url: content_url(&fields), ..Content::default() }
 }
 
-fn place(fields: &Object<'_>) -> Option<String> {
-    names::string(fields, &["url", "path", "image_url", "fileId"])
+fn content_url(fields: &JsonObject<'_>) -> Option<String> {
+    names::first_string(fields, &["url", "path", "image_url", "fileId"])
 }

@@ -1,16 +1,17 @@
-//! What is said to echo, and what it says back: the driver plays both sides.
+//! The driver of echo, which plays both sides of the conversation.
 
 use serde_json::json;
 use switchboard_event::Event;
 
 use crate::{
-    Abilities, Agent, Command, Driver, Effect, Effects, Input, Launch, Order, Record, Unsupported,
+    Abilities, Agent, AgentCommand, AgentDriver, AgentLaunch, DriverEffect, DriverEffects, LaunchRequest, Record,
+    StdinMode, UnsupportedOperation,
     agent::{no_config, no_login},
     commands,
-    driver::turn_ended,
+    driver::has_turn_completed,
+    endpoint::no_endpoints,
 };
 
-/// Echo, as it can be run.
 pub const AGENT: Agent = Agent {
     name: "echo",
     title: "Echo (built in: repeats its task)",
@@ -22,46 +23,54 @@ pub const AGENT: Agent = Agent {
     launch,
     login: no_login,
     config: no_config,
+    endpoints: no_endpoints,
     protected_paths: &[],
 };
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
-    let session = order.made_up_session("echo");
-    Ok(Launch {
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+    let session = order.resumed_or_new_session_id("echo");
+    Ok(AgentLaunch {
         source: "echo",
-        input: Input::Closed,
-        driver: Some(Box::new(Echo { session })),
+        input: StdinMode::Closed,
+        driver: Some(Box::new(EchoDriver { session })),
         counts_turns: true,
-        ..Launch::default()
+        ..AgentLaunch::default()
     })
 }
 
-struct Echo {
+struct EchoDriver {
     session: String,
 }
 
-impl Driver for Echo {
-    fn open(&mut self, effects: &mut Effects) {
-        effects.push(Effect::Ready);
+impl AgentDriver for EchoDriver {
+    fn open(&mut self, effects: &mut DriverEffects) {
+        effects.push(DriverEffect::Ready);
     }
 
-    fn saw(&mut self, _: &Record<'_>, events: &[Event], effects: &mut Effects) {
-        if turn_ended(events) {
-            effects.push(Effect::Settled);
+    fn observe_record(&mut self, _: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
+        if has_turn_completed(events) {
+            effects.push(DriverEffect::Settled);
         }
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => {
-                effects.send(&json!({ "type": "task", "text": prompt.text, "session": self.session }));
-                effects.push(Effect::Hear(json!({ "type": "echo", "text": prompt.text }).to_string()));
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => {
+                effects.send_record(&json!({ "type": "task", "text": prompt.text, "session": self.session }));
+                effects.push(DriverEffect::Hear(json!({ "type": "echo", "text": prompt.text }).to_string()));
             }
-            Command::Interrupt => effects.send(&json!({ "type": "interrupt" })),
-            Command::Close => effects.push(Effect::Done),
-            Command::Slash { name, .. } => return Err(commands::unknown(&name, [])),
-            Command::Answer(_) | Command::SetModel(_) | Command::SetMode(_) | Command::SetOption { .. } => {
-                return Err(Unsupported::new("echo has nothing to choose and asks nothing"));
+            AgentCommand::Interrupt => effects.send_record(&json!({ "type": "interrupt" })),
+            AgentCommand::Close => effects.push(DriverEffect::Done),
+            AgentCommand::Slash { name, .. } => return Err(commands::unknown_command_error(&name, [])),
+            AgentCommand::Answer(_)
+            | AgentCommand::SetModel(_)
+            | AgentCommand::SetMode(_)
+            | AgentCommand::SetOption { .. } => {
+                return Err(UnsupportedOperation::new("echo has nothing to choose and asks nothing"));
             }
         }
         Ok(())

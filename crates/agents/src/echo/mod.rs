@@ -1,18 +1,17 @@
-//! Echo: built in, without a process. It repeats its task, so that clients and tests have an agent that never
-//! surprises.
+//! Echo: built in, without a process. It repeats its task, so that clients and tests have a predictable agent.
 
 mod driver;
 mod live;
 
 pub use driver::AGENT;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What echo can be read from.
-pub const SOURCES: &[Source] = &[Source {
+/// The record sources of echo.
+pub const SOURCES: &[RecordSource] = &[RecordSource {
     name: "echo",
     agent: "echo",
     title: "built in: repeats each line, or each `{\"type\":\"task\",\"text\":…}`",
     schema: None,
-    reader: || Box::new(live::Live::default()),
+    reader: || Box::new(live::EchoReader::default()),
 }];

@@ -1,34 +1,32 @@
-//! Gemini's tools as items.
+//! Converts Gemini's tool calls to items.
 
 use switchboard_event::{
     Call, CallKind, Change, ChangeKind, Command, Details, FileChange, FileOp, Item, Location, Mcp, Plan, PlanEntry,
     PlanStatus, Subagent, Tool, WebSearch,
 };
 
-use crate::{Json, Object, Scribe, diff};
+use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-/// The item for a call of a tool.
-pub fn item(name: &str, parameters: Option<Json<'_>>, scribe: &Scribe) -> Item {
-    let args = parameters.map(Json::object).unwrap_or_default();
-    let (kind, op) = nature(name);
+pub fn parse_tool_item(name: &str, parameters: Option<JsonView<'_>>, scribe: &RunRecorder) -> Item {
+    let args = parameters.map(JsonView::as_object).unwrap_or_default();
+    let (kind, op) = tool_kind(name);
     let call = Call {
         name: name.to_owned(),
-        title: args.filled("description").or_else(|| args.filled("title")),
+        title: args.get_non_empty("description").or_else(|| args.get_non_empty("title")),
         kind,
         op,
-        input: parameters.map(Json::to_raw),
-        locations: location(&args, scribe).into_iter().collect(),
+        input: parameters.map(JsonView::to_raw),
+        locations: parse_location(&args, scribe).into_iter().collect(),
         ..Call::default()
     };
-    Item::new(details(name, &args, scribe)).with_call(call)
+    Item::new(parse_details(name, &args, scribe)).with_call(call)
 }
 
-/// The tool is one of Gemini's own.
 pub fn is_built_in(name: &str) -> bool {
-    nature(name).0 != CallKind::Other || matches!(name, "ask_user" | "invoke_agent" | "complete_task")
+    tool_kind(name).0 != CallKind::Other || matches!(name, "ask_user" | "invoke_agent" | "complete_task")
 }
 
-fn nature(name: &str) -> (CallKind, Option<FileOp>) {
+fn tool_kind(name: &str) -> (CallKind, Option<FileOp>) {
     match name {
         "run_shell_command" => (CallKind::Execute, None),
         "write_file" => (CallKind::Edit, Some(FileOp::Write)),
@@ -44,63 +42,66 @@ fn nature(name: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn location(args: &Object<'_>, scribe: &Scribe) -> Option<Location> {
+fn parse_location(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Location> {
     let keys = ["file_path", "absolute_path", "dir_path", "path"];
-    let path = keys.into_iter().find_map(|key| args.str(key))?;
-    let line = args.u64("start_line").or_else(|| args.u64("offset"));
-    Some(Location { path: scribe.absolute(&path), line })
+    let path = keys.into_iter().find_map(|key| args.get_str(key))?;
+    let line = args.get_u64("start_line").or_else(|| args.get_u64("offset"));
+    Some(Location { path: scribe.absolute_path(&path), line })
 }
 
-fn details(name: &str, args: &Object<'_>, scribe: &Scribe) -> Details {
+fn parse_details(name: &str, args: &JsonObject<'_>, scribe: &RunRecorder) -> Details {
     match name {
-        "run_shell_command" => command(args, scribe).into(),
-        "write_file" => changed(written(args, scribe)),
-        "replace" | "edit" => changed(replaced(args, scribe)),
-        "google_web_search" => WebSearch { queries: args.string("query").into_iter().collect(), results: None }.into(),
-        "write_todos" => plan(args).into(),
+        "run_shell_command" => parse_command(args, scribe).into(),
+        "write_file" => file_change_details(written_change(args, scribe)),
+        "replace" | "edit" => file_change_details(replaced_change(args, scribe)),
+        "google_web_search" => {
+            WebSearch { queries: args.get_string("query").into_iter().collect(), results: None }.into()
+        }
+        "write_todos" => parse_plan(args).into(),
         "invoke_agent" | "delegate_to_agent" => Subagent {
-            name: args.string("agent_name").unwrap_or_default(),
-            label: args.filled("objective").or_else(|| args.filled("agent_name")).unwrap_or_default(),
-            prompt: args.filled("prompt"),
+            name: args.get_string("agent_name").unwrap_or_default(),
+            label: args.get_non_empty("objective").or_else(|| args.get_non_empty("agent_name")).unwrap_or_default(),
+            prompt: args.get_non_empty("prompt"),
             ..Subagent::default()
         }
         .into(),
-        _ => mcp(name).map_or_else(|| Tool::default().into(), Details::from),
+        _ => parse_mcp_name(name).map_or_else(|| Tool::default().into(), Details::from),
     }
 }
 
-fn command(args: &Object<'_>, scribe: &Scribe) -> Command {
-    let folder = args.str("dir_path").or_else(|| args.str("directory")).map(|folder| scribe.absolute(&folder));
+fn parse_command(args: &JsonObject<'_>, scribe: &RunRecorder) -> Command {
+    let folder =
+        args.get_str("dir_path").or_else(|| args.get_str("directory")).map(|folder| scribe.absolute_path(&folder));
     Command {
-        command: args.string("command").unwrap_or_default(),
-        cwd: folder.or_else(|| scribe.cwd().map(str::to_owned)),
+        command: args.get_string("command").unwrap_or_default(),
+        cwd: folder.or_else(|| scribe.working_directory().map(str::to_owned)),
         background: args.is_true("is_background"),
         ..Command::default()
     }
 }
 
-fn changed(change: Option<Change>) -> Details {
+fn file_change_details(change: Option<Change>) -> Details {
     FileChange { changes: change.into_iter().collect(), output: None }.into()
 }
 
-/// The stream never says whether the file was there before, and never shows a diff: what was written is shown as new.
-fn written(args: &Object<'_>, scribe: &Scribe) -> Option<Change> {
-    let path = scribe.absolute(&args.str("file_path")?);
-    Some(diff::change(path, None, Some(args.string("content").unwrap_or_default())))
+/// The stream has neither a diff nor the previous content, so the written file is shown as new.
+fn written_change(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+    let path = scribe.absolute_path(&args.get_str("file_path")?);
+    Some(diff::change_from_sides(path, None, Some(args.get_string("content").unwrap_or_default())))
 }
 
-/// Only the fragment is known, so the line numbers of the hunk count within it. Replacing nothing makes a new file.
-fn replaced(args: &Object<'_>, scribe: &Scribe) -> Option<Change> {
-    let path = scribe.absolute(&args.str("file_path")?);
-    let (old, new) = (args.str("old_string").unwrap_or_default(), args.str("new_string").unwrap_or_default());
+/// Only the fragment is known, so line numbers of the hunk are relative to it. An empty old string creates a file.
+fn replaced_change(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+    let path = scribe.absolute_path(&args.get_str("file_path")?);
+    let (old, new) = (args.get_str("old_string").unwrap_or_default(), args.get_str("new_string").unwrap_or_default());
     let kind = if old.is_empty() { ChangeKind::Add } else { ChangeKind::Modify };
-    Some(Change { path, kind, diff: diff::fragment(&old, &new), ..Change::default() })
+    Some(Change { path, kind, diff: diff::fragment_hunks(&old, &new), ..Change::default() })
 }
 
-fn plan(args: &Object<'_>) -> Plan {
-    let entries = args.array("todos").into_iter().map(Json::object).map(|todo| PlanEntry {
-        step: todo.string("description").unwrap_or_default(),
-        status: match todo.str("status").as_deref() {
+fn parse_plan(args: &JsonObject<'_>) -> Plan {
+    let entries = args.get_array("todos").into_iter().map(JsonView::as_object).map(|todo| PlanEntry {
+        step: todo.get_string("description").unwrap_or_default(),
+        status: match todo.get_str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
             Some("cancelled" | "blocked") => PlanStatus::Failed,
@@ -110,8 +111,8 @@ fn plan(args: &Object<'_>) -> Plan {
     Plan { entries: entries.collect(), ..Plan::default() }
 }
 
-/// MCP tools are called `mcp_SERVER_TOOL`, and no server has a `_` in its name.
-fn mcp(name: &str) -> Option<Mcp> {
+/// MCP tools are named `mcp_SERVER_TOOL`; server names contain no `_`.
+fn parse_mcp_name(name: &str) -> Option<Mcp> {
     let (server, tool) = name.strip_prefix("mcp_")?.split_once('_')?;
     Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), ..Mcp::default() })
 }

@@ -1,38 +1,41 @@
-//! What Gemini CLI is started with, and what is said to it, for what is wanted.
+//! Arguments, environment and messages for launching Gemini CLI.
 
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
 use super::{config, launch::AGENT};
 use crate::{
-    Input, Login, Prompt,
-    driver_tests::{Machine, Wish},
+    AgentPrompt, Login, StdinMode,
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
-const ID: &str = "e285d73f-2cc0-45ae-adb5-7ddebded20bc";
-const FILE: &str = "~/.gemini/tmp/project/chats/session-2026-11-16T00-31-e285d73f.jsonl";
+const SESSION_ID: &str = "e285d73f-2cc0-45ae-adb5-7ddebded20bc";
+const SESSION_FILE: &str = "~/.gemini/tmp/project/chats/session-2026-11-16T00-31-e285d73f.jsonl";
 
-/// A machine on which the session was held.
-fn machine() -> Machine {
-    Machine::default()
+/// Returns a machine that has the session.
+fn machine_with_session() -> FakeHost {
+    FakeHost::default()
         .with_env("GEMINI_API_KEY", "k")
         .with_file("~/.gemini/projects.json", r#"{"projects":{"/home/user/project":"project"}}"#)
-        .with_file(FILE, &format!("{{\"sessionId\":\"{ID}\"}}\n{{\"id\":\"1\",\"content\":\"of {ID}\"}}\n"))
+        .with_file(
+            SESSION_FILE,
+            &format!("{{\"sessionId\":\"{SESSION_ID}\"}}\n{{\"id\":\"1\",\"content\":\"of {SESSION_ID}\"}}\n"),
+        )
 }
 
-fn wish(config: &Value) -> Wish {
-    Wish { machine: machine(), ..Wish::of(config) }
+fn wish_with_session(config: &Value) -> LaunchFixture {
+    LaunchFixture { machine: machine_with_session(), ..LaunchFixture::from_config(config) }
 }
 
-/// The arguments and the variables, each joined.
-fn started(wish: &Wish) -> (String, Vec<String>) {
+/// Returns the arguments, joined, and the variables.
+fn launch_args_and_env(wish: &LaunchFixture) -> (String, Vec<String>) {
     let launch = wish.launch(&AGENT).unwrap();
     let env = launch.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     (launch.args.join(" "), env)
 }
 
-fn rules(config: &Value) -> String {
-    wish(config).launch(&AGENT).unwrap().files.into_iter().map(|(_, text)| text).collect()
+fn policy_text(config: &Value) -> String {
+    wish_with_session(config).launch(&AGENT).unwrap().files.into_iter().map(|(_, text)| text).collect()
 }
 
 #[test]
@@ -40,10 +43,10 @@ fn it_asks_in_every_mode_but_the_last() {
     for (mode, expected) in
         [("ask", "default"), ("askDangerous", "default"), ("autoEdit", "default"), ("autoAll", "yolo")]
     {
-        let (args, env) = started(&wish(&json!({ "approvalMode": mode, "model": "m" })));
+        let (args, env) = launch_args_and_env(&wish_with_session(&json!({ "approvalMode": mode, "model": "m" })));
         let policy = if mode == "autoAll" { "" } else { "--policy /tmp/private/policy.toml " };
         assert_eq!(args, format!("--model m --approval-mode {expected} {policy}--acp"));
-        // One process, which signals reach; a folder that nobody has to trust first; no sandbox that eats the input.
+        // A single process that signals reach; a directory without a trust prompt; no sandbox that consumes the input.
         for set in ["GEMINI_CLI_NO_RELAUNCH=true", "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_SANDBOX=false"] {
             assert!(env.iter().any(|variable| variable == set), "{set}");
         }
@@ -52,7 +55,13 @@ fn it_asks_in_every_mode_but_the_last() {
 
 #[test]
 fn it_debugs_if_a_variable_says_so() {
-    let args = |value: &str| started(&Wish { machine: machine().with_env("GEMINI_DEBUG", value), ..Wish::default() }).0;
+    let args = |value: &str| {
+        launch_args_and_env(&LaunchFixture {
+            machine: machine_with_session().with_env("GEMINI_DEBUG", value),
+            ..LaunchFixture::default()
+        })
+        .0
+    };
     assert!(args("1").split(' ').any(|arg| arg == "--debug"), "{}", args("1"));
     assert!(!args("0").contains("--debug") && !args("").contains("--debug"));
 }
@@ -62,13 +71,13 @@ fn one_answer_alone_needs_modes_that_come_nearest() {
     for (mode, expected) in
         [("ask", "default"), ("askDangerous", "auto_edit"), ("autoEdit", "auto_edit"), ("autoAll", "yolo")]
     {
-        let prompt = Prompt { text: "-h".to_owned(), ..Prompt::default() };
-        let wish = Wish { one_shot: true, prompt, ..wish(&json!({ "approvalMode": mode })) };
-        let (args, _) = started(&wish);
+        let prompt = AgentPrompt { text: "-h".to_owned(), ..AgentPrompt::default() };
+        let wish = LaunchFixture { one_shot: true, prompt, ..wish_with_session(&json!({ "approvalMode": mode })) };
+        let (args, _) = launch_args_and_env(&wish);
         assert!(args.starts_with(&format!("--approval-mode {expected}")), "{args}");
         assert!(args.ends_with("--output-format stream-json"), "{args}");
         let launch = wish.launch(&AGENT).unwrap();
-        assert_eq!((launch.source, launch.input), ("gemini", Input::Text("-h".to_owned())));
+        assert_eq!((launch.source, launch.input), ("gemini", StdinMode::Text("-h".to_owned())));
         assert!(launch.driver.is_none());
     }
 }
@@ -76,15 +85,15 @@ fn one_answer_alone_needs_modes_that_come_nearest() {
 #[test]
 fn what_leaves_the_machine_is_asked_about() {
     let web = "decision = \"ask_user\"\npriority = 1\ntoolName = [\"web_fetch\", \"google_web_search\"]\n";
-    assert!(rules(&json!({ "approvalMode": "autoEdit" })).contains(web));
-    assert_eq!(rules(&json!({ "approvalMode": "autoAll" })), "");
+    assert!(policy_text(&json!({ "approvalMode": "autoEdit" })).contains(web));
+    assert_eq!(policy_text(&json!({ "approvalMode": "autoAll" })), "");
 }
 
 #[test]
 fn tools_are_allowed_and_blocked_by_kind_and_by_name() {
     let config = json!({ "approvalMode": "autoAll", "allowedTools": ["run_shell_command(git \"x\")"], "blockedTools": ["Edit", "glob"] });
     assert_eq!(
-        rules(&config),
+        policy_text(&config),
         r#"
 [[rule]]
 decision = "allow"
@@ -109,8 +118,12 @@ toolName = ["glob"]
 #[test]
 fn edits_are_allowed_when_they_are_asked_for() {
     let config = json!({ "allowedTools": ["edit", "write_file", "glob"] });
-    assert!(!rules(&config).contains("write_file") && rules(&config).contains("\"glob\""), "{}", rules(&config));
-    let once = Wish { one_shot: true, ..wish(&config) }.launch(&AGENT).unwrap();
+    assert!(
+        !policy_text(&config).contains("write_file") && policy_text(&config).contains("\"glob\""),
+        "{}",
+        policy_text(&config)
+    );
+    let once = LaunchFixture { one_shot: true, ..wish_with_session(&config) }.launch(&AGENT).unwrap();
     assert!(once.files.iter().any(|(_, text)| text.contains("write_file")), "a one-shot cannot ask");
 }
 
@@ -121,7 +134,7 @@ fn trust_and_lists_of_tools_of_a_server_are_rules() {
         "own": { "command": "y", "trust": true },
     } });
     assert_eq!(
-        rules(&config),
+        policy_text(&config),
         r#"
 [[rule]]
 decision = "deny"
@@ -150,27 +163,28 @@ toolName = ["*"]
 allowRedirection = true
 "#
     );
-    let asked = rules(&json!({ "mcpServers": { "lab": { "command": "x", "includeTools": ["a"] } } }));
+    let asked = policy_text(&json!({ "mcpServers": { "lab": { "command": "x", "includeTools": ["a"] } } }));
     assert!(asked.contains("decision = \"ask_user\"\npriority = 995\nmcpName = \"lab\""), "{asked}");
 }
 
 #[test]
 fn the_users_own_rules_stay() {
-    let machine = || machine().with_file("~/.gemini/policies/mine.toml", "");
-    let (args, _) = started(&Wish { machine: machine(), ..Wish::default() });
+    let machine = || machine_with_session().with_file("~/.gemini/policies/mine.toml", "");
+    let (args, _) = launch_args_and_env(&LaunchFixture { machine: machine(), ..LaunchFixture::default() });
     assert!(args.contains("--policy /home/user/.gemini/policies --policy /tmp/private/policy.toml"), "{args}");
     let named = machine().with_file("~/.gemini/settings.json", r#"{"policyPaths":["/a.toml","/b"]} // mine"#);
-    let (args, _) = started(&Wish { machine: named, ..Wish::default() });
+    let (args, _) = launch_args_and_env(&LaunchFixture { machine: named, ..LaunchFixture::default() });
     assert!(args.contains("--policy /a.toml --policy /b --policy /tmp/private/policy.toml"), "{args}");
 }
 
 #[test]
 fn a_session_is_loaded_under_an_id_that_does_no_harm() {
-    let wish = Wish { resume: Some((ID, false)), ..wish(&json!({})) };
-    let load = json!({ "send": { "id": 1, "method": "session/load", "params": { "sessionId": format!(" {ID}") } } });
-    let prompt = json!({ "send": { "method": "session/prompt", "params": { "sessionId": format!(" {ID}") } } });
-    let (first, after) = (replayed("one"), replayed("two"));
-    wish.check(
+    let wish = LaunchFixture { resume: Some((SESSION_ID, false)), ..wish_with_session(&json!({})) };
+    let load =
+        json!({ "send": { "id": 1, "method": "session/load", "params": { "sessionId": format!(" {SESSION_ID}") } } });
+    let prompt = json!({ "send": { "method": "session/prompt", "params": { "sessionId": format!(" {SESSION_ID}") } } });
+    let (first, after) = (replayed_chunk("one"), replayed_chunk("two"));
+    wish.check_script(
         &AGENT,
         &format!(
             r#"
@@ -193,16 +207,18 @@ fn a_session_is_loaded_under_an_id_that_does_no_harm() {
     );
 }
 
-/// A piece of the history of the session.
-fn replayed(text: &str) -> Value {
+/// Returns a chunk of the session's history.
+fn replayed_chunk(text: &str) -> Value {
     let update = json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } });
-    let params = json!({ "sessionId": format!(" {ID}"), "update": update });
+    let params = json!({ "sessionId": format!(" {SESSION_ID}"), "update": update });
     json!({ "in": { "jsonrpc": "2.0", "method": "session/update", "params": params } })
 }
 
-/// The copy that is made before a session is continued, from and to.
-fn copies(machine: Machine, one_shot: bool) -> Vec<(String, String)> {
-    let launch = Wish { resume: Some((ID, false)), one_shot, machine, ..Wish::default() }.launch(&AGENT).unwrap();
+/// Returns the copies that are made before a session is resumed, as source and target.
+fn session_copies(machine: FakeHost, one_shot: bool) -> Vec<(String, String)> {
+    let launch = LaunchFixture { resume: Some((SESSION_ID, false)), one_shot, machine, ..LaunchFixture::default() }
+        .launch(&AGENT)
+        .unwrap();
     let text = |path: std::path::PathBuf| path.to_string_lossy().replace("/home/user/.gemini/tmp/project/chats/", "");
     launch.copies.into_iter().map(|(from, to)| (text(from), text(to))).collect()
 }
@@ -212,13 +228,13 @@ fn a_session_is_copied_once_to_a_name_that_nothing_deletes() {
     let file = "session-2026-11-16T00-31-e285d73f.jsonl".to_owned();
     let safe = "session-0-2026-11-16T00-31-bded20bc.jsonl".to_owned();
     for one_shot in [false, true] {
-        assert_eq!(copies(machine(), one_shot), [(file.clone(), safe.clone())]);
-        // A later start left an empty file under the same name.
-        let stray = machine().with_file(&FILE.replace("T00-31", "T00-32"), "{}");
-        assert_eq!(copies(stray, one_shot), [(file.clone(), safe.clone())]);
-        let copied = machine().with_file(&format!("~/.gemini/tmp/project/chats/{safe}"), "{}");
-        assert_eq!(copies(copied, one_shot), []);
-        assert_eq!(copies(Machine::default(), one_shot), []);
+        assert_eq!(session_copies(machine_with_session(), one_shot), [(file.clone(), safe.clone())]);
+        // A later start left an empty file with the same suffix.
+        let stray = machine_with_session().with_file(&SESSION_FILE.replace("T00-31", "T00-32"), "{}");
+        assert_eq!(session_copies(stray, one_shot), [(file.clone(), safe.clone())]);
+        let copied = machine_with_session().with_file(&format!("~/.gemini/tmp/project/chats/{safe}"), "{}");
+        assert_eq!(session_copies(copied, one_shot), []);
+        assert_eq!(session_copies(FakeHost::default(), one_shot), []);
     }
 }
 
@@ -232,63 +248,78 @@ fn a_session_that_is_not_there_is_said_to_be_gone() {
     let script = format!(
         "> {{\"send\":{{\"id\":0}}}}\n{met}\n> {{\"send\":{{\"id\":1}}}}\n{gone}\n> {{\"code\":\"session_not_found\"}}"
     );
-    Wish { resume: Some((ID, false)), ..wish(&json!({})) }.check(&AGENT, &script);
+    LaunchFixture { resume: Some((SESSION_ID, false)), ..wish_with_session(&json!({})) }.check_script(&AGENT, &script);
 }
 
 #[test]
 fn a_copy_of_a_session_has_an_id_of_its_own() {
-    let launch = Wish { resume: Some((ID, true)), ..wish(&json!({})) }.launch(&AGENT).unwrap();
+    let launch =
+        LaunchFixture { resume: Some((SESSION_ID, true)), ..wish_with_session(&json!({})) }.launch(&AGENT).unwrap();
     let (made, text) = launch.files.iter().find(|(path, _)| path.ends_with("session.jsonl")).unwrap();
     let [(from, to)] = launch.copies.as_slice() else { panic!("one copy") };
     assert_eq!(from, made);
     let id = text.split('"').nth(3).unwrap();
-    assert!(id != ID && id.len() == ID.len() && text.matches(id).count() == 2 && !text.contains(ID), "{text}");
+    assert!(
+        id != SESSION_ID && id.len() == SESSION_ID.len() && text.matches(id).count() == 2 && !text.contains(SESSION_ID),
+        "{text}"
+    );
     let short: String = id.chars().take(8).collect();
     assert!(to.to_string_lossy().ends_with(&format!("/chats/session-2026-11-16T00-31-{short}.jsonl")), "{to:?}");
-    let gone = Wish { resume: Some(("00000000-x", true)), ..wish(&json!({})) };
+    let gone = LaunchFixture { resume: Some(("00000000-x", true)), ..wish_with_session(&json!({})) };
     assert!(gone.launch(&AGENT).is_err());
-    let (args, _) = started(&Wish { resume: Some((ID, true)), one_shot: true, ..wish(&json!({})) });
+    let (args, _) = launch_args_and_env(&LaunchFixture {
+        resume: Some((SESSION_ID, true)),
+        one_shot: true,
+        ..wish_with_session(&json!({}))
+    });
     assert!(args.contains("--session-file /home/user/.gemini/tmp/project/chats/"), "{args}");
 }
 
 #[test]
 fn keys_have_two_names_and_old_sessions_need_an_address() {
-    let variables = |machine: Machine, resume| started(&Wish { machine, resume, ..Wish::default() }).1;
+    let variables = |machine: FakeHost, resume| {
+        launch_args_and_env(&LaunchFixture { machine, resume, ..LaunchFixture::default() }).1
+    };
     let usual = "GOOGLE_GEMINI_BASE_URL=https://generativelanguage.googleapis.com/".to_owned();
-    let other = || Machine::default().with_env("GOOGLE_API_KEY", "g");
+    let other = || FakeHost::default().with_env("GOOGLE_API_KEY", "g");
     let named = "GEMINI_API_KEY=g".to_owned();
     assert!(variables(other(), None).contains(&named));
     assert!(!variables(other().with_env("GEMINI_API_KEY", "k"), None).contains(&named));
     assert!(!variables(other().with_env("GOOGLE_GENAI_USE_VERTEXAI", "true"), None).contains(&named));
-    // Without a chosen way to log in, it loads no session otherwise.
-    assert!(variables(other(), Some((ID, false))).contains(&usual));
+    // Without a chosen login method, it loads no session otherwise.
+    assert!(variables(other(), Some((SESSION_ID, false))).contains(&usual));
     let chosen = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
-    assert!(!variables(other().with_file("~/.gemini/settings.json", chosen), Some((ID, false))).contains(&usual));
+    assert!(
+        !variables(other().with_file("~/.gemini/settings.json", chosen), Some((SESSION_ID, false))).contains(&usual)
+    );
 }
 
 #[test]
 fn what_one_answer_alone_cannot_have_is_refused() {
-    let one_shot = |wish: Wish| Wish { one_shot: true, ..wish }.launch(&AGENT).err().map(|refused| refused.what);
-    let servers = one_shot(wish(&json!({ "mcpServers": { "x": { "command": "y" } } })));
+    let one_shot =
+        |wish: LaunchFixture| LaunchFixture { one_shot: true, ..wish }.launch(&AGENT).err().map(|refused| refused.what);
+    let servers = one_shot(wish_with_session(&json!({ "mcpServers": { "x": { "command": "y" } } })));
     assert!(servers.unwrap().contains("MCP"));
-    let address = machine().with_env("GOOGLE_GEMINI_BASE_URL", "http://x");
-    assert!(one_shot(Wish { machine: address, ..Wish::default() }).unwrap().contains("way to log in"));
-    assert_eq!(one_shot(wish(&json!({}))), None);
+    let address = machine_with_session().with_env("GOOGLE_GEMINI_BASE_URL", "http://x");
+    assert!(
+        one_shot(LaunchFixture { machine: address, ..LaunchFixture::default() }).unwrap().contains("way to log in")
+    );
+    assert_eq!(one_shot(wish_with_session(&json!({}))), None);
 }
 
 #[test]
 fn it_is_ended_from_outside_where_it_would_wait_for_its_servers() {
-    let ends = |wish: &Wish| {
-        wish.check(
+    let ends = |wish: &LaunchFixture| {
+        wish.check_script(
             &AGENT,
             "> {\"send\":{\"method\":\"initialize\"}}\n{\"cmd\":\"close\"}\n> \"close_input\"\n> \"done\"",
         );
     };
-    ends(&wish(&json!({ "mcpServers": { "x": { "command": "y" } } })));
-    let own = machine().with_file("~/.gemini/settings.json", r#"{"mcpServers":{"x":{"command":"y"}}}"#);
-    ends(&Wish { machine: own, ..Wish::default() });
+    ends(&wish_with_session(&json!({ "mcpServers": { "x": { "command": "y" } } })));
+    let own = machine_with_session().with_file("~/.gemini/settings.json", r#"{"mcpServers":{"x":{"command":"y"}}}"#);
+    ends(&LaunchFixture { machine: own, ..LaunchFixture::default() });
     let none = "> {\"send\":{\"method\":\"initialize\"}}\n{\"cmd\":\"close\"}\n> \"close_input\"";
-    wish(&json!({})).check(&AGENT, none);
+    wish_with_session(&json!({})).check_script(&AGENT, none);
 }
 
 #[test]
@@ -297,17 +328,21 @@ fn a_dollar_in_a_servers_environment_is_an_ordinary_one() {
     let env = json!([{ "name": "A", "value": "a\\$HOME" }]);
     let sent = json!({ "masked": { "params": { "mcpServers": [{ "env": env }] } } });
     let met = r#"{"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}}"#;
-    wish(&config).check(&AGENT, &format!("> {{\"send\":{{\"method\":\"initialize\"}}}}\n{met}\n> {sent}"));
+    wish_with_session(&config)
+        .check_script(&AGENT, &format!("> {{\"send\":{{\"method\":\"initialize\"}}}}\n{met}\n> {sent}"));
 }
 
 #[test]
 fn its_own_sandbox_is_missed_only_where_it_was_on() {
-    let on = || machine().with_file("~/.gemini/settings.json", r#"{"tools":{"sandbox":"docker"}}"#);
-    let weaker = |wish: Wish| !wish.launch(&AGENT).unwrap().weaker.is_empty();
-    assert!(weaker(Wish { machine: on(), ..Wish::default() }));
-    assert!(!weaker(Wish { machine: on(), confined: true, ..Wish::default() }));
-    assert!(!weaker(Wish { machine: on(), ..Wish::of(&json!({ "sandboxMode": "fullAccess" })) }));
-    assert!(!weaker(wish(&json!({}))));
+    let on = || machine_with_session().with_file("~/.gemini/settings.json", r#"{"tools":{"sandbox":"docker"}}"#);
+    let weaker = |wish: LaunchFixture| !wish.launch(&AGENT).unwrap().weaker.is_empty();
+    assert!(weaker(LaunchFixture { machine: on(), ..LaunchFixture::default() }));
+    assert!(!weaker(LaunchFixture { machine: on(), confined: true, ..LaunchFixture::default() }));
+    assert!(!weaker(LaunchFixture {
+        machine: on(),
+        ..LaunchFixture::from_config(&json!({ "sandboxMode": "fullAccess" }))
+    }));
+    assert!(!weaker(wish_with_session(&json!({}))));
 }
 
 #[test]
@@ -323,11 +358,11 @@ fn its_settings_are_read_in_our_words() {
             "old": { "url": "http://old/sse" }
         }
     }"#;
-    let machine = Machine::default()
+    let machine = FakeHost::default()
         .with_file("~/.gemini/settings.json", settings)
         .with_file("/home/user/project/.gemini/settings.json", "{ not JSON")
         .with_file("~/.gemini/policies/a.toml", "");
-    let found = config::config(&machine, "/home/user/project".as_ref());
+    let found = config::read_config(&machine, "/home/user/project".as_ref());
     let [user, project, policy] = found.as_slice() else { panic!("three files: {found:?}") };
     let told = serde_json::to_value(&user.config).unwrap();
     assert_eq!(
@@ -347,16 +382,16 @@ fn its_settings_are_read_in_our_words() {
 
 #[test]
 fn who_is_logged_in_is_told_from_files_and_variables() {
-    let login = |machine: Machine| config::login(&machine);
+    let login = |machine: FakeHost| config::check_login(&machine);
     let settings = |kind: &str| {
-        Machine::default()
+        FakeHost::default()
             .with_file("~/.gemini/settings.json", &format!(r#"{{"security":{{"auth":{{"selectedType":"{kind}"}}}}}}"#))
     };
-    assert!(matches!(login(Machine::default()), Login::No(_)));
-    assert_eq!(login(Machine::default().with_env("GOOGLE_API_KEY", "k")), Login::Yes("GOOGLE_API_KEY".to_owned()));
+    assert!(matches!(login(FakeHost::default()), Login::No(_)));
+    assert_eq!(login(FakeHost::default().with_env("GOOGLE_API_KEY", "k")), Login::Yes("GOOGLE_API_KEY".to_owned()));
     assert_eq!(login(settings("gemini-api-key")), Login::Unknown, "the key may be in the keyring");
     assert!(matches!(login(settings("oauth-personal")), Login::No(_)));
     let account = settings("oauth-personal").with_file("~/.gemini/oauth_creds.json", "{}");
     assert!(matches!(login(account), Login::Yes(_)));
-    assert!(matches!(login(Machine::default().with_file("~/.gemini/.env", "GEMINI_API_KEY=k")), Login::Yes(_)));
+    assert!(matches!(login(FakeHost::default().with_file("~/.gemini/.env", "GEMINI_API_KEY=k")), Login::Yes(_)));
 }

@@ -1,4 +1,4 @@
-//! Gemini CLI: `gemini --acp`, which is two-way and read as any ACP agent, and
+//! Gemini CLI: `gemini --acp`, which is two-way and read like any ACP agent, and
 //! `gemini -p … --output-format stream-json`, for one prompt and one answer.
 
 mod config;
@@ -19,25 +19,25 @@ mod usage;
 pub use launch::AGENT;
 pub use log::LOGS;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What Gemini CLI can be read from.
-pub const SOURCES: &[Source] = &[
-    Source {
+/// Readable sources of Gemini CLI.
+pub const SOURCES: &[RecordSource] = &[
+    RecordSource {
         name: "gemini",
         agent: "gemini",
         title: "Gemini CLI, `gemini -p --output-format stream-json`",
         schema: Some(include_str!("schema.json")),
-        reader: || Box::new(live::Live::default()),
+        reader: || Box::new(live::GeminiStreamReader::default()),
     },
-    Source {
+    RecordSource {
         name: "gemini:acp",
         agent: "gemini",
         title: "Gemini CLI, `gemini --acp`, a transcript of both directions",
         schema: None,
         reader: crate::acp::reader_of_prefixed_ids,
     },
-    Source {
+    RecordSource {
         name: "gemini:log",
         agent: "gemini",
         title: "Gemini CLI, the session logs in `~/.gemini/tmp`",

@@ -1,125 +1,129 @@
-//! Records without a type: a bare `{"text"}`, and the replies of the model's API as they are.
+//! Records without a type: a bare `{"text"}`, and unprocessed replies of the model's API.
 
 use switchboard_event::{
     AgentMessage, Content, ContentType, Details, Fault, Id, Info, Item, Level, Notice, Status, Topic, Usage,
 };
 
-use super::{errors, items, live::Live, usage};
-use crate::{Json, Object, Scribe};
+use super::{errors, items, live::GeminiStreamReader, usage};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// What raw replies leave behind until they are over.
+/// State of raw replies.
 #[derive(Default)]
-pub struct Replies {
-    /// The reply that is being read, and what it used so far.
+pub struct RawReplies {
+    /// The reply in progress, and its usage so far.
     metered: Option<(Option<Id>, Usage)>,
-    /// Why the last reply ended.
+    /// Finish reason of the last reply.
     finish: Option<String>,
-    /// There was one: then its end is said, and a stream without it was cut off.
+    /// A reply has started: its end is marked, and a stream without that mark was cut off.
     seen: bool,
-    /// There was a bare text, and nothing ever says that it was the last.
+    /// A bare text has occurred, which has no end mark.
     bare: bool,
 }
 
-impl Replies {
-    /// Counts what was used and not counted yet.
-    pub fn settle(&mut self, scribe: &mut Scribe) {
+impl RawReplies {
+    /// Reports pending usage.
+    pub fn flush_usage(&mut self, scribe: &mut RunRecorder) {
         if let Some((_, usage)) = self.metered.take() {
-            scribe.usage(usage);
+            scribe.record_usage(usage);
         }
     }
 
-    /// The stream of raw replies came to its end, well or with a fault; `None` if it was cut off.
-    pub fn outcome(&self) -> Option<Result<(), Fault>> {
+    /// Returns how the stream of raw replies ended; `None` if it was cut off.
+    pub fn final_outcome(&self) -> Option<Result<(), Fault>> {
         match self.finish.as_deref() {
             Some("STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED") => Some(Ok(())),
-            Some(reason) => Some(Err(errors::blocked(reason))),
+            Some(reason) => Some(Err(errors::blocked_reply(reason))),
             None => (self.bare && !self.seen).then_some(Ok(())),
         }
     }
 
-    /// The last reply was cut off at its length limit.
-    pub fn is_cut(&self) -> bool {
+    /// Returns whether the last reply reached its length limit.
+    pub fn is_truncated(&self) -> bool {
         self.finish.as_deref() == Some("MAX_TOKENS")
     }
 
-    /// Another reply begins: the one before is final.
-    fn meter(&mut self, key: Option<Id>, usage: Usage, scribe: &mut Scribe) {
+    /// Records usage. When another reply begins, the usage of the previous one is final.
+    fn record_usage(&mut self, key: Option<Id>, usage: Usage, scribe: &mut RunRecorder) {
         if self.metered.as_ref().is_some_and(|(before, _)| *before != key) {
-            self.settle(scribe);
+            self.flush_usage(scribe);
         }
         self.metered = Some((key, usage));
     }
 }
 
-impl Live {
-    /// A record without a known type.
-    pub(super) fn untyped(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        if let Some(text) = fields.str("text") {
+impl GeminiStreamReader {
+    pub(super) fn read_untyped(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        if let Some(text) = fields.get_str("text") {
             self.replies.bare = true;
-            self.say(&text, scribe);
+            self.append_answer(&text, scribe);
         }
-        if fields.has("candidates") || fields.has("usageMetadata") || fields.has("promptFeedback") {
-            self.reply(fields, scribe);
-        } else if let Some(error) = fields.get("error").filter(|_| !fields.has("type")) {
-            self.replies.settle(scribe);
-            self.fail(errors::fault(&error.object()), None, scribe);
+        if fields.contains_key("candidates")
+            || fields.contains_key("usageMetadata")
+            || fields.contains_key("promptFeedback")
+        {
+            self.read_raw_reply(fields, scribe);
+        } else if let Some(error) = fields.get("error").filter(|_| !fields.contains_key("type")) {
+            self.replies.flush_usage(scribe);
+            self.fail_turn(errors::parse_fault(&error.as_object()), None, scribe);
         }
     }
 
-    /// A piece of a reply.
-    fn reply(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        scribe.info(Info { model: fields.filled("modelVersion"), ..Info::default() });
+    /// Reads a chunk of a reply.
+    fn read_raw_reply(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        scribe.update_info(Info { model: fields.get_non_empty("modelVersion"), ..Info::default() });
         scribe.ensure_turn();
         self.replies.seen = true;
-        if let Some(name) = fields.filled("responseId") {
-            self.numbered.named(name.into());
+        if let Some(name) = fields.get_non_empty("responseId") {
+            self.numbered.set_current_id(name.into());
         }
-        let candidate = fields.array("candidates").first().map(|candidate| candidate.object()).unwrap_or_default();
-        for part in candidate.object("content").array("parts") {
-            self.part(&part.object(), scribe);
+        let candidate =
+            fields.get_array("candidates").first().map(|candidate| candidate.as_object()).unwrap_or_default();
+        for part in candidate.get_object("content").get_array("parts") {
+            self.read_part(&part.as_object(), scribe);
         }
-        let blocked = fields.object("promptFeedback").filled("blockReason");
+        let blocked = fields.get_object("promptFeedback").get_non_empty("blockReason");
         if blocked.is_some() || !candidate.is_empty() {
-            self.replies.finish = candidate.filled("finishReason").or(blocked);
+            self.replies.finish = candidate.get_non_empty("finishReason").or(blocked);
         }
-        if fields.has("usageMetadata") {
-            let key = fields.filled("responseId").map(Id::from);
-            let model = fields.filled("modelVersion").or_else(|| scribe.model().map(str::to_owned));
-            let usage = usage::reply(&fields.object("usageMetadata"), key.clone(), model);
-            self.replies.meter(key, usage, scribe);
+        if fields.contains_key("usageMetadata") {
+            let key = fields.get_non_empty("responseId").map(Id::from);
+            let model = fields.get_non_empty("modelVersion").or_else(|| scribe.current_model().map(str::to_owned));
+            let usage = usage::parse_reply_usage(&fields.get_object("usageMetadata"), key.clone(), model);
+            self.replies.record_usage(key, usage, scribe);
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_level(Level::Debug).with_name("usageMetadata"));
+        scribe
+            .write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_name("usageMetadata"));
     }
 
-    fn part(&mut self, part: &Object<'_>, scribe: &mut Scribe) {
+    fn read_part(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if let Some(call) = part.get("functionCall") {
-            return self.function_call(&call.object(), scribe);
+            return self.read_function_call(&call.as_object(), scribe);
         }
         if let Some(response) = part.get("functionResponse") {
-            return function_response(&response.object(), scribe);
+            return complete_function_call(&response.as_object(), scribe);
         }
         if let Some(data) = part.get("inlineData") {
-            return self.show(&data.object(), scribe);
+            return self.read_inline_data(&data.as_object(), scribe);
         }
-        match part.str("text") {
-            Some(text) if part.is_true("thought") => self.think(&text, scribe),
-            Some(text) => self.say(&text, scribe),
+        match part.get_str("text") {
+            Some(text) if part.is_true("thought") => self.append_thought(&text, scribe),
+            Some(text) => self.append_answer(&text, scribe),
             None => {}
         }
     }
 
-    fn function_call(&mut self, call: &Object<'_>, scribe: &mut Scribe) {
+    fn read_function_call(&mut self, call: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.end_speech(scribe);
-        let name = call.str("name").unwrap_or_default();
-        let reply = Some(self.numbered.next(scribe));
-        let item = Item { reply, ..items::item(&name, call.get("args"), scribe) };
-        let id = call.filled("id").map_or_else(|| self.next_id("tool", scribe), Id::from);
+        let name = call.get_str("name").unwrap_or_default();
+        let reply = Some(self.numbered.id_for_output(scribe));
+        let item = Item { reply, ..items::parse_tool_item(&name, call.get("args"), scribe) };
+        let id = call.get_non_empty("id").map_or_else(|| self.next_id("tool", scribe), Id::from);
         scribe.item_started(&id, item);
     }
 
-    fn show(&mut self, data: &Object<'_>, scribe: &mut Scribe) {
+    fn read_inline_data(&mut self, data: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.end_speech(scribe);
-        let (media_type, data) = (data.filled("mimeType"), data.filled("data"));
+        let (media_type, data) = (data.get_non_empty("mimeType"), data.get_non_empty("data"));
         let image = media_type.as_deref().is_some_and(|mime| mime.starts_with("image/"));
         let kind = if image { ContentType::Image } else { ContentType::File };
         let content = vec![Content { kind, media_type, data, ..Content::default() }];
@@ -128,25 +132,26 @@ impl Live {
     }
 }
 
-/// What a function gave back. Without an id, it belongs to the oldest open call of that name.
-fn function_response(response: &Object<'_>, scribe: &mut Scribe) {
-    let name = response.str("name").unwrap_or_default();
-    let named = |id: &Id| scribe.item(id).and_then(|item| item.call.as_deref()).is_some_and(|call| call.name == name);
-    let id = response.filled("id").map(Id::from);
+/// Completes a function call. Without an id, the response belongs to the oldest open call of that name.
+fn complete_function_call(response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let name = response.get_str("name").unwrap_or_default();
+    let named =
+        |id: &Id| scribe.open_item(id).and_then(|item| item.call.as_deref()).is_some_and(|call| call.name == name);
+    let id = response.get_non_empty("id").map(Id::from);
     let Some(id) = id.or_else(|| scribe.open_items(None).into_iter().find(named)) else { return };
-    let Some(mut item) = scribe.item(&id).cloned() else { return };
-    let given = response.object("response");
-    let output = given.get("output").or_else(|| given.get("result")).map(Json::display).unwrap_or_default();
+    let Some(mut item) = scribe.open_item(&id).cloned() else { return };
+    let given = response.get_object("response");
+    let output = given.get("output").or_else(|| given.get("result")).map(JsonView::display_text).unwrap_or_default();
     match &mut item.details {
         Details::Command(command) => command.output = output.into_owned(),
-        Details::Tool(tool) => (tool.output, tool.result) = (output.into_owned(), response.raw("response")),
+        Details::Tool(tool) => (tool.output, tool.result) = (output.into_owned(), response.get_raw("response")),
         Details::FileChange(change) => change.output = Some(output.into_owned()),
-        Details::Mcp(mcp) => mcp.result = response.raw("response"),
-        Details::WebSearch(search) => search.results = response.raw("response"),
+        Details::Mcp(mcp) => mcp.result = response.get_raw("response"),
+        Details::WebSearch(search) => search.results = response.get_raw("response"),
         Details::Subagent(subagent) => subagent.result = Some(output.into_owned()),
         _ => {}
     }
-    let error = given.get("error").map(|error| error.display().into_owned());
+    let error = given.get("error").map(|error| error.display_text().into_owned());
     let status = if error.is_some() { Status::Failed } else { Status::Completed };
     if let Some(call) = &mut item.call {
         call.error = error;

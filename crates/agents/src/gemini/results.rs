@@ -1,54 +1,55 @@
-//! What a tool gave back.
+//! Tool results of the stream.
 
 use switchboard_event::{Denied, Details, Id, Item, Notice, Status, Topic};
 
-use super::{items, live::Live};
-use crate::{Object, Scribe, acp::Shown};
+use super::{items, live::GeminiStreamReader};
+use crate::{JsonObject, RunRecorder, acp::Shown};
 
-impl Live {
-    /// `tool_result`.
-    pub(super) fn tool_result(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = fields.str("tool_id").unwrap_or_default();
-        let Some(item) = scribe.item(&id).cloned() else {
-            return scribe.notice(Notice::new(Topic::Late).with_name("tool_result"));
+impl GeminiStreamReader {
+    /// Reads `tool_result`.
+    pub(super) fn read_tool_result(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = fields.get_str("tool_id").unwrap_or_default();
+        let Some(item) = scribe.open_item(&id).cloned() else {
+            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
         let id = Id::from(id);
-        let item = ended(item, fields);
+        let item = complete_item(item, fields);
         if let (Status::Declined, Some(call)) = (item.status, &item.call) {
-            self.deny(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
+            self.record_denied(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
         }
-        self.numbered.acted();
+        self.numbered.mark_tool_result();
         scribe.item_completed(&id, item);
     }
 }
 
-/// The one status of a tool that did its work.
-const SUCCESS: &str = "success";
+/// The only status of a successful tool.
+const SUCCESS_STATUS: &str = "success";
 
-/// The tool was stopped before it was done.
-pub fn is_cancelled(status: &str) -> bool {
+pub fn is_cancelled_status(status: &str) -> bool {
     matches!(status, "cancelled" | "canceled")
 }
 
-/// The item of a call that is over.
-fn ended(mut item: Item, fields: &Object<'_>) -> Item {
-    let error = fields.object("error");
-    let status = fields.filled("status").unwrap_or_else(|| if error.is_empty() { SUCCESS } else { "error" }.to_owned());
-    let failed = status != SUCCESS;
+/// Completes the item of a call.
+fn complete_item(mut item: Item, fields: &JsonObject<'_>) -> Item {
+    let error = fields.get_object("error");
+    let status = fields
+        .get_non_empty("status")
+        .unwrap_or_else(|| if error.is_empty() { SUCCESS_STATUS } else { "error" }.to_owned());
+    let failed = status != SUCCESS_STATUS;
     let unknown = || Some(format!("the tool ended with the status {status:?}")).filter(|_| status != "error");
-    let said = || error.filled("message").or_else(|| fields.filled("output")).or_else(unknown);
+    let said = || error.get_non_empty("message").or_else(|| fields.get_non_empty("output")).or_else(unknown);
     let mut reason = if failed { said() } else { None };
-    item.status = match (failed, error.str("type").as_deref()) {
+    item.status = match (failed, error.get_str("type").as_deref()) {
         (true, Some(kind)) if is_refused(kind, &item) => Status::Declined,
-        (true, _) if is_cancelled(&status) => Status::Interrupted,
+        (true, _) if is_cancelled_status(&status) => Status::Interrupted,
         (true, _) => Status::Failed,
         (false, _) => Status::Completed,
     };
-    // What did not work gives back its error once more.
-    let output = fields.string("output").filter(|output| reason.as_ref() != Some(output)).unwrap_or_default();
+    // A failed tool repeats its error as output.
+    let output = fields.get_string("output").filter(|output| reason.as_ref() != Some(output)).unwrap_or_default();
     match &mut item.details {
         Details::Command(command) => {
-            let mut shown = shown(&output);
+            let mut shown = parse_display(&output);
             shown.exit_code = shown.exit_code.filter(|_| !failed);
             if item.status == Status::Completed {
                 item.status = shown.status();
@@ -61,9 +62,9 @@ fn ended(mut item: Item, fields: &Object<'_>) -> Item {
         Details::Subagent(subagent) => subagent.result = Some(output),
         Details::Mcp(mcp) => {
             mcp.error.clone_from(&reason);
-            mcp.result = fields.raw("output");
+            mcp.result = fields.get_raw("output");
         }
-        Details::WebSearch(search) => search.results = fields.raw("output"),
+        Details::WebSearch(search) => search.results = fields.get_raw("output"),
         _ => {}
     }
     if let Some(call) = &mut item.call {
@@ -72,25 +73,25 @@ fn ended(mut item: Item, fields: &Object<'_>) -> Item {
     item
 }
 
-/// A tool that would have to ask is not offered where nobody can be asked; calling it is reported as if it did not
-/// exist (Gemini CLI 0.61.0).
+/// A tool that needs approval is not offered where Gemini CLI cannot ask; calling it is reported as if it did not exist
+/// (Gemini CLI 0.61.0).
 fn is_refused(kind: &str, item: &Item) -> bool {
     let built_in = item.call.as_ref().is_some_and(|call| items::is_built_in(&call.name));
     kind == "policy_violation" || kind == "tool_not_registered" && built_in
 }
 
-/// What the shell tool shows: the output, or a remark where there is none. The exit code of a command that printed
-/// something is not shown.
-fn shown(display: &str) -> Shown {
-    let output = || Shown { output: display.to_owned(), exit_code: exit_code(display), ..Shown::default() };
+/// Parses the display of the shell tool: the output, or a remark if there is none. The exit code of a command with
+/// output is not displayed.
+fn parse_display(display: &str) -> Shown {
+    let output = || Shown { output: display.to_owned(), exit_code: parse_exit_code(display), ..Shown::default() };
     match display {
         "" => Shown { exit_code: Some(0), ..Shown::default() },
         display => Shown::remark(display).unwrap_or_else(output),
     }
 }
 
-/// In debug mode the display is what the model sees, with a line `Exit Code: 3` if it is not zero.
-pub fn exit_code(display: &str) -> Option<i32> {
+/// In debug mode the display is the model's input, with a line `Exit Code: 3` if the code is not zero.
+pub fn parse_exit_code(display: &str) -> Option<i32> {
     display.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")).and_then(|code| code.trim().parse().ok())
 }
 
@@ -98,8 +99,8 @@ pub fn exit_code(display: &str) -> Option<i32> {
 mod tests {
     use switchboard_event::Status;
 
-    use super::{ended, shown};
-    use crate::Json;
+    use super::{complete_item, parse_display};
+    use crate::JsonView;
 
     #[test]
     fn only_a_known_success_is_one() {
@@ -113,27 +114,32 @@ mod tests {
             (r#"{"status":"timed_out"}"#, Status::Failed, Some("the tool ended with the status \"timed_out\"")),
         ] {
             let item = Item::new(Tool::default()).with_call(Call::default());
-            let item = ended(item, &Json::parse(result).unwrap().object());
+            let item = complete_item(item, &JsonView::parse(result).unwrap().as_object());
             assert_eq!((item.status, item.call.unwrap().error.as_deref()), (status, error), "{result}");
         }
     }
 
-    fn check(display: &str, output: &str, exit_code: Option<i32>, status: Status) {
-        let shown = shown(display);
+    fn check_display(display: &str, output: &str, exit_code: Option<i32>, status: Status) {
+        let shown = parse_display(display);
         assert_eq!((shown.output.as_str(), shown.exit_code, shown.status()), (output, exit_code, status), "{display}");
     }
 
     #[test]
     fn a_display_is_output_or_a_remark() {
-        check("hi", "hi", None, Status::Completed);
-        check("", "", Some(0), Status::Completed);
-        check("Command exited with code: 3", "", Some(3), Status::Failed);
-        check("Command terminated by signal: 9", "", None, Status::Failed);
+        check_display("hi", "hi", None, Status::Completed);
+        check_display("", "", Some(0), Status::Completed);
+        check_display("Command exited with code: 3", "", Some(3), Status::Failed);
+        check_display("Command terminated by signal: 9", "", None, Status::Failed);
         let moved = "Command moved to background (PID: 7). Output hidden.";
-        check(moved, moved, None, Status::Completed);
-        check("Command cancelled by user.", "", None, Status::Interrupted);
-        check("Command cancelled by user.\n\nOutput before cancellation:\nhalf", "half", None, Status::Interrupted);
-        check(
+        check_display(moved, moved, None, Status::Completed);
+        check_display("Command cancelled by user.", "", None, Status::Interrupted);
+        check_display(
+            "Command cancelled by user.\n\nOutput before cancellation:\nhalf",
+            "half",
+            None,
+            Status::Interrupted,
+        );
+        check_display(
             "Output: x\nExit Code: 2\nProcess Group PGID: 1",
             "Output: x\nExit Code: 2\nProcess Group PGID: 1",
             Some(2),

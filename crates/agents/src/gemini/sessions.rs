@@ -1,11 +1,11 @@
-//! The files in which Gemini CLI keeps its sessions: `tmp/<project>/chats/session-<time>-<first 8 of the id>.jsonl`.
-//! Where the file of a session is, and how a session is copied; the files' own records are not read here.
+//! Session files of Gemini CLI: `tmp/<project>/chats/session-<time>-<first 8 of the id>.jsonl`. Locates and copies
+//! them; their records are not read here.
 //!
-//! Gemini CLI (0.61.0) loses sessions that are continued: `--resume` and `session/load` first begin a new file under the
-//! same name but for the minute, and the next start, whoever's it is, takes that file for an empty session and deletes all
-//! files with the same last 8 letters. Within the same minute the new file even is the old one. So a session that is to
-//! be continued is first copied to a name that ends otherwise. Gemini CLI looks for sessions by what is in the files; of
-//! two that are alike it takes the one that comes first, and that is the copy from now on.
+//! Gemini CLI (0.61.0) loses sessions that are resumed: `--resume` and `session/load` first create a new file whose
+//! name differs only in the minute, and the next start of any Gemini CLI takes that file for an empty session and
+//! deletes all files with the same last 8 letters. Within the same minute the new file even is the old one. A session
+//! is therefore copied to a name with another suffix before it is resumed. Gemini CLI looks up sessions by the content
+//! of the files; of two equal ones it takes the first, which from then on is the copy.
 
 use std::{
     hash::BuildHasher as _,
@@ -13,74 +13,73 @@ use std::{
 };
 
 use super::settings;
-use crate::Host;
+use crate::HostAccess;
 
-/// What the name of a copy begins with: it comes before any time.
-const COPY: &str = "session-0-";
+/// Prefix of a copy's name, which sorts before any time.
+const COPY_PREFIX: &str = "session-0-";
 
 /// A session on disk.
-pub struct Stored {
-    /// The file that it is in.
+pub struct GeminiSessionFile {
     pub file: PathBuf,
-    /// Where it must be copied to before it is continued.
+    /// The copy to make before the session is resumed, if it does not exist yet.
     pub safe: Option<PathBuf>,
 }
 
-/// Finds a session by the names of the files.
-pub fn find(host: &dyn Host, cwd: &Path, session: &str) -> Option<Stored> {
-    let files = chats(host, cwd, session);
+/// Finds a session by file names.
+pub fn find_session(host: &dyn HostAccess, cwd: &Path, session: &str) -> Option<GeminiSessionFile> {
+    let files = session_files(host, cwd, session);
     let ends = |file: &PathBuf, with: &str| file.to_string_lossy().ends_with(&format!("-{with}.jsonl"));
-    if let Some(file) = files.iter().find(|file| ends(file, &last(session))) {
-        return Some(Stored { file: file.clone(), safe: None });
+    if let Some(file) = files.iter().find(|file| ends(file, &id_suffix(session))) {
+        return Some(GeminiSessionFile { file: file.clone(), safe: None });
     }
-    // Empty ones may be there too. The first file counts where none can be read.
-    let size = |file: &&PathBuf| host.read(file).map_or(usize::MAX, |text| text.len());
-    let own = files.iter().filter(|file| ends(file, &first(session))).rev();
+    // Empty files may exist too. If none can be read, the first file counts.
+    let size = |file: &&PathBuf| host.read_file(file).map_or(usize::MAX, |text| text.len());
+    let own = files.iter().filter(|file| ends(file, &id_prefix(session))).rev();
     let file = own.max_by_key(size)?.clone();
-    let name = file.file_name()?.to_string_lossy().replace(&first(session), &last(session));
-    let safe = file.with_file_name(name.replacen("session-", COPY, 1));
-    Some(Stored { file, safe: Some(safe) })
+    let name = file.file_name()?.to_string_lossy().replace(&id_prefix(session), &id_suffix(session));
+    let safe = file.with_file_name(name.replacen("session-", COPY_PREFIX, 1));
+    Some(GeminiSessionFile { file, safe: Some(safe) })
 }
 
-/// A copy of a session under another id: the id, the new file, and what it holds.
-pub fn copy(host: &dyn Host, cwd: &Path, session: &str, seed: &str) -> Option<(String, PathBuf, String)> {
-    let (file, id) = (find(host, cwd, session)?.file, fresh_id(seed));
-    let name = file.file_name()?.to_string_lossy().replacen(COPY, "session-", 1);
-    let name = name.replace(&first(session), &first(&id)).replace(&last(session), &first(&id));
-    let text = host.read(&file)?.replace(session, &id);
+/// Copies a session under a new id. Returns the id, the new file and its content.
+pub fn copy_session(host: &dyn HostAccess, cwd: &Path, session: &str, seed: &str) -> Option<(String, PathBuf, String)> {
+    let (file, id) = (find_session(host, cwd, session)?.file, fresh_id(seed));
+    let name = file.file_name()?.to_string_lossy().replacen(COPY_PREFIX, "session-", 1);
+    let name = name.replace(&id_prefix(session), &id_prefix(&id)).replace(&id_suffix(session), &id_prefix(&id));
+    let text = host.read_file(&file)?.replace(session, &id);
     Some((id, file.with_file_name(name), text))
 }
 
-/// All files that are named after a session; those of this project where there are any.
-fn chats(host: &dyn Host, cwd: &Path, session: &str) -> Vec<PathBuf> {
-    let tmp = settings::folder(host).join("tmp");
-    let own = project(host, cwd).map(|slug| tmp.join(slug));
-    let names = [first(session), last(session)].map(|part| format!("-{part}.jsonl"));
+/// Returns all files that are named after a session, preferably those of this project.
+fn session_files(host: &dyn HostAccess, cwd: &Path, session: &str) -> Vec<PathBuf> {
+    let tmp = settings::gemini_home(host).join("tmp");
+    let own = project_slug(host, cwd).map(|slug| tmp.join(slug));
+    let names = [id_prefix(session), id_suffix(session)].map(|part| format!("-{part}.jsonl"));
     let of_session = |path: &PathBuf| names.iter().any(|name| path.to_string_lossy().ends_with(name));
     let in_folder = |folder: &PathBuf| -> Vec<PathBuf> {
-        host.list(&folder.join("chats")).into_iter().filter(of_session).collect()
+        host.list_dir(&folder.join("chats")).into_iter().filter(of_session).collect()
     };
     let found = own.iter().flat_map(in_folder).collect::<Vec<_>>();
-    if found.is_empty() { host.list(&tmp).iter().flat_map(in_folder).collect() } else { found }
+    if found.is_empty() { host.list_dir(&tmp).iter().flat_map(in_folder).collect() } else { found }
 }
 
-/// The short name of the project, from `projects.json`.
-fn project(host: &dyn Host, cwd: &Path) -> Option<String> {
-    let text = host.read(&settings::folder(host).join("projects.json"))?;
-    crate::Json::parse(&text)?.object().object("projects").filled(&cwd.to_string_lossy())
+/// Returns the short name of the project, from `projects.json`.
+fn project_slug(host: &dyn HostAccess, cwd: &Path) -> Option<String> {
+    let text = host.read_file(&settings::gemini_home(host).join("projects.json"))?;
+    crate::JsonView::parse(&text)?.as_object().get_object("projects").get_non_empty(&cwd.to_string_lossy())
 }
 
-/// What Gemini CLI names the file of a session after.
-fn first(session: &str) -> String {
+/// Returns the part of the id in the name of Gemini CLI's file.
+fn id_prefix(session: &str) -> String {
     session.chars().take(8).collect()
 }
 
-/// What the safe copy is named after.
-fn last(session: &str) -> String {
+/// Returns the part of the id in the name of the safe copy.
+fn id_suffix(session: &str) -> String {
     session.chars().skip(session.chars().count().saturating_sub(8)).collect()
 }
 
-/// An id that no session has yet, made of a fresh secret and not giving it away.
+/// Derives an unused id from a fresh secret without revealing it.
 fn fresh_id(seed: &str) -> String {
     let half = |n: u64| foldhash::quality::FixedState::with_seed(n).hash_one(seed);
     let hex = format!("{:016x}{:016x}", half(1), half(2));

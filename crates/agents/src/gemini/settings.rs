@@ -1,93 +1,105 @@
-//! Gemini CLI's own settings: `~/.gemini/settings.json`, the project's `.gemini/settings.json`, and the administrator's.
-//! Read only; what they say in our words is in `config.rs`.
+//! Gemini CLI's settings: `~/.gemini/settings.json`, the project's `.gemini/settings.json`, and the administrator's.
+//! Read only; `config.rs` converts them to Switchboard's.
 
 use std::path::{Path, PathBuf};
 
-use crate::{Host, Json};
+use crate::{HostAccess, JsonView};
 
-/// One file of settings.
-pub struct Settings {
-    /// Where it is.
+pub struct GeminiSettingsFile {
     pub file: PathBuf,
-    /// What it says, without comments.
+    /// Content without comments.
     pub text: String,
 }
 
-impl Settings {
-    /// The file as JSON, if it is that.
-    pub fn json(&self) -> Option<Json<'_>> {
-        Json::parse(&self.text).filter(|json| json.is_object())
+impl GeminiSettingsFile {
+    /// Parses the file; `None` if it is not a JSON object.
+    pub fn parse_json(&self) -> Option<JsonView<'_>> {
+        JsonView::parse(&self.text).filter(|json| json.is_object())
     }
 }
 
-/// The folder where Gemini CLI keeps everything.
-pub fn folder(host: &dyn Host) -> PathBuf {
-    host.env("GEMINI_CLI_HOME").map_or_else(|| host.home(), PathBuf::from).join(".gemini")
+/// Returns Gemini CLI's home directory.
+pub fn gemini_home(host: &dyn HostAccess) -> PathBuf {
+    host.env_var("GEMINI_CLI_HOME").map_or_else(|| host.home_dir(), PathBuf::from).join(".gemini")
 }
 
-/// The user's settings and the project's, those that count more last.
-pub fn files(host: &dyn Host, cwd: &Path) -> Vec<Settings> {
-    let user = folder(host).join("settings.json");
+/// Reads the user's settings and the project's, in ascending order of precedence.
+pub fn read_settings(host: &dyn HostAccess, cwd: &Path) -> Vec<GeminiSettingsFile> {
+    let user = gemini_home(host).join("settings.json");
     let project = cwd.join(".gemini").join("settings.json");
     let same = user == project;
-    [Some(user), Some(project).filter(|_| !same)].into_iter().flatten().filter_map(|file| read(host, file)).collect()
+    [Some(user), Some(project).filter(|_| !same)]
+        .into_iter()
+        .flatten()
+        .filter_map(|file| read_settings_file(host, file))
+        .collect()
 }
 
-/// The same with those of the administrator, which count most.
-fn all(host: &dyn Host, cwd: &Path) -> Vec<Settings> {
-    let named = host.env("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from);
+/// Also reads the administrator's, which have the highest precedence.
+fn read_all_settings(host: &dyn HostAccess, cwd: &Path) -> Vec<GeminiSettingsFile> {
+    let named = host.env_var("GEMINI_CLI_SYSTEM_SETTINGS_PATH").map(PathBuf::from);
     let system = named.unwrap_or_else(|| PathBuf::from("/etc/gemini-cli/settings.json"));
-    files(host, cwd).into_iter().chain(read(host, system)).collect()
+    read_settings(host, cwd).into_iter().chain(read_settings_file(host, system)).collect()
 }
 
-fn read(host: &dyn Host, file: PathBuf) -> Option<Settings> {
-    let text = without_comments(&host.read(&file)?);
-    Some(Settings { file, text })
+fn read_settings_file(host: &dyn HostAccess, file: PathBuf) -> Option<GeminiSettingsFile> {
+    let text = strip_comments(&host.read_file(&file)?);
+    Some(GeminiSettingsFile { file, text })
 }
 
-/// How the user chose to log in.
-pub fn login_method(host: &dyn Host, cwd: &Path) -> Option<String> {
-    all(host, cwd).iter().rev().find_map(|settings| {
-        let security = settings.json()?.object().object("security");
-        security.object("auth").filled("selectedType")
+/// Returns the values of variables in the user's `.env` file.
+pub fn read_user_variables(host: &dyn HostAccess, names: &[&str]) -> Vec<String> {
+    let text = host.read_file(&gemini_home(host).join(".env")).unwrap_or_default();
+    let variables = text.lines().filter_map(|line| line.trim().trim_start_matches("export ").split_once('='));
+    let named = variables.filter(|(name, _)| names.contains(&name.trim()));
+    named.map(|(_, value)| value.trim().trim_matches(['"', '\'']).to_owned()).collect()
+}
+
+/// Returns the chosen login method.
+pub fn login_method(host: &dyn HostAccess, cwd: &Path) -> Option<String> {
+    read_all_settings(host, cwd).iter().rev().find_map(|settings| {
+        let security = settings.parse_json()?.as_object().get_object("security");
+        security.get_object("auth").get_non_empty("selectedType")
     })
 }
 
-/// The rules that the user has beside ours: a `--policy` of ours takes their place unless it names them too.
-pub fn policies(host: &dyn Host, cwd: &Path) -> Vec<String> {
-    let named: Vec<String> = all(host, cwd)
+/// Returns the paths of the user's policies: a `--policy` argument replaces them unless it names them too.
+pub fn policy_paths(host: &dyn HostAccess, cwd: &Path) -> Vec<String> {
+    let named: Vec<String> = read_all_settings(host, cwd)
         .iter()
-        .filter_map(Settings::json)
-        .flat_map(|settings| settings.object().strings("policyPaths"))
+        .filter_map(GeminiSettingsFile::parse_json)
+        .flat_map(|settings| settings.as_object().get_strings("policyPaths"))
         .collect();
-    let usual = folder(host).join("policies");
-    if named.is_empty() && !host.list(&usual).is_empty() {
+    let usual = gemini_home(host).join("policies");
+    if named.is_empty() && !host.list_dir(&usual).is_empty() {
         return vec![usual.to_string_lossy().into_owned()];
     }
     named
 }
 
-/// It starts MCP servers of its own.
-pub fn has_servers(host: &dyn Host, cwd: &Path) -> bool {
-    let named = |settings: &Settings| settings.json().is_some_and(|all| !all.object().object("mcpServers").is_empty());
-    all(host, cwd).iter().any(named)
+/// Returns whether the settings have MCP servers.
+pub fn has_mcp_servers(host: &dyn HostAccess, cwd: &Path) -> bool {
+    let named = |settings: &GeminiSettingsFile| {
+        settings.parse_json().is_some_and(|all| !all.as_object().get_object("mcpServers").is_empty())
+    };
+    read_all_settings(host, cwd).iter().any(named)
 }
 
-/// Its own sandbox is on.
-pub fn sandboxed(host: &dyn Host, cwd: &Path) -> bool {
+/// Returns whether Gemini CLI's own sandbox is on.
+pub fn is_sandbox_enabled(host: &dyn HostAccess, cwd: &Path) -> bool {
     let is_on = |word: &str| !matches!(word, "" | "false" | "0" | "null");
-    if let Some(word) = host.env("GEMINI_SANDBOX") {
+    if let Some(word) = host.env_var("GEMINI_SANDBOX") {
         return is_on(&word);
     }
-    let told = all(host, cwd).iter().rev().find_map(|settings| {
-        let sandbox = settings.json()?.object().object("tools").get("sandbox")?;
-        Some(if sandbox.is_object() { sandbox.object().is_true("enabled") } else { is_on(&sandbox.display()) })
+    let told = read_all_settings(host, cwd).iter().rev().find_map(|settings| {
+        let sandbox = settings.parse_json()?.as_object().get_object("tools").get("sandbox")?;
+        Some(if sandbox.is_object() { sandbox.as_object().is_true("enabled") } else { is_on(&sandbox.display_text()) })
     });
     told.unwrap_or(false)
 }
 
-/// JSON without `//` and `/* */`, which these files may have.
-fn without_comments(text: &str) -> String {
+/// Removes `//` and `/* */` comments, which these files may have.
+fn strip_comments(text: &str) -> String {
     let (mut out, mut rest, mut quoted) = (String::with_capacity(text.len()), text.chars().peekable(), false);
     while let Some(c) = rest.next() {
         match (quoted, c, rest.peek()) {
@@ -123,7 +135,7 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_comments;
+    use super::strip_comments;
 
     #[test]
     fn comments_are_left_out_and_texts_are_not() {
@@ -134,7 +146,7 @@ mod tests {
             ("{/* never closed", "{"),
             ("{}//\n1", "{}\n1"),
         ] {
-            assert_eq!(without_comments(text), expected);
+            assert_eq!(strip_comments(text), expected);
         }
     }
 }

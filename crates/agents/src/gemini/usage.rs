@@ -1,50 +1,49 @@
-//! What was used: the figures of a `result`, and those of the model's raw replies.
+//! Token usage of a `result`, of raw replies, and of session logs.
 
 use switchboard_event::{Id, Scope, Usage};
 
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// Counts the `stats` of a result: one figure a model. `input_tokens` includes the cache; thoughts are only in the
-/// total.
-pub fn count(stats: &Object<'_>, scribe: &mut Scribe) {
-    let models = stats.object("models");
+/// Counts the `stats` of a result, per model. `input_tokens` includes the cache; only the total includes thoughts.
+pub fn count_stats(stats: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let models = stats.get_object("models");
     if models.is_empty() {
-        let model = scribe.model().map(str::to_owned);
-        return scribe.usage(turn(stats, model));
+        let model = scribe.current_model().map(str::to_owned);
+        return scribe.record_usage(parse_turn_usage(stats, model));
     }
     for (model, figures) in models.iter() {
-        scribe.usage(turn(&figures.object(), Some(model.to_owned())));
+        scribe.record_usage(parse_turn_usage(&figures.as_object(), Some(model.to_owned())));
     }
 }
 
-/// Older descriptions name thoughts and tools; there too the total says what the rest leaves out.
-fn turn(figures: &Object<'_>, model: Option<String>) -> Usage {
-    let (input, answer) = (figures.count("input_tokens"), figures.count("output_tokens"));
-    let cache_read = figures.u64("cached").unwrap_or_else(|| figures.count("cache_tokens"));
-    let tool = figures.u64("tool_tokens").filter(|tokens| *tokens > 0);
+/// Older documentation has thoughts and tools as fields; in either case the total covers the rest.
+fn parse_turn_usage(figures: &JsonObject<'_>, model: Option<String>) -> Usage {
+    let (input, answer) = (figures.get_count("input_tokens"), figures.get_count("output_tokens"));
+    let cache_read = figures.get_u64("cached").unwrap_or_else(|| figures.get_count("cache_tokens"));
+    let tool = figures.get_u64("tool_tokens").filter(|tokens| *tokens > 0);
     let known = input.saturating_add(answer).saturating_add(tool.unwrap_or(0));
-    let rest = || figures.u64("total_tokens").map_or(0, |total| total.saturating_sub(known));
-    let reasoning = figures.u64("thought_tokens").filter(|tokens| *tokens > 0).unwrap_or_else(rest);
-    Usage { scope: Scope::Turn, model, tool, ..figures_of(input, cache_read, answer, reasoning) }
+    let rest = || figures.get_u64("total_tokens").map_or(0, |total| total.saturating_sub(known));
+    let reasoning = figures.get_u64("thought_tokens").filter(|tokens| *tokens > 0).unwrap_or_else(rest);
+    Usage { scope: Scope::Turn, model, tool, ..build_usage(input, cache_read, answer, reasoning) }
 }
 
-/// `usageMetadata` of a raw reply. Each piece of a reply repeats it; the last one counts.
-pub fn reply(figures: &Object<'_>, key: Option<Id>, model: Option<String>) -> Usage {
-    let figure = |key| figures.count(key);
-    let tool = figures.u64("toolUsePromptTokenCount").filter(|tokens| *tokens > 0);
+/// Parses `usageMetadata` of a raw reply. Each chunk of a reply repeats it; the last one counts.
+pub fn parse_reply_usage(figures: &JsonObject<'_>, key: Option<Id>, model: Option<String>) -> Usage {
+    let figure = |key| figures.get_count(key);
+    let tool = figures.get_u64("toolUsePromptTokenCount").filter(|tokens| *tokens > 0);
     let (prompt, cached) = (figure("promptTokenCount"), figure("cachedContentTokenCount"));
-    let usage = figures_of(prompt, cached, figure("candidatesTokenCount"), figure("thoughtsTokenCount"));
+    let usage = build_usage(prompt, cached, figure("candidatesTokenCount"), figure("thoughtsTokenCount"));
     Usage { key, scope: Scope::Reply, model, tool, ..usage }
 }
 
-/// `tokens` of a message in a session log.
-pub fn log(tokens: &Object<'_>, model: Option<String>) -> Usage {
-    let tool = tokens.u64("tool").filter(|tokens| *tokens > 0);
-    let (input, cached) = (tokens.count("input"), tokens.count("cached"));
-    Usage { model, tool, ..figures_of(input, cached, tokens.count("output"), tokens.count("thoughts")) }
+/// Parses `tokens` of a message in a session log.
+pub fn parse_log_usage(tokens: &JsonObject<'_>, model: Option<String>) -> Usage {
+    let tool = tokens.get_u64("tool").filter(|tokens| *tokens > 0);
+    let (input, cached) = (tokens.get_count("input"), tokens.get_count("cached"));
+    Usage { model, tool, ..build_usage(input, cached, tokens.get_count("output"), tokens.get_count("thoughts")) }
 }
 
-fn figures_of(input: u64, cache_read: u64, answer: u64, reasoning: u64) -> Usage {
+fn build_usage(input: u64, cache_read: u64, answer: u64, reasoning: u64) -> Usage {
     Usage {
         input: input.saturating_sub(cache_read),
         output: answer.saturating_add(reasoning),
@@ -58,13 +57,13 @@ fn figures_of(input: u64, cache_read: u64, answer: u64, reasoning: u64) -> Usage
 
 #[cfg(test)]
 mod tests {
-    use super::{reply, turn};
-    use crate::Json;
+    use super::{parse_reply_usage, parse_turn_usage};
+    use crate::JsonView;
 
     #[test]
     fn thoughts_are_what_the_total_has_more() {
         let stats = r#"{"total_tokens":142,"input_tokens":120,"output_tokens":15,"cached":20,"input":100}"#;
-        let usage = turn(&Json::parse(stats).unwrap().object(), None);
+        let usage = parse_turn_usage(&JsonView::parse(stats).unwrap().as_object(), None);
         assert_eq!((usage.input, usage.cache_read, usage.output, usage.reasoning), (100, 20, 22, 7));
         assert_eq!((usage.native_input(), usage.native_output()), (120, 15));
     }
@@ -72,7 +71,7 @@ mod tests {
     #[test]
     fn a_raw_reply_counts_the_cache_within_its_prompt() {
         let figures = r#"{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":5,"thoughtsTokenCount":2,"toolUsePromptTokenCount":3,"totalTokenCount":20}"#;
-        let usage = reply(&Json::parse(figures).unwrap().object(), None, None);
+        let usage = parse_reply_usage(&JsonView::parse(figures).unwrap().as_object(), None, None);
         assert_eq!((usage.input, usage.cache_read, usage.output, usage.reasoning, usage.tool), (6, 4, 7, 2, Some(3)));
     }
 }

@@ -1,153 +1,155 @@
-//! What is found in a log: facts about the session, tokens, passages of text.
+//! The output of a log scan: facts about the session, token usage, passages of text.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 
-const NOT_JSON: &str = "a record is not JSON";
+const NOT_JSON_MESSAGE: &str = "a record is not JSON";
 
-/// What one record, or several, gave.
+/// The output for one record or several.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// What is known about the session.
-    pub facts: Facts,
-    /// What was used.
-    pub spent: Vec<Spent>,
-    /// What was said and done, in order; their text is in `text`.
-    pub passages: Vec<Passage>,
-    /// The text of the passages, one after the other.
+pub struct ScanOutput {
+    pub facts: SessionFacts,
+    /// The token usage.
+    pub spent: Vec<ReplyTokens>,
+    /// The passages in order; their text is in `text`.
+    pub passages: Vec<TextPassage>,
+    /// The concatenated text of the passages.
     pub text: String,
-    /// The record is of a kind that nobody knows.
+    /// The kind of the record, if it is unknown.
     pub unknown: Option<String>,
-    /// The record is not what it should be: what is wrong with it.
+    /// The problem of a malformed record.
     pub trouble: Option<String>,
 }
 
-impl Found {
-    /// The record is not JSON.
-    pub fn is_no_json(&mut self) {
-        self.trouble = Some(NOT_JSON.to_owned());
+impl ScanOutput {
+    pub fn mark_not_json(&mut self) {
+        self.trouble = Some(NOT_JSON_MESSAGE.to_owned());
     }
 
-    /// The record was found not to be JSON, which is then all that was found.
+    /// Returns whether the record was not JSON, in which case there is no other output.
     #[must_use]
     pub fn is_not_json(&self) -> bool {
-        self.trouble.as_deref() == Some(NOT_JSON)
+        self.trouble.as_deref() == Some(NOT_JSON_MESSAGE)
     }
 
-    /// Adds a passage. Nothing was said where there is no text.
-    pub fn say(&mut self, kind: Kind, at: Option<Timestamp>, tool: Option<&str>, text: &str) {
+    /// Adds a passage, unless the text is empty.
+    pub fn add_passage(&mut self, kind: PassageKind, at: Option<Timestamp>, tool: Option<&str>, text: &str) {
         if text.is_empty() {
             return;
         }
         self.text.push_str(text);
         let (end, tool) = (self.text.len(), tool.map(str::to_owned));
-        self.passages.push(Passage { kind, at, tool, end });
+        self.passages.push(TextPassage { kind, at, tool, end });
     }
 
-    /// Adds a passage that is written straight to where texts are. Nothing was said where nothing is written.
-    pub fn compose(&mut self, kind: Kind, at: Option<Timestamp>, tool: Option<&str>, write: impl FnOnce(&mut String)) {
+    /// Adds a passage that is written directly into `text`, unless nothing is written.
+    pub fn write_passage(
+        &mut self,
+        kind: PassageKind,
+        at: Option<Timestamp>,
+        tool: Option<&str>,
+        write: impl FnOnce(&mut String),
+    ) {
         let before = self.text.len();
         write(&mut self.text);
         let (end, tool) = (self.text.len(), tool.map(str::to_owned));
         if end > before {
-            self.passages.push(Passage { kind, at, tool, end });
+            self.passages.push(TextPassage { kind, at, tool, end });
         }
     }
 }
 
-/// Tokens of one reply of a model, or of a part of it. What has the same key is the same reply, wherever it lies: of
-/// its figures the largest count, of its times the earliest, and its tools are all that any part names.
+/// The tokens of one model reply, or of a part of it. Entries with the same key are the same reply, in any file: the
+/// largest figures and the earliest time count, and the tools of all parts are merged.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spent {
-    /// What makes the reply the same everywhere; begins with the agent's name.
+pub struct ReplyTokens {
+    /// The key that identifies the reply everywhere; begins with the agent's name.
     pub key: String,
-    /// When; if not known, when the record before happened.
+    /// The time; if unknown, that of the previous record.
     pub at: Option<Timestamp>,
-    /// The model.
     pub model: Option<String>,
-    /// The folder that was worked in.
+    /// The working directory.
     pub cwd: Option<String>,
     /// The subagent, by its name or id.
     pub subagent: Option<String>,
-    /// A copy of what another log has as its own: where both exist, it belongs to the other.
+    /// A copy from another log: if both exist, the reply belongs to the other.
     pub copied: bool,
-    /// Tokens in, without those of the cache.
+    /// Input tokens, without cached ones.
     pub input: u64,
-    /// Tokens out, with those of reasoning.
+    /// Output tokens, including reasoning.
     pub output: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache for a short time.
+    /// Tokens written to the cache with a short lifetime.
     pub cache_write: u64,
     /// Tokens written to the cache for an hour.
     pub cache_write_1h: u64,
-    /// Tokens of reasoning, part of those out.
+    /// Reasoning tokens, part of the output.
     pub reasoning: u64,
-    /// What it cost, if the agent says so.
+    /// The cost, if the agent reports it.
     pub cost_usd: Option<f64>,
-    /// The tools that the reply called, as far as this record says.
-    pub tools: Vec<Called>,
-    /// No reply, but all that the session has used of the model so far: what its replies do not come to is missing in
-    /// the log. Sessions whose totals have one key go on from the same one.
+    /// The tools that the reply called, as far as this record tells.
+    pub tools: Vec<ToolCallRef>,
+    /// Not a reply, but the total of the model in the session so far: the part that no reply accounts for is missing in
+    /// the log. Sessions whose totals share a key continue from the same one.
     pub is_total: bool,
 }
 
-impl Spent {
-    /// All its tokens; those of reasoning are part of the output.
+impl ReplyTokens {
+    /// Returns all tokens; reasoning is part of the output.
     #[must_use]
-    pub fn all(&self) -> u64 {
+    pub fn total_tokens(&self) -> u64 {
         let tokens = [self.input, self.output, self.cache_read, self.cache_write, self.cache_write_1h];
         tokens.into_iter().fold(0, u64::saturating_add)
     }
 }
 
-/// A tool that was called.
+/// A tool call of a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Called {
-    /// The call's id: the same call in two records is one call.
+pub struct ToolCallRef {
+    /// The call's id: the same call in two records counts once.
     pub id: String,
     /// The tool's name.
     pub name: String,
 }
 
-/// One thing that was said or done.
+/// A passage of text in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// What it is.
-    pub kind: Kind,
-    /// When; if not known, when the record before happened.
+pub struct TextPassage {
+    pub kind: PassageKind,
+    /// The time; if unknown, that of the previous record.
     pub at: Option<Timestamp>,
-    /// The tool.
+    /// The name of the tool.
     pub tool: Option<String>,
-    /// Where its text ends. It begins where the one before ends.
+    /// The end of its text, which begins at the end of the previous passage.
     pub end: usize,
 }
 
-/// What a passage is: the event types of `agtrace.event.v1` that have a text.
+/// The kind of a passage: the event types of `agtrace.event.v1` that have a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A person said it.
+pub enum PassageKind {
+    /// A message of a person.
     UserMessage,
-    /// The agent said it.
+    /// A message of the agent.
     AssistantMessage,
-    /// The agent's host said it.
+    /// A message of the agent's host.
     SystemMessage,
-    /// The agent thought it.
+    /// The agent's reasoning.
     Reasoning,
-    /// What a tool was called with.
+    /// The input of a tool.
     ToolCall,
-    /// What a tool gave back.
+    /// The output of a tool.
     ToolResult,
-    /// The session in short.
+    /// A summary of the session.
     SessionSummary,
-    /// Something else: context that was put in, say.
+    /// Anything else, such as injected context.
     Meta,
-    /// What a local command printed.
+    /// The output of a local command.
     Log,
 }
 
-impl Kind {
-    /// All of them, in the order of their numbers.
+impl PassageKind {
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::UserMessage,
         Self::AssistantMessage,
@@ -160,9 +162,9 @@ impl Kind {
         Self::Log,
     ];
 
-    /// Its name in `agtrace.event.v1`.
+    /// The name in `agtrace.event.v1`.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn wire_name(self) -> &'static str {
         match self {
             Self::UserMessage => "user_message",
             Self::AssistantMessage => "assistant_message",
@@ -177,64 +179,62 @@ impl Kind {
     }
 }
 
-/// What is known about a session. What is `None` is not known, or not news.
+/// Facts about a session. `None` means unknown or unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Facts {
-    /// Its id.
+pub struct SessionFacts {
     pub session: Option<String>,
-    /// The session that it is a part of: it is a subagent's.
+    /// The session that this subagent's session is a part of.
     pub parent: Option<String>,
     /// The subagent's name or id.
     pub subagent: Option<String>,
-    /// The session that it began as a copy of, where its history is not in its own file.
-    pub base: Option<Base>,
-    /// The folder that it began in.
+    /// The session that this one was forked from, if its history is not in its own file.
+    pub base: Option<ForkBase>,
+    /// The initial working directory.
     pub cwd: Option<String>,
-    /// The branch that was worked on.
+    /// The git branch.
     pub branch: Option<String>,
     /// The last model.
     pub model: Option<String>,
-    /// What it is called.
     pub title: Option<String>,
-    /// The first thing that a person said.
+    /// The first prompt of a person.
     pub prompt: Option<String>,
     /// The version of the agent's program.
     pub version: Option<String>,
-    /// When the first record happened.
+    /// The time of the first record.
     pub began: Option<Timestamp>,
-    /// When the last record happened.
+    /// The time of the last record.
     pub updated: Option<Timestamp>,
-    /// How many prompts a person gave.
+    /// The number of prompts of a person.
     pub prompts: u32,
-    /// How many tokens the model had before it at last.
+    /// The number of tokens in the model's context at the end.
     pub context_used: Option<u64>,
-    /// How many it can have.
+    /// The maximum number of tokens in the context.
     pub context_size: Option<u64>,
 }
 
-/// Where the history of a session is that began as a copy.
+/// The location of a forked session's history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Base {
+pub struct ForkBase {
     /// The session.
     pub session: String,
-    /// How many records there are before the first of the copy, of the session and of what it began as.
+    /// The number of records before the first one of the fork, in the session and in its own bases.
     pub records: u64,
-    /// How many bytes of its log are shared.
+    /// The number of bytes that its log shares.
     #[serde(default)]
     pub bytes: u64,
 }
 
-impl Facts {
-    /// A record is of this time.
-    pub fn happened(&mut self, at: Option<Timestamp>) {
+impl SessionFacts {
+    /// Extends the time range by the time of a record.
+    pub fn include_time(&mut self, at: Option<Timestamp>) {
         self.began = [self.began, at].into_iter().flatten().min();
         self.updated = self.updated.max(at);
     }
 
-    /// Learns what is newer. What a session began with stays.
-    pub fn learn(&mut self, news: Self) {
-        // Asked for every record: what is no news is not moved.
+    /// Merges newer facts. Facts about the beginning of a session stay.
+    pub fn merge_newer(&mut self, news: Self) {
+        // Called for every record: unchanged values are not moved.
         let first = |known: &mut Option<String>, new: Option<String>| {
             if known.is_none() {
                 *known = new;

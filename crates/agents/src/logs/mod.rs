@@ -1,5 +1,5 @@
-//! What an agent leaves on disk about its sessions: where it lies, in what form, and a quick way through it. Data and
-//! pure functions: an agent's folder knows the shape of its files, and others open them.
+//! The session logs that agents leave on disk: their locations, their formats, and quick scanners for them. Data and
+//! pure functions: an agent's directory knows the shape of its files, and other crates open them.
 
 mod found;
 mod of_events;
@@ -8,125 +8,122 @@ mod wrong;
 
 use std::path::{Path, PathBuf};
 
-pub use found::{Base, Called, Facts, Found, Kind, Passage, Spent};
-pub use of_events::{Key as ReplyKey, own_key, own_skim};
-pub(crate) use of_events::{OfEvents, Ways};
-pub use skim::{Depth, Skim};
-pub(crate) use wrong::wrong_figures;
+pub use found::{ForkBase, PassageKind, ReplyTokens, ScanOutput, SessionFacts, TextPassage, ToolCallRef};
+pub(crate) use of_events::{EventScanner, EventScannerConfig};
+pub use of_events::{ReplyKey, own_log_scanner, own_reply_key};
+pub use skim::{LogScanner, ScanDepth};
+pub(crate) use wrong::usage_figure_problem;
 
-use crate::Host;
+use crate::HostAccess;
 
 /// The logs of one agent.
-pub struct Logs {
-    /// The agent.
+pub struct AgentLogs {
     pub agent: &'static str,
-    /// The source that reads them, by its name.
+    /// The name of the source that reads them.
     pub source: &'static str,
-    /// The agent's own folders on this machine, as its variables and the user's home say.
-    pub homes: fn(&dyn Host) -> Vec<PathBuf>,
-    /// The agent's own folders from a user's home on: for homes that were named, or come from another machine.
+    /// Returns the agent's own directories on this machine, from its variables and the user's home.
+    pub homes: fn(&dyn HostAccess) -> Vec<PathBuf>,
+    /// The agent's own directories relative to a user's home: for configured homes, or homes of another machine.
     pub below: &'static [&'static str],
-    /// Folders of the agent's own folder that can hold logs, and files that are some: nothing else is looked through. A `*`
-    /// in the name of a file stands for anything.
+    /// Directories in the agent's own directory that can hold logs, and log files: nothing else is searched. A `*` in a
+    /// file name matches anything.
     pub folders: &'static [&'static str],
-    /// What a file is, by its path from the agent's own folder on. Nothing for what is no log.
+    /// Describes a file by its path relative to the agent's own directory. `None` if it is not a log.
     pub file: fn(&Path) -> Option<LogFile>,
-    /// A quick way through one file, from its beginning, or from where what it saved was read.
-    pub skim: fn(&LogFile, saved: Option<&[u8]>) -> Box<dyn Skim>,
-    /// What makes a reply the same everywhere, by the event that tells its figures: as the skim has it.
+    /// Creates a scanner for one file, from its beginning or from a saved state.
+    pub skim: fn(&LogFile, saved: Option<&[u8]>) -> Box<dyn LogScanner>,
+    /// The key that identifies a reply everywhere, from its usage event: the same as in the scanner.
     pub key: ReplyKey,
-    /// The folder that was worked in, for agents that write it beside a log (of this path) and not in it: see [`no_root`].
-    pub root: fn(&dyn Host, &Path) -> Option<String>,
-    /// After how many days the agent deletes its logs, if it does.
+    /// Returns the workspace of a log (by its path), for agents that store it next to the log and not in it; see
+    /// [`no_root`].
+    pub root: fn(&dyn HostAccess, &Path) -> Option<String>,
+    /// The number of days after which the agent deletes its logs, if it does.
     pub kept_days: Option<u32>,
 }
 
-/// For agents whose logs say themselves where they worked.
+/// For agents whose logs contain their working directory.
 #[must_use]
-pub fn no_root(_: &dyn Host, _: &Path) -> Option<String> {
+pub fn no_workspace_root(_: &dyn HostAccess, _: &Path) -> Option<String> {
     None
 }
 
-/// One file of a log.
+/// One log file.
 #[derive(Clone, Debug)]
 pub struct LogFile {
-    /// How records lie in it.
-    pub form: Form,
-    /// The session, as far as the name says it.
+    /// How records are stored in it.
+    pub form: LogFormat,
+    /// The session, if the file name has it.
     pub session: Option<String>,
-    /// What the session's id begins with, where the name of the file says no more.
+    /// The beginning of the session's id, if the file name has no more.
     pub session_prefix: Option<String>,
-    /// The session that it is a part of: the file of a subagent.
+    /// The session that this subagent's file is a part of.
     pub parent: Option<String>,
-    /// The agent has put it away.
+    /// The agent has archived it.
     pub archived: bool,
-    /// The same log can lie in several files, under one name here: the one of the lowest rank is read. In a database, a
-    /// session's name follows it.
+    /// The common name and the rank of files that hold the same log: the one with the lowest rank is read. In a
+    /// database, a session's name is appended.
     pub twin: Option<(String, u8)>,
 }
 
-/// How records lie in a file.
+/// How records are stored in a file.
 #[derive(Clone, Copy, Debug)]
-pub enum Form {
-    /// One a line, and the file only grows.
+pub enum LogFormat {
+    /// One per line; the file only grows.
     Lines,
-    /// One a line, and later lines change what earlier ones say: what was read is read again when the file has grown.
+    /// One per line; later lines change earlier ones, so the file is read again when it has grown.
     Replayed,
-    /// One a line, compressed by zstd; it does not change.
+    /// One per line, compressed with zstd; the file does not change.
     Compressed,
-    /// One JSON document; its parts are the records.
+    /// One JSON document, whose parts are the records.
     Document(fn(&str) -> Vec<String>),
-    /// One JSON document of many sessions; its parts are the records, each with its session. It repeats what the logs of
-    /// these sessions have, so it only counts for those that have none.
+    /// One JSON document of many sessions, whose parts are the records, each with its session. It repeats the logs of
+    /// these sessions, so it only counts for those without one.
     SharedDocument(fn(&str) -> Vec<(String, String)>),
-    /// A SQLite database of many sessions; the queries say what is a record.
-    Database(&'static Queries),
-    /// A session spread over many small JSON files; the function names those that belong to the one it is given.
-    Tree(fn(&dyn Host, &Path) -> Vec<Piece>),
-    /// Events of Switchboard's own log, which is no file of an agent.
+    /// A SQLite database of many sessions; the queries define the records.
+    Database(&'static SessionQueries),
+    /// A session spread over many small JSON files; the function lists the files that belong to the given one.
+    Tree(fn(&dyn HostAccess, &Path) -> Vec<RecordFile>),
+    /// Events of Switchboard's own log, which is not a file of an agent.
     Events,
 }
 
-/// How to read sessions out of a database. A record is `{"table":…,"row":…}`. Where a table or a column is missing, a
-/// query gives nothing.
+/// Queries that read sessions from a database. A record is `{"table":…,"row":…}`. If a table or a column is missing, a
+/// query returns nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Queries {
-    /// All sessions, for each way in which they were ever kept: their id, and a text that changes when anything in them
-    /// does. Of several queries the first is asked that has all its tables and columns. What an earlier way gave, a later
-    /// one does not give again.
+pub struct SessionQueries {
+    /// The queries for all sessions, for each schema generation: their id, and a text that changes with any change in
+    /// them. Of several queries, the first one whose tables and columns all exist is used. A later generation does not
+    /// repeat the sessions of an earlier one.
     pub sessions: &'static [&'static [&'static str]],
-    /// The rows of one session (`?1`), in the order in which they are read.
-    pub rows: &'static [Rows],
+    /// The rows of one session (`?1`), in reading order.
+    pub rows: &'static [RowQuery],
 }
 
 /// Rows of a table that are records. Columns named `data` hold JSON.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Rows {
-    /// The table's name.
+pub struct RowQuery {
     pub table: &'static str,
-    /// The query that gives them.
     pub query: &'static str,
-    /// What follows each of them: the rows that belong to the value of its first column (`?1`).
-    pub each: &'static [Rows],
-    /// For tokens, a row matters only if its `data` has one of these words in it; without words, each does.
+    /// The rows that follow each row: those that belong to the value of its first column (`?1`).
+    pub each: &'static [RowQuery],
+    /// A row affects token usage only if its `data` contains one of these words; without words, every row does.
     pub counting: &'static [&'static str],
-    /// Fields of `data` that say nothing about tokens, and may be long: where only those matter, they hold 0.
+    /// Long fields of `data` without token usage: they are replaced by 0 if only usage matters.
     pub long: &'static [&'static str],
 }
 
 /// A small file that is one record of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// What it is: the `table` of the record.
+pub struct RecordFile {
+    /// The `table` of the record.
     pub table: &'static str,
-    /// Where it lies.
     pub path: PathBuf,
 }
 
 impl LogFile {
-    /// A file of lines that belongs to nobody else.
+    /// A line-based file of a session of its own.
     #[must_use]
-    pub fn lines(session: Option<String>) -> Self {
-        Self { form: Form::Lines, session, session_prefix: None, parent: None, archived: false, twin: None }
+    pub fn line_log(session: Option<String>) -> Self {
+        Self { form: LogFormat::Lines, session, session_prefix: None, parent: None, archived: false, twin: None }
     }
 }

@@ -1,34 +1,36 @@
-//! A quick way through a log: what was used, what was said, and nothing that takes long to find out.
+//! Quick scanners of logs.
 
-use super::Found;
+use super::ScanOutput;
 
-/// How much is wanted.
+/// How much a scan extracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
-    /// What was used, and by whom.
+pub enum ScanDepth {
+    /// Token usage and its attribution.
     Tokens,
-    /// And what was said and done.
+    /// Token usage and passages.
     All,
 }
 
-/// Looks through one file, record by record. It says the same about tokens as the events of the source do, and is much
-/// faster; a test compares them on every recording.
-pub trait Skim: Send {
-    /// The record can matter for tokens: it has some, or changes to whom later ones belong. Cheap, since it is asked of
-    /// every record, and the others are not even parsed; it may say yes too often.
-    fn counts(&self, record: &[u8]) -> bool;
+/// Scans one file, record by record. Its token usage equals that of the source's events, and it is much faster; a test
+/// compares them on every recording.
+pub trait LogScanner: Send {
+    /// Returns whether the record can affect token usage: it has usage, or changes the attribution of later usage. Must
+    /// be cheap, since it is called for every record, and the others are not even parsed; false positives are allowed.
+    fn may_affect_usage(&self, record: &[u8]) -> bool;
 
-    /// Looks at a record, and checks that it is JSON; if not, that is the only thing found. With [`Depth::Tokens`], only
-    /// those that count are shown, and no passages are wanted.
-    fn record(&mut self, record: &str, depth: Depth, found: &mut Found);
+    /// Scans a record and checks that it is JSON; if not, there is no other output. With [`ScanDepth::Tokens`], only
+    /// records that can affect usage are passed, and no passages are wanted.
+    fn scan_record(&mut self, record: &str, depth: ScanDepth, found: &mut ScanOutput);
 
-    /// The file is over: what could only be told now. Not for a file that only grows; it is never over.
-    fn end(&mut self, found: &mut Found) {
+    /// Writes the output that only the end of the file determines. Not called for a file that only grows, since it
+    /// never ends.
+    fn finish(&mut self, found: &mut ScanOutput) {
         let _unused = found;
     }
 
-    /// What has to be known to go on behind the last record. Nothing for files that are always read from the start.
-    fn save(&self) -> Vec<u8> {
+    /// Returns the state that is needed to continue after the last record. Empty for files that are always read from
+    /// the start.
+    fn save_state(&self) -> Vec<u8> {
         Vec::new()
     }
 }

@@ -1,4 +1,5 @@
-//! The event bus of `opencode serve`. Only unwraps, places and dispatches; each kind of event has its own file.
+//! Reader of the event bus of `opencode serve`. It unwraps, places and dispatches events; each kind of event has its
+//! own file.
 
 use switchboard_event::{Dir, Id, Level, Notice, Topic};
 
@@ -15,7 +16,7 @@ use super::{
     turn::Turn,
     wire::Event,
 };
-use crate::{Json, Object, Reader, Scribe};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder};
 
 /// Reads the event bus.
 #[derive(Default)]
@@ -24,65 +25,63 @@ pub struct Bus {
     pub(super) sessions: Sessions,
     /// The event being read belongs to the conversation itself, not to a subagent.
     pub(super) main: bool,
-    /// The subagent's session that it belongs to.
+    /// The session of the subagent that the event belongs to.
     pub(super) thread: Option<Id>,
     pub(super) turn: Turn,
     pub(super) messages: Recent<Message>,
-    /// Parts that are finished: what still comes for them is late.
+    /// Finished parts. Later updates of them are late.
     pub(super) ended: Recent<()>,
-    /// Calls of tools, by message and call id.
+    /// Tool calls, by message and call id.
     pub(super) calls: Recent<Pending>,
     pub(super) questions: Questions,
-    /// What was asked.
+    /// Requests that OpenCode opened.
     pub(super) asked: Recent<()>,
-    /// What we answered: the bus says it again.
+    /// Requests that Switchboard answered. The bus repeats these answers.
     pub(super) replied: Recent<()>,
-    /// We stopped the turn, be it before the bus showed its beginning.
+    /// Switchboard stopped the turn, possibly before the bus showed its beginning.
     pub(super) stopped: bool,
-    /// What can be chosen.
     pub(super) offers: Offers,
-    /// The mode is known.
+    /// The mode was reported or chosen.
     pub(super) moded: bool,
-    /// Prompts that we sent.
     pub(super) posted: Posted,
-    /// Parts that were heard of, and by which connection to the bus.
+    /// Parts that were seen, with the number of the bus connection that showed them.
     pub(super) seen: Recent<u32>,
-    /// How often the bus was connected to: it does not keep what nobody hears.
+    /// Number of connections to the bus so far. The bus drops events that have no listener.
     pub(super) connections: u32,
-    /// The names of MCP servers: their tools are called by the name of both.
+    /// Names of MCP servers. OpenCode prefixes the names of their tools with the server's name.
     pub(super) servers: Vec<String>,
-    /// The context is being made smaller.
+    /// A compaction is running.
     pub(super) compacting: bool,
-    /// The summary that takes the place of the conversation.
+    /// The summary that replaces the conversation after a compaction.
     pub(super) summary: Option<String>,
-    /// Some messages were taken back.
+    /// Some messages were reverted.
     pub(super) reverted: bool,
 }
 
-impl Reader for Bus {
-    fn tells_time(&self) -> bool {
+impl RecordReader for Bus {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
         if dir == Dir::Out {
-            return self.sent(&record.object(), scribe);
+            return self.sent(&record.as_object(), scribe);
         }
-        let fields = record.object();
+        let fields = record.as_object();
         if is_answer(&fields) {
             return self.heard_back(&fields, scribe);
         }
         let Some(event) = Event::of(fields) else { return };
-        scribe.happened(self.clock.time(event.said(), event.id.as_deref(), event.hint(), scribe.at()));
+        scribe.set_record_time(self.clock.time(event.said(), event.id.as_deref(), event.hint(), scribe.current_time()));
         self.place(&event, scribe);
         if let Some(notice) = chatter::notice(&event) {
-            scribe.otherwise(notice);
+            scribe.write_notice_if_no_event(notice);
         }
     }
 
-    /// The stream of server-sent events as it is on the wire: payloads, and comments to keep it alive.
-    fn text(&mut self, dir: Dir, line: &str, scribe: &mut Scribe) {
-        if let Some(payload) = line.strip_prefix("data:").and_then(|payload| Json::parse(payload.trim())) {
+    /// Reads a line of the raw server-sent event stream: payloads and keep-alive comments.
+    fn read_text(&mut self, dir: Dir, line: &str, scribe: &mut RunRecorder) {
+        if let Some(payload) = line.strip_prefix("data:").and_then(|payload| JsonView::parse(payload.trim())) {
             return self.read(dir, payload, scribe);
         }
         let (topic, level) = match line {
@@ -90,24 +89,24 @@ impl Reader for Bus {
             line if line.starts_with("opencode server listening on ") => (Topic::Control, Level::Debug),
             _ => (Topic::Stdout, Level::Info),
         };
-        scribe.notice(Notice::new(topic).with_level(level).with_text(line));
+        scribe.write_notice(Notice::new(topic).with_level(level).with_text(line));
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         self.sessions.settle(scribe);
-        if scribe.in_turn() && (self.turn.is_decided() || self.turn.is_unanswered(scribe.at())) {
+        if scribe.in_turn() && (self.turn.is_decided() || self.turn.is_unanswered(scribe.current_time())) {
             self.turn.close(scribe);
         }
     }
 }
 
-/// An answer of the server; events of the bus have a type.
-fn is_answer(fields: &Object<'_>) -> bool {
-    fields.has("method") && fields.has("path") && !fields.has("type")
+/// Returns whether the record is a response of the server. Events of the bus have a type instead.
+fn is_answer(fields: &JsonObject<'_>) -> bool {
+    fields.contains_key("method") && fields.contains_key("path") && !fields.contains_key("type")
 }
 
 impl Bus {
-    fn place(&mut self, event: &Event<'_>, scribe: &mut Scribe) {
+    fn place(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
         (self.main, self.thread) = (false, None);
         match self.sessions.seat(event, scribe) {
             Seat::Main => {
@@ -116,33 +115,33 @@ impl Bus {
             }
             Seat::Child(item, session) => {
                 self.thread = Some(session.clone());
-                scribe.within(item, Some(session));
+                scribe.set_scope(item, Some(session));
                 self.dispatch(event, scribe);
             }
             Seat::Elsewhere(session) => {
-                scribe.within(None, Some(session));
-                scribe.notice(chatter::elsewhere(event));
+                scribe.set_scope(None, Some(session));
+                scribe.write_notice(chatter::elsewhere(event));
             }
             Seat::Nowhere => self.affairs(event, scribe),
             Seat::Waiting => {}
         }
     }
 
-    fn dispatch(&mut self, event: &Event<'_>, scribe: &mut Scribe) {
+    fn dispatch(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
         let fields = &event.fields;
         match &*event.kind {
             "session.updated" => self.session_updated(fields, scribe),
-            "session.status" => self.session_status(&fields.object("status"), scribe),
+            "session.status" => self.session_status(&fields.get_object("status"), scribe),
             "session.idle" => self.session_idle(scribe),
             "session.error" => self.session_error(fields, scribe),
             "session.compacted" => self.session_compacted(scribe),
             "session.deleted" => self.session_deleted(scribe),
-            "message.updated" => self.message_updated(&fields.object("info"), scribe),
+            "message.updated" => self.message_updated(&fields.get_object("info"), scribe),
             "message.removed" => self.message_removed(fields, scribe),
-            "message.part.updated" => self.part_updated(&fields.object("part"), scribe),
+            "message.part.updated" => self.part_updated(&fields.get_object("part"), scribe),
             "message.part.delta" => self.part_delta(fields, scribe),
             "message.part.removed" => self.part_removed(fields, scribe),
-            // The first is the name it had in older versions.
+            // `permission.updated` is the name in older versions.
             "permission.updated" | "permission.asked" | "permission.v2.asked" => self.permission_asked(fields, scribe),
             "permission.replied" | "permission.v2.replied" => self.permission_replied(fields, scribe),
             "question.asked" | "question.v2.asked" => self.question_asked(fields, scribe),
@@ -156,18 +155,20 @@ impl Bus {
         }
     }
 
-    /// What is about the server, or about a session that it does not name.
-    fn affairs(&mut self, event: &Event<'_>, scribe: &mut Scribe) {
+    /// Reads events about the server, and events about a session that they do not name.
+    fn affairs(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
         match &*event.kind {
-            // A prompt of ours wants an answer, be it late.
+            // A prompt sent by Switchboard still expects a reply, however late.
             "server.heartbeat" if self.sessions.are_ours() => {}
-            "server.heartbeat" if scribe.in_turn() && self.turn.is_unanswered(scribe.at()) => self.turn.close(scribe),
+            "server.heartbeat" if scribe.in_turn() && self.turn.is_unanswered(scribe.current_time()) => {
+                self.turn.close(scribe)
+            }
             "session.error" => {
                 self.main = true;
                 self.session_error(&event.fields, scribe);
             }
             "server.connected" => self.connections = self.connections.saturating_add(1),
-            "mcp.tools.changed" => self.know_server(event.fields.filled("server")),
+            "mcp.tools.changed" => self.know_server(event.fields.get_non_empty("server")),
             _ => {}
         }
     }
@@ -179,24 +180,23 @@ impl Bus {
         }
     }
 
-    /// Ends the turn if it is over.
-    pub(super) fn settle(&mut self, scribe: &mut Scribe) {
+    pub(super) fn settle(&mut self, scribe: &mut RunRecorder) {
         if self.main && scribe.in_turn() && self.turn.is_over() {
             self.end_turn(scribe);
         }
     }
 
-    /// Ends the turn. What it leaves open is closed with it, and news about that are late.
-    pub(super) fn end_turn(&mut self, scribe: &mut Scribe) {
+    /// Ends the turn and closes its open items. Later updates of these items are late.
+    pub(super) fn end_turn(&mut self, scribe: &mut RunRecorder) {
         for id in scribe.open_items(None) {
             self.ended.insert(id, ());
         }
         self.turn.close(scribe);
     }
 
-    /// News about something that had already ended.
-    pub(super) fn late(&self, id: &Id, name: &str, scribe: &mut Scribe) {
+    /// Reports an update of something that had already ended.
+    pub(super) fn late(&self, id: &Id, name: &str, scribe: &mut RunRecorder) {
         let notice = Notice::new(Topic::Late).with_level(Level::Debug).with_name(name);
-        scribe.notice_about(Some(id.clone()), notice);
+        scribe.write_notice_about(Some(id.clone()), notice);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of tools from their announcement to their end, and the subagents that some of them start.
+//! Tool calls from their announcement to their end, and the subagents that some of them start.
 
 use switchboard_event::{Denied, Details, Id, Item, Level, Notice, Status, Topic};
 
@@ -8,23 +8,22 @@ use super::{
     state::{Phase, State},
     tools,
 };
-use crate::{Json, Scribe};
+use crate::{JsonView, RunRecorder};
 
-/// A call of a tool that was announced.
+/// A tool call that was announced.
 pub struct Pending {
-    /// Its part, which is also the item's id.
+    /// The part of the call, which is also the id of its item.
     pub part: Id,
-    /// The tool.
     pub tool: String,
-    /// The change that was shown when permission was asked: the tool itself may not show it.
+    /// The diff shown with the permission request. The tool itself may not show one.
     pub diff: Option<String>,
 }
 
 impl Bus {
-    /// A part of type `tool`.
-    pub(super) fn tool(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
+    /// Reads a part of type `tool`.
+    pub(super) fn tool(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
         let state = State::of_part(part.fields);
-        let key = call_key(&part.message, &part.fields.str("callID").unwrap_or_default());
+        let key = call_key(&part.message, &part.fields.get_str("callID").unwrap_or_default());
         if !self.calls.has(&key) {
             let pending = Pending { part: part.id.clone(), tool: state.tool.to_string(), diff: None };
             self.calls.insert(key.clone(), pending);
@@ -32,15 +31,15 @@ impl Bus {
         match state.phase {
             Phase::Pending => {
                 let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*state.tool);
-                scribe.notice_about(Some(part.id.clone()), notice.with_status("pending"));
+                scribe.write_notice_about(Some(part.id.clone()), notice.with_status("pending"));
             }
             Phase::Running => self.tool_running(&part.id, &key, &part.message, &state, scribe),
             Phase::Completed | Phase::Failed => self.tool_ended(&part.id, &key, &part.message, &state, scribe),
         }
     }
 
-    /// A tool works: it began, or there is news of it.
-    pub(super) fn tool_running(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut Scribe) {
+    /// Starts the item of a running tool, or updates it.
+    pub(super) fn tool_running(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
         let item = Item { reply: Some(reply.clone()), ..self.tool_item(key, state, scribe) };
         self.link(id, &item);
         if scribe.item_is_open(id) {
@@ -51,8 +50,8 @@ impl Bus {
         }
     }
 
-    /// A tool is done, well or not. What its subagent left open is closed with it.
-    pub(super) fn tool_ended(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut Scribe) {
+    /// Completes a tool that succeeded or failed, and closes everything its subagent left open.
+    pub(super) fn tool_ended(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
         let item = Item { reply: Some(reply.clone()), ..tools::ended(self.tool_item(key, state, scribe), state) };
         self.link(id, &item);
         if let Some(pending) = self.calls.get_mut(key) {
@@ -62,20 +61,20 @@ impl Bus {
             self.close_thread(thread, scribe);
         }
         if self.main && item.status == Status::Declined {
-            let input = state.input.map(Json::to_raw);
+            let input = state.input.map(JsonView::to_raw);
             self.turn.declined(Denied { tool: state.tool.to_string(), item: Some(id.clone()), input });
         }
         scribe.item_completed(id, item);
         self.ended.insert(id.clone(), ());
     }
 
-    /// Closes what a subagent left open, and what its own subagents did, the deepest first.
-    fn close_thread(&mut self, thread: Id, scribe: &mut Scribe) {
+    /// Closes the open items of a subagent and of its own subagents, deepest first.
+    fn close_thread(&mut self, thread: Id, scribe: &mut RunRecorder) {
         let mut threads = vec![thread];
         let mut next = 0;
         while let Some(thread) = threads.get(next) {
             let items = scribe.open_items(Some(thread));
-            let deeper = items.iter().filter_map(|id| scribe.item(id)).filter_map(working_for);
+            let deeper = items.iter().filter_map(|id| scribe.open_item(id)).filter_map(working_for);
             let deeper: Vec<_> = deeper.filter(|thread| !threads.contains(thread)).collect();
             threads.extend(deeper);
             next += 1;
@@ -87,12 +86,12 @@ impl Bus {
         }
     }
 
-    fn tool_item(&self, key: &str, state: &State<'_>, scribe: &Scribe) -> Item {
+    fn tool_item(&self, key: &str, state: &State<'_>, scribe: &RunRecorder) -> Item {
         let shown = self.calls.get(key).and_then(|pending| pending.diff.as_deref());
         tools::item(state, shown, &self.servers, scribe)
     }
 
-    /// A subagent's session is known by the tool that it works for.
+    /// Links a subagent's session to the tool call that started it.
     fn link(&mut self, id: &Id, item: &Item) {
         if let Details::Subagent(subagent) = &item.details
             && let Some(thread) = &subagent.thread
@@ -102,7 +101,7 @@ impl Bus {
     }
 }
 
-/// The session of a subagent that ends when its tool does.
+/// Returns the session of a subagent that ends together with its tool call.
 fn working_for(item: &Item) -> Option<Id> {
     match &item.details {
         Details::Subagent(subagent) if !subagent.background => subagent.thread.clone(),
@@ -110,7 +109,7 @@ fn working_for(item: &Item) -> Option<Id> {
     }
 }
 
-/// Under which a call is remembered: ids of calls repeat from message to message.
+/// Returns the key of a call. Call ids are unique only within a message.
 pub fn call_key(message: &str, call: &str) -> Id {
     Id::from(format!("{message}/{call}"))
 }

@@ -1,45 +1,45 @@
-//! Catching up after the bus was interrupted: it is not kept for who comes late, so what was missed is read from all
-//! that the server knows. Nothing is told twice.
+//! Recovery after an interruption of the bus. The bus does not buffer events, so the missed ones are reconstructed from
+//! the server's current state. Nothing is reported twice.
 
 use switchboard_event::Id;
 
 use super::{bus::Bus, messages::Message};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Bus {
-    /// All messages of a session, with their parts.
-    pub(super) fn catch_up(&mut self, messages: Json<'_>, scribe: &mut Scribe) {
-        for message in messages.array() {
-            let message = message.object();
-            let info = message.object("info");
-            if self.sessions.is_main(&info.str("sessionID").unwrap_or_default()) {
+    /// Reads all messages of a session, with their parts.
+    pub(super) fn catch_up(&mut self, messages: JsonView<'_>, scribe: &mut RunRecorder) {
+        for message in messages.as_array() {
+            let message = message.as_object();
+            let info = message.get_object("info");
+            if self.sessions.is_main(&info.get_str("sessionID").unwrap_or_default()) {
                 (self.main, self.thread) = (true, None);
-                self.message_missed(&info, &message.array("parts"), scribe);
+                self.message_missed(&info, &message.get_array("parts"), scribe);
             }
         }
     }
 
-    fn message_missed(&mut self, info: &Object<'_>, parts: &[Json<'_>], scribe: &mut Scribe) {
-        let id = Id::from(info.str("id").unwrap_or_default());
+    fn message_missed(&mut self, info: &JsonObject<'_>, parts: &[JsonView<'_>], scribe: &mut RunRecorder) {
+        let id = Id::from(info.get_str("id").unwrap_or_default());
         match self.messages.get(&id) {
             Some(message) if message.past || message.complete => return,
             Some(_) => {}
-            None if self.sessions.is_past(info.object("time").u64("created")) => return,
+            None if self.sessions.is_past(info.get_object("time").get_u64("created")) => return,
             None => self.hear_of(&id, info, scribe),
         }
-        for part in parts.iter().map(|part| part.object()) {
+        for part in parts.iter().map(|part| part.as_object()) {
             if !self.was_told(&part) {
-                // What it has said so far is not in it.
-                self.seen.insert(Id::from(part.str("id").unwrap_or_default()), 0);
+                // The stored part does not include the text that was streamed so far.
+                self.seen.insert(Id::from(part.get_str("id").unwrap_or_default()), 0);
                 self.part_updated(&part, scribe);
             }
         }
         self.message_updated(info, scribe);
     }
 
-    /// A message that is new to us, whatever became of it since.
-    fn hear_of(&mut self, id: &Id, info: &Object<'_>, scribe: &mut Scribe) {
-        if info.is("role", "user") {
+    /// Adds a message that was not seen before, in whatever state it is now.
+    fn hear_of(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        if info.str_equals("role", "user") {
             return self.message_updated(info, scribe);
         }
         let message = Message::new(info, false);
@@ -47,50 +47,53 @@ impl Bus {
         self.reply_begun(id, info, scribe);
     }
 
-    /// Some parts have an end, and others are only told once.
-    fn was_told(&self, part: &Object<'_>) -> bool {
-        let id = part.str("id").unwrap_or_default();
-        let grows = matches!(part.str("type").as_deref(), Some("text" | "reasoning" | "tool"));
-        let pending = part.object("state").is("status", "pending");
+    /// Returns whether a part was reported completely. Some part types have an end; the others occur only once.
+    fn was_told(&self, part: &JsonObject<'_>) -> bool {
+        let id = part.get_str("id").unwrap_or_default();
+        let grows = matches!(part.get_str("type").as_deref(), Some("text" | "reasoning" | "tool"));
+        let pending = part.get_object("state").str_equals("status", "pending");
         self.ended.has(&id) || pending || !grows && self.seen.has(&id)
     }
 
-    /// What each session does: those that rest are not there.
-    pub(super) fn statuses(&mut self, statuses: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads the status of each session. Idle sessions are not listed.
+    pub(super) fn statuses(&mut self, statuses: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let Some(main) = self.sessions.main() else { return };
         self.main = true;
         match statuses.get(&main) {
-            Some(status) => self.session_status(&status.object(), scribe),
-            None => self.session_idle(scribe),
+            Some(status) => self.session_status(&status.as_object(), scribe),
+            None => {
+                self.turn.confirm_idle();
+                self.session_idle(scribe);
+            }
         }
     }
 
-    /// What is asked for. An abort leaves permissions on this list that nobody waits for: what was asked before is
-    /// not asked again.
+    /// Reads the list of open requests. After an abort, the list still contains permissions that nothing waits for, so
+    /// requests that were seen before are skipped.
     pub(super) fn still_asked(
         &mut self,
-        list: Json<'_>,
-        asked: fn(&mut Self, &Object<'_>, &mut Scribe),
-        scribe: &mut Scribe,
+        list: JsonView<'_>,
+        asked: fn(&mut Self, &JsonObject<'_>, &mut RunRecorder),
+        scribe: &mut RunRecorder,
     ) {
-        for request in list.array() {
-            let fields = request.object();
-            if !self.asked.has(&fields.str("id").unwrap_or_default()) {
-                self.sit(&fields.str("sessionID").unwrap_or_default(), scribe);
+        for request in list.as_array() {
+            let fields = request.as_object();
+            if !self.asked.has(&fields.get_str("id").unwrap_or_default()) {
+                self.sit(&fields.get_str("sessionID").unwrap_or_default(), scribe);
                 asked(self, &fields, scribe);
             }
         }
     }
 
-    /// What follows belongs to this session.
-    fn sit(&mut self, session: &str, scribe: &mut Scribe) {
+    /// Attributes the following events to a session.
+    fn sit(&mut self, session: &str, scribe: &mut RunRecorder) {
         self.main = self.sessions.is_main(session);
         self.thread = None;
         if !self.main {
             self.thread = Some(Id::from(session));
-            scribe.within(self.sessions.item_of(session), self.thread.clone());
+            scribe.set_scope(self.sessions.item_of(session), self.thread.clone());
         } else {
-            scribe.within(None, None);
+            scribe.set_scope(None, None);
         }
     }
 }

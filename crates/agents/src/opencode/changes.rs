@@ -1,78 +1,78 @@
-//! Changes of files: from what a tool was given, and from what it says it did.
+//! File changes, from the input of a tool and from its result.
 
 use switchboard_event::{Change, ChangeKind};
 
 use super::state::State;
-use crate::{Json, Object, Scribe, diff};
+use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-/// The changes of a tool that changes files. `shown` is the change as it was shown to the user beforehand.
-pub fn of_tool(state: &State<'_>, shown: Option<&str>, scribe: &Scribe) -> Vec<Change> {
+/// Returns the changes of a tool that edits files. `shown` is the diff that was shown to the user beforehand.
+pub fn of_tool(state: &State<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Vec<Change> {
     let listed = listed(&state.meta, scribe);
     if !listed.is_empty() {
         return listed;
     }
-    let input = state.input.map(Json::object).unwrap_or_default();
+    let input = state.input.map(JsonView::as_object).unwrap_or_default();
     match &*state.tool {
         "write" => written(&input, &state.meta, shown, scribe).into_iter().collect(),
         "edit" | "multiedit" => edited(&input, &state.meta, shown, scribe).into_iter().collect(),
-        _ => patched(&input.str("patchText").unwrap_or_default(), scribe),
+        _ => patched(&input.get_str("patchText").unwrap_or_default(), scribe),
     }
 }
 
-/// The changes that permission is asked for.
-pub fn asked(meta: &Object<'_>, scribe: &Scribe) -> Vec<Change> {
+/// Returns the changes that a permission request is about.
+pub fn asked(meta: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
     let listed = listed(meta, scribe);
     if !listed.is_empty() {
         return listed;
     }
-    let Some(path) = meta.filled("filepath") else { return Vec::new() };
-    let diff = hunks(&meta.str("diff").unwrap_or_default()).to_owned();
-    vec![Change { path: scribe.absolute(&path), kind: kind_of(&diff), diff, ..Change::default() }]
+    let Some(path) = meta.get_non_empty("filepath") else { return Vec::new() };
+    let diff = hunks(&meta.get_str("diff").unwrap_or_default()).to_owned();
+    vec![Change { path: scribe.absolute_path(&path), kind: kind_of(&diff), diff, ..Change::default() }]
 }
 
-/// `files`: a list of what was changed. Newer sessions name its fields differently.
-fn listed(meta: &Object<'_>, scribe: &Scribe) -> Vec<Change> {
-    let files = meta.array("files").into_iter().map(Json::object);
+/// Parses `files`, the list of changed files. Newer sessions use other field names.
+fn listed(meta: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
+    let files = meta.get_array("files").into_iter().map(JsonView::as_object);
     files.filter_map(|file| listed_file(&file, scribe)).collect()
 }
 
-fn listed_file(file: &Object<'_>, scribe: &Scribe) -> Option<Change> {
-    let path = file.str("filePath").or_else(|| file.str("file"))?;
+fn listed_file(file: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+    let path = file.get_str("filePath").or_else(|| file.get_str("file"))?;
     Some(Change {
-        path: scribe.absolute(&path),
-        kind: match file.str("type").or_else(|| file.str("status")).as_deref() {
+        path: scribe.absolute_path(&path),
+        kind: match file.get_str("type").or_else(|| file.get_str("status")).as_deref() {
             Some("add" | "added") => ChangeKind::Add,
             Some("delete" | "deleted") => ChangeKind::Delete,
             Some("move") => ChangeKind::Move,
             _ => ChangeKind::Modify,
         },
-        to: file.str("movePath").map(|to| scribe.absolute(&to)),
-        diff: hunks(&file.str("patch").unwrap_or_default()).to_owned(),
+        to: file.get_str("movePath").map(|to| scribe.absolute_path(&to)),
+        diff: hunks(&file.get_str("patch").unwrap_or_default()).to_owned(),
         ..Change::default()
     })
 }
 
-fn path(input: &Object<'_>, scribe: &Scribe) -> Option<String> {
-    let path = input.str("filePath").or_else(|| input.str("path"))?;
-    Some(scribe.absolute(&path))
+fn path(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<String> {
+    let path = input.get_str("filePath").or_else(|| input.get_str("path"))?;
+    Some(scribe.absolute_path(&path))
 }
 
-/// Whether the file was there before is only said in the end; what it held is never said.
-fn written(input: &Object<'_>, meta: &Object<'_>, shown: Option<&str>, scribe: &Scribe) -> Option<Change> {
+/// Only the result says whether the file existed before; its former content is never reported.
+fn written(input: &JsonObject<'_>, meta: &JsonObject<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Option<Change> {
     let path = path(input, scribe)?;
-    let after = input.string("content").unwrap_or_default();
-    let existed = meta.get("exists").or_else(|| meta.get("existed")).and_then(Json::bool);
+    let after = input.get_string("content").unwrap_or_default();
+    let existed = meta.get("exists").or_else(|| meta.get("existed")).and_then(JsonView::as_bool);
     if existed == Some(false) {
-        return Some(diff::change(path, None, Some(after)));
+        return Some(diff::change_from_sides(path, None, Some(after)));
     }
     let diff = hunks(shown.unwrap_or_default()).to_owned();
     Some(Change { path, kind: kind_of(&diff), diff, after: Some(after), ..Change::default() })
 }
 
-/// Until the tool shows the change in its file, only the fragments are known.
-fn edited(input: &Object<'_>, meta: &Object<'_>, shown: Option<&str>, scribe: &Scribe) -> Option<Change> {
+/// Until the tool reports the diff of the file, only the replaced fragments are known.
+fn edited(input: &JsonObject<'_>, meta: &JsonObject<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Option<Change> {
     let path = path(input, scribe)?;
-    let done = meta.string("diff").or_else(|| meta.object("filediff").string("patch"));
+    let done = meta.get_string("diff").or_else(|| meta.get_object("filediff").get_string("patch"));
     let diff = match done.as_deref().or(shown) {
         Some(diff) => hunks(diff).to_owned(),
         None => fragments(input),
@@ -80,25 +80,28 @@ fn edited(input: &Object<'_>, meta: &Object<'_>, shown: Option<&str>, scribe: &S
     Some(Change { path, kind: kind_of(&diff), diff, ..Change::default() })
 }
 
-fn fragments(input: &Object<'_>) -> String {
-    let fragment = |edit: &Object<'_>| {
-        diff::fragment(&edit.str("oldString").unwrap_or_default(), &edit.str("newString").unwrap_or_default())
+fn fragments(input: &JsonObject<'_>) -> String {
+    let fragment = |edit: &JsonObject<'_>| {
+        diff::fragment_hunks(
+            &edit.get_str("oldString").unwrap_or_default(),
+            &edit.get_str("newString").unwrap_or_default(),
+        )
     };
-    if input.has("edits") {
-        return input.array("edits").into_iter().map(|edit| fragment(&edit.object())).collect();
+    if input.contains_key("edits") {
+        return input.get_array("edits").into_iter().map(|edit| fragment(&edit.as_object())).collect();
     }
     fragment(input)
 }
 
-/// The files in a patch of the form `*** Begin Patch`, with its lines as they are.
-fn patched(patch: &str, scribe: &Scribe) -> Vec<Change> {
+/// Returns the files of a patch in the `*** Begin Patch` format, with its lines unchanged.
+fn patched(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for line in patch.lines() {
         if let Some(change) = heading(line, scribe) {
             changes.push(change);
         } else if let Some(change) = changes.last_mut().filter(|_| !line.starts_with("*** E")) {
             match line.strip_prefix("*** Move to: ") {
-                Some(to) => (change.kind, change.to) = (ChangeKind::Move, Some(scribe.absolute(to))),
+                Some(to) => (change.kind, change.to) = (ChangeKind::Move, Some(scribe.absolute_path(to))),
                 None => {
                     change.diff.push_str(line);
                     change.diff.push('\n');
@@ -109,17 +112,17 @@ fn patched(patch: &str, scribe: &Scribe) -> Vec<Change> {
     changes
 }
 
-fn heading(line: &str, scribe: &Scribe) -> Option<Change> {
+fn heading(line: &str, scribe: &RunRecorder) -> Option<Change> {
     let kinds = [
         ("*** Add File: ", ChangeKind::Add),
         ("*** Update File: ", ChangeKind::Modify),
         ("*** Delete File: ", ChangeKind::Delete),
     ];
     let (path, kind) = kinds.into_iter().find_map(|(head, kind)| Some((line.strip_prefix(head)?, kind)))?;
-    Some(Change { path: scribe.absolute(path), kind, ..Change::default() })
+    Some(Change { path: scribe.absolute_path(path), kind, ..Change::default() })
 }
 
-/// A diff without its header of file names.
+/// Returns a diff without its header of file names.
 fn hunks(diff: &str) -> &str {
     if diff.starts_with("@@") {
         return diff;
@@ -127,7 +130,7 @@ fn hunks(diff: &str) -> &str {
     diff.find("\n@@").and_then(|at| diff.get(at + 1..)).unwrap_or_default()
 }
 
-/// A file that had no lines before is taken for new.
+/// Treats a file that had no lines before as new.
 fn kind_of(diff: &str) -> ChangeKind {
     if diff.starts_with("@@ -0,0 ") { ChangeKind::Add } else { ChangeKind::Modify }
 }
@@ -137,7 +140,7 @@ mod tests {
     use switchboard_event::ChangeKind;
 
     use super::{hunks, kind_of, patched};
-    use crate::{Scribe, Start};
+    use crate::{RunRecorder, SessionContext};
 
     #[test]
     fn a_diff_loses_its_header() {
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_patch_is_taken_apart() {
-        let scribe = Scribe::new("opencode", 1, 1, 0, Start::default());
+        let scribe = RunRecorder::new("opencode", 1, 1, 0, SessionContext::default());
         let patch = "*** Begin Patch\n*** Add File: /n\n+x\n*** Update File: /a\n*** Move to: /b\n@@\n-o\n+p\n*** Delete File: /d\n*** End Patch";
         let changes = patched(patch, &scribe);
         let short: Vec<_> =

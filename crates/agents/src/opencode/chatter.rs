@@ -1,28 +1,28 @@
-//! Events that mean nothing for a conversation: repetitions, signs of life, the server's own affairs. They are kept
-//! as notices; what is not listed here is not known.
+//! Notices for events without meaning for the conversation: repetitions, heartbeats, and events about the server
+//! itself. An event that is not listed here is unknown.
 
 use switchboard_event::{Level, Notice, Topic};
 
 use super::wire::Event;
 
-/// The notice for an event that caused nothing else, if it is one that is known.
+/// Returns the notice for a known event that caused no other event.
 pub fn notice(event: &Event<'_>) -> Option<Notice> {
     let fields = &event.fields;
     let notice = Notice::new(topic(event)?).with_level(Level::Debug).with_name(&*event.kind);
     Some(match &*event.kind {
-        "session.status" => Notice { status: fields.object("status").filled("type"), ..notice },
+        "session.status" => Notice { status: fields.get_object("status").get_non_empty("type"), ..notice },
         "session.idle" => notice.with_status("idle"),
-        "file.edited" | "file.watcher.updated" => Notice { text: fields.filled("file"), ..notice },
-        "vcs.branch.updated" => Notice { text: fields.filled("branch"), ..notice },
-        "command.executed" => Notice { text: fields.filled("name"), ..notice },
-        "todo.updated" => Notice { detail: fields.raw("todos"), ..notice },
-        "session.diff" => Notice { detail: fields.raw("diff"), ..notice },
+        "file.edited" | "file.watcher.updated" => Notice { text: fields.get_non_empty("file"), ..notice },
+        "vcs.branch.updated" => Notice { text: fields.get_non_empty("branch"), ..notice },
+        "command.executed" => Notice { text: fields.get_non_empty("name"), ..notice },
+        "todo.updated" => Notice { detail: fields.get_raw("todos"), ..notice },
+        "session.diff" => Notice { detail: fields.get_raw("diff"), ..notice },
         "mcp.browser.open.failed" => notice.with_level(Level::Warning),
         _ => notice,
     })
 }
 
-/// An event of a conversation that is not this one.
+/// Returns the notice for an event of another conversation.
 pub fn elsewhere(event: &Event<'_>) -> Notice {
     Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*event.kind)
 }
@@ -31,7 +31,7 @@ fn topic(event: &Event<'_>) -> Option<Topic> {
     let kind = &*event.kind;
     let listed = |(topic, kinds): &(Topic, &[&str])| kinds.contains(&kind).then_some(*topic);
     match kind {
-        "session.diff" if !event.fields.array("diff").is_empty() => Some(Topic::Snapshot),
+        "session.diff" if !event.fields.get_array("diff").is_empty() => Some(Topic::Snapshot),
         "mcp.browser.open.failed" => Some(Topic::Warning),
         _ if kind.starts_with("tui.") => Some(Topic::Control),
         _ => TOPICS.iter().find_map(listed),
@@ -40,8 +40,7 @@ fn topic(event: &Event<'_>) -> Option<Topic> {
 
 const TOPICS: &[(Topic, &[&str])] = &[(Topic::Echo, REPEATED), (Topic::Heartbeat, ALIVE), (Topic::Control, AFFAIRS)];
 
-/// What was said before, or is said elsewhere too: all of a session or a message again, the same status again, what
-/// a tool's part says anyway.
+/// Events that repeat something: the whole session or message, an unchanged status, or the content of a tool part.
 #[rustfmt::skip]
 const REPEATED: &[&str] = &[
     "sync", "session.updated", "session.status", "session.idle", "session.diff", "message.updated", "message.part.updated",
@@ -51,7 +50,7 @@ const REPEATED: &[&str] = &[
     "session.next.text.started", "session.next.reasoning.started", "session.next.tool.progress",
 ];
 
-/// The server works: it loads its parts, or a model writes what is not shown.
+/// Events that show that the server is alive: it loads components, or a model writes text that is not shown.
 #[rustfmt::skip]
 const ALIVE: &[&str] = &[
     "server.heartbeat", "server.connected", "plugin.added", "catalog.updated", "reference.updated", "integration.updated",

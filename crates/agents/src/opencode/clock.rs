@@ -1,24 +1,24 @@
-//! When an event of the bus happened. Few events say it, but every event has an id, and OpenCode's ids begin with
-//! the time: the lower 36 bits of the milliseconds since 1970, and 12 bits that count within one.
+//! The time of a bus event. Few events have a timestamp, but all have an id, and OpenCode's ids begin with the time:
+//! the lower 36 bits of the milliseconds since 1970, followed by a 12-bit counter.
 
 use switchboard_event::Timestamp;
 
-/// The milliseconds in an id repeat after this many: a little more than two years.
+/// Period after which the milliseconds in an id repeat: a little more than two years.
 const ROUND: i64 = 1 << 36;
 
-/// An event may be a little ahead of the clock that saw it arrive.
+/// Maximum lead of an event over the clock that recorded its arrival.
 const AHEAD: i64 = 24 * 60 * 60 * 1000;
 
-/// Reads times out of ids. Which round an id belongs to follows from the times that were seen before.
+/// Derives times from ids. The period that an id belongs to follows from earlier times.
 #[derive(Default)]
 pub struct Clock {
-    /// A time was seen that is not only an arrival.
+    /// A time was seen that is not only an arrival time.
     set: bool,
 }
 
 impl Clock {
-    /// When an event happened: as it says itself, else as its id says. `hint` is a time in it that may be older
-    /// than the event, `now` the time of the event before it, at first that of its arrival.
+    /// Returns the time of an event: its own timestamp, otherwise the time in its id. `hint` is a time in the event
+    /// that may be older than the event, `now` the time of the previous event, or initially the arrival time.
     pub fn time(
         &mut self,
         said: Option<Timestamp>,
@@ -36,7 +36,7 @@ impl Clock {
         match (id.and_then(low_bits), near) {
             (Some(low), Some(near)) => closest(low, millis(near)),
             (Some(low), None) => before(low, millis(now).saturating_add(AHEAD)),
-            // An older time must not set the clock back, unless that only showed the arrival.
+            // An older time must not set the clock back, unless the clock only had the arrival time.
             (None, _) => hint.filter(|hint| !was_set || *hint > now),
         }
     }
@@ -46,7 +46,7 @@ fn millis(at: Timestamp) -> i64 {
     at.as_micros().div_euclid(1000)
 }
 
-/// The time in an id such as `evt_1e0b8a3f20015wub3Kx1ZavN3G`.
+/// Returns the time in an id such as `evt_1e0b8a3f20015wub3Kx1ZavN3G`.
 fn low_bits(id: &str) -> Option<i64> {
     let (_, rest) = id.split_once('_')?;
     let digits = rest.get(..12).filter(|_| rest.len() == 26)?;

@@ -1,16 +1,15 @@
-//! OpenCode's errors in our taxonomy: `{"name","data":{"message",…}}`, and `{"type","message"}` of newer events.
+//! Maps OpenCode's errors to error codes: `{"name","data":{"message",…}}`, and `{"type","message"}` in newer events.
 
 use switchboard_event::{ErrorCode, Fault};
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// What an error says.
-pub fn fault(error: Json<'_>) -> Fault {
-    let fields = error.object();
-    let data = if fields.has("data") { fields.object("data") } else { error.object() };
-    let name = fields.filled("name").or_else(|| fields.filled("type"));
-    let message = data.filled("message").or_else(|| error.str().map(|text| text.into_owned()));
-    let status = data.status("statusCode");
+pub fn fault(error: JsonView<'_>) -> Fault {
+    let fields = error.as_object();
+    let data = if fields.contains_key("data") { fields.get_object("data") } else { error.as_object() };
+    let name = fields.get_non_empty("name").or_else(|| fields.get_non_empty("type"));
+    let message = data.get_non_empty("message").or_else(|| error.as_str().map(|text| text.into_owned()));
+    let status = data.get_http_status("statusCode");
     let code = match name.as_deref() {
         Some("ProviderAuthError" | "ConfigRemoteAuthError") => ErrorCode::ProviderAuth,
         Some("MessageAbortedError") => ErrorCode::Aborted,
@@ -23,11 +22,11 @@ pub fn fault(error: Json<'_>) -> Fault {
         _ => status.map_or_else(|| by_words(message.as_deref().unwrap_or_default()), ErrorCode::from_http_status),
     };
     let message = message.map_or_else(|| silent(code).to_owned(), without_trace);
-    let retryable = data.get("isRetryable").and_then(Json::bool);
+    let retryable = data.get("isRetryable").and_then(JsonView::as_bool);
     Fault { info: name, retryable, ..Fault::new(code, message).with_status(status) }
 }
 
-/// A failed call that is going to be tried again; OpenCode only says a sentence about it.
+/// Returns the fault of a request that OpenCode retries. OpenCode reports only a message.
 pub fn retried(message: &str) -> Fault {
     let code = match by_words(message) {
         ErrorCode::Unknown => ErrorCode::ApiError,
@@ -36,24 +35,24 @@ pub fn retried(message: &str) -> Fault {
     Fault { retryable: Some(true), ..Fault::new(code, message) }
 }
 
-fn api(status: Option<u16>, data: &Object<'_>) -> ErrorCode {
-    let body = data.str("responseBody").unwrap_or_default();
+fn api(status: Option<u16>, data: &JsonObject<'_>) -> ErrorCode {
+    let body = data.get_str("responseBody").unwrap_or_default();
     if body.contains("insufficient_quota") || body.contains("UsageLimitError") {
         return ErrorCode::Quota;
     }
-    let guessed = || match by_words(&data.str("message").unwrap_or_default()) {
+    let guessed = || match by_words(&data.get_str("message").unwrap_or_default()) {
         ErrorCode::Unknown => ErrorCode::ApiError,
         code => code,
     };
     status.map_or_else(guessed, ErrorCode::from_http_status)
 }
 
-/// Where in its code OpenCode failed is nothing for people.
+/// Removes the stack trace, which is not useful to people.
 fn without_trace(message: String) -> String {
     message.split_once("\n    at ").map(|(message, _)| message.to_owned()).unwrap_or(message)
 }
 
-/// What a sentence without a name or a status is about.
+/// Derives the code from the message of an error without a name or a status.
 fn by_words(message: &str) -> ErrorCode {
     const WORDS: &[(&str, ErrorCode)] = &[
         ("rate limit", ErrorCode::RateLimit),
@@ -78,7 +77,7 @@ fn by_words(message: &str) -> ErrorCode {
     WORDS.iter().find(|(word, _)| message.contains(word)).map_or(ErrorCode::Unknown, |(_, code)| *code)
 }
 
-/// The message of an error that comes without one.
+/// Returns the message for an error that has none.
 fn silent(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::OutputLength => "the reply reached its length limit",
@@ -92,10 +91,10 @@ mod tests {
     use switchboard_event::ErrorCode;
 
     use super::{fault, retried};
-    use crate::Json;
+    use crate::JsonView;
 
     fn check(error: &str, code: ErrorCode, message: &str, status: Option<u16>) {
-        let fault = fault(Json::parse(error).unwrap());
+        let fault = fault(JsonView::parse(error).unwrap());
         assert_eq!((fault.code, fault.message.as_str(), fault.http_status), (code, message, status), "{error}");
     }
 

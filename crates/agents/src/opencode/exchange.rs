@@ -1,21 +1,21 @@
-//! What we ask of OpenCode's server, and what it answers: outgoing records `{"id","method","path","body"?}`, incoming
-//! ones `{"id","method","path","status","body"?}` or with an `error`. Most of it only repeats what the bus says; told
-//! is what the bus never says, or says too late.
+//! HTTP exchange with OpenCode's server: outgoing records `{"id","method","path","body"?}`, incoming ones
+//! `{"id","method","path","status","body"?}` or with an `error`. Most of it only repeats the bus; it is used where the
+//! bus is silent or late.
 
 use switchboard_event::{
     Decider, ErrorCode, Fault, Id, Info, Level, Mode, Named, Notice, Origin, Outcome, RequestResolved, Topic,
 };
 
 use super::{bus::Bus, errors, offers, routes::Route, sessions};
-use crate::{Json, Object, Scribe, commands};
+use crate::{JsonObject, JsonView, RunRecorder, commands};
 
-/// The agent that works in a session if nobody says which.
+/// The agent that works in a session by default.
 const MODE: &str = "build";
 
-/// How many prompts are remembered until the bus shows them.
+/// Maximum number of prompts remembered until the bus shows them.
 const LIMIT: usize = 64;
 
-/// Prompts that were sent, and of which the bus has shown nothing yet: the number of the request, and the words.
+/// Sent prompts that the bus has not shown yet: request number and text.
 #[derive(Default)]
 pub struct Posted(Vec<(u64, String)>);
 
@@ -27,7 +27,7 @@ impl Posted {
         self.0.push((number, text));
     }
 
-    /// The bus shows a message of the user: the oldest prompt has arrived.
+    /// Removes the oldest prompt, because the bus showed a message of the user.
     pub fn arrived(&mut self) {
         if !self.0.is_empty() {
             self.0.remove(0);
@@ -39,69 +39,71 @@ impl Posted {
         Some(self.0.remove(at).1)
     }
 
-    /// The oldest prompt that has not arrived.
+    /// Takes the oldest prompt that the bus has not shown.
     pub fn lost(&mut self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.remove(0).1)
     }
 }
 
 impl Bus {
-    /// Something was asked of the server.
-    pub(super) fn sent(&mut self, request: &Object<'_>, scribe: &mut Scribe) {
-        if request.has("set") {
-            return self.chosen(&request.object("set"), scribe);
+    /// Reads a request to the server.
+    pub(super) fn sent(&mut self, request: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        if request.contains_key("set") {
+            return self.chosen(&request.get_object("set"), scribe);
         }
-        let (method, path) = (request.str("method").unwrap_or_default(), request.str("path").unwrap_or_default());
-        let body = request.object("body");
+        let (method, path) =
+            (request.get_str("method").unwrap_or_default(), request.get_str("path").unwrap_or_default());
+        let body = request.get_object("body");
         match Route::of(&method, &path) {
-            Route::Prompt(_) => self.prompt_sent(request.count("id"), &body),
-            Route::Command(_) => self.command_sent(request.count("id"), &body),
+            Route::Prompt(_) => self.prompt_sent(request.get_count("id"), &body),
+            Route::Command(_) => self.command_sent(request.get_count("id"), &body),
             Route::Permit(id) => self.permission_sent(id, &body, scribe),
             Route::Reply(id) => self.reply_sent(id, &body, scribe),
             Route::Reject(id) => self.reject_sent(id, scribe),
             _ if path.ends_with("/abort") => {
                 self.stopped = true;
-                scribe.interrupted();
-                scribe.notice(Notice::new(Topic::Interrupt));
+                scribe.mark_interrupted();
+                scribe.write_notice(Notice::new(Topic::Interrupt));
             }
             _ => {}
         }
-        scribe.otherwise(Notice { name: request.filled("path"), ..debug() });
+        scribe.write_notice_if_no_event(Notice { name: request.get_non_empty("path"), ..debug() });
     }
 
-    /// Something was chosen: OpenCode will hear of it with the next prompt.
-    fn chosen(&mut self, what: &Object<'_>, scribe: &mut Scribe) {
-        self.offers.uses(what.filled("model"));
-        if what.has("variant") {
-            self.offers.thinks(what.filled("variant"));
+    /// Applies a selection. OpenCode receives it with the next prompt.
+    fn chosen(&mut self, what: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.offers.uses(what.get_non_empty("model"));
+        if what.contains_key("variant") {
+            self.offers.thinks(what.get_non_empty("variant"));
         }
-        let (model, mode) = (what.filled("model"), what.filled("agent"));
+        let (model, mode) = (what.get_non_empty("model"), what.get_non_empty("agent"));
         self.moded |= mode.is_some();
-        scribe.info(Info { model, mode, options: self.offers.options(), ..Info::default() });
-        scribe.otherwise(Notice::new(Topic::Control).with_name("set"));
+        scribe.update_info(Info { model, mode, options: self.offers.options(), ..Info::default() });
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
     }
 
-    fn prompt_sent(&mut self, number: u64, body: &Object<'_>) {
+    fn prompt_sent(&mut self, number: u64, body: &JsonObject<'_>) {
         self.stopped = false;
-        let parts = body.array("parts").into_iter().map(Json::object);
-        let texts: Vec<_> = parts.filter_map(|part| part.filled("text")).collect();
-        // Without words it only asks for an answer to what was said before.
+        let parts = body.get_array("parts").into_iter().map(JsonView::as_object);
+        let texts: Vec<_> = parts.filter_map(|part| part.get_non_empty("text")).collect();
+        // A prompt without text only asks for a reply to earlier messages.
         if !body.is_true("noReply") && !texts.is_empty() {
             self.posted.push(number, texts.join("\n"));
         }
     }
 
-    fn command_sent(&mut self, number: u64, body: &Object<'_>) {
+    fn command_sent(&mut self, number: u64, body: &JsonObject<'_>) {
         self.stopped = false;
-        let (name, arguments) = (body.string("command"), body.string("arguments"));
-        let typed = commands::typed(&name.unwrap_or_default(), &arguments.unwrap_or_default());
+        let (name, arguments) = (body.get_string("command"), body.get_string("arguments"));
+        let typed = commands::command_prompt(&name.unwrap_or_default(), &arguments.unwrap_or_default());
         self.posted.push(number, typed.text);
     }
 
-    /// A refusal without words ends the turn, unless OpenCode is told to go on: only who cancels sends that.
-    fn permission_sent(&mut self, request: &str, body: &Object<'_>, scribe: &mut Scribe) {
-        let reply = body.filled("reply").or_else(|| body.filled("response"));
-        let message = body.filled("message");
+    /// A refusal without a message ends the turn, unless OpenCode is configured to continue. Only a cancellation sends
+    /// one.
+    fn permission_sent(&mut self, request: &str, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let reply = body.get_non_empty("reply").or_else(|| body.get_non_empty("response"));
+        let message = body.get_non_empty("message");
         let outcome = match (reply.as_deref(), &message) {
             (Some("once" | "always"), _) => Outcome::Allowed,
             (_, Some(_)) => Outcome::Declined,
@@ -110,79 +112,79 @@ impl Bus {
         self.answered(RequestResolved { outcome, option: reply, message, ..answer(request) }, scribe);
     }
 
-    fn reply_sent(&mut self, request: &str, body: &Object<'_>, scribe: &mut Scribe) {
-        let answers = self.questions.answers(request, body.array("answers"));
+    fn reply_sent(&mut self, request: &str, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let answers = self.questions.answers(request, body.get_array("answers"));
         self.answered(RequestResolved { outcome: Outcome::Answered, answers, ..answer(request) }, scribe);
     }
 
-    fn reject_sent(&mut self, request: &str, scribe: &mut Scribe) {
+    fn reject_sent(&mut self, request: &str, scribe: &mut RunRecorder) {
         let outcome = if scribe.is_interrupted() { Outcome::Cancelled } else { Outcome::Declined };
         self.answered(RequestResolved { outcome, ..answer(request) }, scribe);
     }
 
-    fn answered(&mut self, resolved: RequestResolved, scribe: &mut Scribe) {
+    fn answered(&mut self, resolved: RequestResolved, scribe: &mut RunRecorder) {
         self.replied.insert(resolved.request.clone(), ());
         scribe.request_resolved(resolved);
     }
 
-    /// The server answered.
-    pub(super) fn heard_back(&mut self, answer: &Object<'_>, scribe: &mut Scribe) {
-        let (method, path) = (answer.str("method").unwrap_or_default(), answer.str("path").unwrap_or_default());
+    /// Reads a response of the server.
+    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let (method, path) = (answer.get_str("method").unwrap_or_default(), answer.get_str("path").unwrap_or_default());
         let route = Route::of(&method, &path);
         let name = format!("{method} {path}");
         if let Some(fault) = failure(answer) {
             if let Route::Prompt(_) | Route::Command(_) = route {
-                self.prompt_failed(answer.count("id"), &fault, scribe);
+                self.prompt_failed(answer.get_count("id"), &fault, scribe);
             }
             let level = if expected(route, &fault) { Level::Debug } else { Level::Warning };
             let notice = Notice { error: Some(fault.clone()), ..debug() };
-            return scribe.otherwise(notice.with_level(level).with_name(name).with_text(fault.message));
+            return scribe.write_notice_if_no_event(notice.with_level(level).with_name(name).with_text(fault.message));
         }
         if let Some(body) = answer.get("body") {
             self.learned(route, body, scribe);
         }
-        let status = answer.u64("status").map(|status| status.to_string());
-        scribe.otherwise(Notice { status, ..debug().with_name(name) });
+        let status = answer.get_u64("status").map(|status| status.to_string());
+        scribe.write_notice_if_no_event(Notice { status, ..debug().with_name(name) });
     }
 
-    fn learned(&mut self, route: Route<'_>, body: Json<'_>, scribe: &mut Scribe) {
+    fn learned(&mut self, route: Route<'_>, body: JsonView<'_>, scribe: &mut RunRecorder) {
         match route {
             Route::Create | Route::Fork(_) | Route::Session(_) => {
                 let existed = matches!(route, Route::Session(_));
-                self.sessions.adopt(&body.object(), existed, scribe);
-                self.offers.uses(sessions::about(&body.object()).model);
+                self.sessions.adopt(&body.as_object(), existed, scribe);
+                self.offers.uses(sessions::about(&body.as_object()).model);
             }
             Route::Messages(_) => self.catch_up(body, scribe),
-            Route::Statuses => self.statuses(&body.object(), scribe),
+            Route::Statuses => self.statuses(&body.as_object(), scribe),
             Route::Permissions => self.still_asked(body, Self::permission_asked, scribe),
             Route::Questions => self.still_asked(body, Self::question_asked, scribe),
-            Route::Agents => scribe.info(agents(body)),
-            Route::Config => self.configured(&body.object(), scribe),
+            Route::Agents => scribe.update_info(agents(body)),
+            Route::Config => self.configured(&body.as_object(), scribe),
             Route::Providers => {
-                self.offers.providers(&body.object());
+                self.offers.providers(&body.as_object());
                 let (models, options) = (self.offers.models(), self.offers.options());
-                scribe.info(Info { models, options, ..Info::default() });
+                scribe.update_info(Info { models, options, ..Info::default() });
             }
-            Route::Commands => scribe.info(Info { commands: offers::commands(body), ..Info::default() }),
+            Route::Commands => scribe.update_info(Info { commands: offers::commands(body), ..Info::default() }),
             _ => {}
         }
     }
 
-    /// What is used where nothing was chosen.
-    fn configured(&mut self, config: &Object<'_>, scribe: &mut Scribe) {
+    /// Applies the defaults of OpenCode's configuration.
+    fn configured(&mut self, config: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if self.offers.model().is_none() {
-            self.offers.uses(scribe.start().config.model.clone());
+            self.offers.uses(scribe.session_context().config.model.clone());
         }
         self.offers.config(config);
         let model = self.offers.model().map(str::to_owned);
-        // Somebody may have chosen one meanwhile.
-        let usual = || config.filled("default_agent").unwrap_or_else(|| MODE.to_owned());
+        // A mode may have been chosen in the meantime.
+        let usual = || config.get_non_empty("default_agent").unwrap_or_else(|| MODE.to_owned());
         let mode = (!self.moded).then(usual);
-        scribe.info(Info { model, mode, models: self.offers.models(), ..Info::default() });
+        scribe.update_info(Info { model, mode, models: self.offers.models(), ..Info::default() });
     }
 
-    /// A prompt was not taken: that is the end of its turn, unless another goes on.
-    fn prompt_failed(&mut self, number: u64, fault: &Fault, scribe: &mut Scribe) {
+    /// Ends the turn of a prompt that was rejected, unless another turn is running.
+    fn prompt_failed(&mut self, number: u64, fault: &Fault, scribe: &mut RunRecorder) {
         if let Some(text) = self.posted.take(number).filter(|_| !scribe.in_turn()) {
             self.turn.refused(&text, fault.clone(), scribe);
         }
@@ -197,12 +199,12 @@ fn answer(request: &str) -> RequestResolved {
     RequestResolved { request: Id::from(request), by: Decider::Client, ..RequestResolved::default() }
 }
 
-/// What went wrong with a request, if anything did.
-pub fn failure(answer: &Object<'_>) -> Option<Fault> {
-    if let Some(error) = answer.str("error") {
+/// Returns the fault of a failed request.
+pub fn failure(answer: &JsonObject<'_>) -> Option<Fault> {
+    if let Some(error) = answer.get_str("error") {
         return Some(Fault::new(ErrorCode::ConnectionFailed, format!("OpenCode's server: {error}")));
     }
-    let status = answer.status("status").filter(|status| *status >= 400)?;
+    let status = answer.get_http_status("status").filter(|status| *status >= 400)?;
     let fault = answer.get("body").map(errors::fault);
     let fault = fault.unwrap_or_else(|| Fault::new(ErrorCode::Unknown, format!("OpenCode answered {status}")));
     let code = match fault.code {
@@ -214,29 +216,32 @@ pub fn failure(answer: &Object<'_>) -> Option<Fault> {
     Some(Fault { code, ..fault }.with_status(Some(status)))
 }
 
-/// An answer that comes too late is nothing to worry about: the turn was stopped meanwhile.
+/// A late answer to a request fails with 404 because the turn was stopped in the meantime. This is expected.
 fn expected(route: Route<'_>, fault: &Fault) -> bool {
     matches!(route, Route::Permit(_) | Route::Reply(_) | Route::Reject(_)) && fault.http_status == Some(404)
 }
 
-/// OpenCode has one word for what works in a session and for what works below it.
-fn agents(list: Json<'_>) -> Info {
-    let listed: Vec<_> = list.array().into_iter().map(Json::object).filter(|agent| !agent.is_true("hidden")).collect();
-    let name = |agent: &Object<'_>| agent.string("name").unwrap_or_default();
-    let modes = listed.iter().filter(|agent| !agent.is("mode", "subagent"));
-    let below = listed.iter().filter(|agent| !agent.is("mode", "primary"));
+/// OpenCode calls both modes and subagents "agents".
+fn agents(list: JsonView<'_>) -> Info {
+    let listed: Vec<_> =
+        list.as_array().into_iter().map(JsonView::as_object).filter(|agent| !agent.is_true("hidden")).collect();
+    let name = |agent: &JsonObject<'_>| agent.get_string("name").unwrap_or_default();
+    let modes = listed.iter().filter(|agent| !agent.str_equals("mode", "subagent"));
+    let below = listed.iter().filter(|agent| !agent.str_equals("mode", "primary"));
     Info {
         modes: modes
-            .map(|agent| Mode { id: name(agent), name: name(agent), description: agent.filled("description") })
+            .map(|agent| Mode { id: name(agent), name: name(agent), description: agent.get_non_empty("description") })
             .collect(),
-        agents: below.map(|agent| Named { name: name(agent), description: agent.filled("description") }).collect(),
+        agents: below
+            .map(|agent| Named { name: name(agent), description: agent.get_non_empty("description") })
+            .collect(),
         ..Info::default()
     }
 }
 
 impl super::turn::Turn {
-    /// A prompt that OpenCode never took up is a turn that failed.
-    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, scribe: &mut Scribe) {
+    /// Reports a prompt that OpenCode never started as a failed turn.
+    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, scribe: &mut RunRecorder) {
         self.prompted(&Id::default(), Origin::Prompt, Some(prompt), scribe);
         self.fault = Some(fault);
         self.close(scribe);

@@ -1,5 +1,5 @@
-//! OpenCode: the event bus of `opencode serve`, and what `opencode run --format json` prints. Its ACP form is
-//! read like any other agent's that speaks ACP.
+//! OpenCode: the event bus of `opencode serve`, and the output of `opencode run --format json`. Its ACP form is read
+//! like any other ACP agent.
 
 mod bus;
 mod calls;
@@ -35,25 +35,25 @@ mod wire;
 pub use launch::AGENT;
 pub use log::LOGS;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What OpenCode can be read from.
-pub const SOURCES: &[Source] = &[
-    Source {
+/// Record sources of OpenCode.
+pub const SOURCES: &[RecordSource] = &[
+    RecordSource {
         name: "opencode",
         agent: "opencode",
         title: "OpenCode, the events of `opencode serve` (`GET /event`), one a line",
         schema: None,
         reader: || Box::new(bus::Bus::default()),
     },
-    Source {
+    RecordSource {
         name: "opencode:run",
         agent: "opencode",
         title: "OpenCode, `opencode run --format json`",
         schema: None,
         reader: || Box::new(run::Run::default()),
     },
-    Source {
+    RecordSource {
         name: "opencode:log",
         agent: "opencode",
         title: "OpenCode, the sessions in `opencode.db`, a row a line as `{\"table\",\"row\"}`",

@@ -1,39 +1,39 @@
-//! `session.next.*`: what newer sessions say. Nothing is repeated there, every event is one step of a reply; there
-//! is no idle, a turn is over when the model has said its last word.
+//! `session.next.*`: the events of newer sessions. They repeat nothing: every event is one step of a reply. There is no
+//! idle event; a turn is over when the model finishes its last reply.
 
 use switchboard_event::{
     Command, Content, Details, ErrorCode, Id, Info, Item, Level, Notice, Origin, SessionStatus, Status, Topic,
 };
 
 use super::{bus::Bus, calls::call_key, errors, offers, prompts, speech::Voice, status, steps, turn};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Bus {
-    /// One event, by its name after `session.next.`.
-    pub(super) fn next(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads one event, by its name after `session.next.`.
+    pub(super) fn next(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match kind {
             "prompted" => self.next_prompted(fields, scribe),
-            "prompt.admitted" => scribe.notice(echo(kind)),
+            "prompt.admitted" => scribe.write_notice(echo(kind)),
             "synthetic" => self.next_synthetic(fields, scribe),
             "shell.started" => self.next_shell(fields, scribe),
             "shell.ended" => self.next_shell_ended(fields, scribe),
             "step.started" => self.next_step(fields, scribe),
             "step.ended" => self.next_step_ended(fields, scribe),
             "step.failed" => self.next_step_failed(fields, scribe),
-            "retried" => scribe.notice(retried(fields)),
-            "agent.switched" => self.next_info(Info { mode: fields.filled("agent"), ..Info::default() }, scribe),
-            "model.switched" => self.next_model(&fields.object("model"), scribe),
+            "retried" => scribe.write_notice(retried(fields)),
+            "agent.switched" => self.next_info(Info { mode: fields.get_non_empty("agent"), ..Info::default() }, scribe),
+            "model.switched" => self.next_model(&fields.get_object("model"), scribe),
             "moved" => {
-                let cwd = fields.object("location").filled("directory");
+                let cwd = fields.get_object("location").get_non_empty("directory");
                 self.next_info(Info { cwd, ..Info::default() }, scribe);
             }
-            "revert.staged" | "revert.committed" => scribe.notice(reverted(kind, fields)),
+            "revert.staged" | "revert.committed" => scribe.write_notice(reverted(kind, fields)),
             _ => self.next_stream(kind, fields, scribe),
         }
     }
 
-    /// What comes piece by piece.
-    fn next_stream(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads the events that stream content.
+    fn next_stream(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match kind.split_once('.') {
             Some(("text", stage)) => self.next_speech(Voice::Answer, "text", stage, fields, scribe),
             Some(("reasoning", stage)) => self.next_speech(Voice::Thought, "reasoning", stage, fields, scribe),
@@ -43,63 +43,63 @@ impl Bus {
         }
     }
 
-    fn next_prompted(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let message = Id::from(fields.str("messageID").unwrap_or_default());
+    fn next_prompted(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if self.ended.has(&message) {
-            return scribe.notice(echo("prompted"));
+            return scribe.write_notice(echo("prompted"));
         }
-        let prompt = fields.object("prompt");
-        self.said(&message, &message, Content::text(prompt.string("text").unwrap_or_default()), false, scribe);
-        for (number, file) in prompt.array("files").into_iter().enumerate() {
+        let prompt = fields.get_object("prompt");
+        self.said(&message, &message, Content::text(prompt.get_string("text").unwrap_or_default()), false, scribe);
+        for (number, file) in prompt.get_array("files").into_iter().enumerate() {
             let id = Id::from(format!("{message}/{number}"));
-            self.said(&id, &message, prompts::file(&file.object()), false, scribe);
+            self.said(&id, &message, prompts::file(&file.as_object()), false, scribe);
         }
     }
 
-    fn next_synthetic(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let message = Id::from(fields.str("messageID").unwrap_or_default());
-        self.said(&message, &message, Content::text(fields.string("text").unwrap_or_default()), true, scribe);
+    fn next_synthetic(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let message = Id::from(fields.get_str("messageID").unwrap_or_default());
+        self.said(&message, &message, Content::text(fields.get_string("text").unwrap_or_default()), true, scribe);
     }
 
-    fn next_info(&mut self, info: Info, scribe: &mut Scribe) {
+    fn next_info(&mut self, info: Info, scribe: &mut RunRecorder) {
         if self.main {
-            scribe.info(info);
+            scribe.update_info(info);
         }
     }
 
-    fn next_model(&mut self, model: &Object<'_>, scribe: &mut Scribe) {
-        scribe.notice(Notice { name: model.filled("id"), ..Notice::new(Topic::ModelChanged) });
+    fn next_model(&mut self, model: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        scribe.write_notice(Notice { name: model.get_non_empty("id"), ..Notice::new(Topic::ModelChanged) });
         self.next_info(model_of(model), scribe);
     }
 
-    /// A command that the user runs, without the model.
-    fn next_shell(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let message = Id::from(fields.str("messageID").unwrap_or_default());
+    /// A command that the user runs without the model.
+    fn next_shell(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if self.main {
             self.turn.prompted(&message, Origin::Command, None, scribe);
         }
         let command = Command {
-            command: fields.string("command").unwrap_or_default(),
-            cwd: scribe.cwd().map(str::to_owned),
+            command: fields.get_string("command").unwrap_or_default(),
+            cwd: scribe.working_directory().map(str::to_owned),
             ..Command::default()
         };
-        scribe.item_started(&Id::from(fields.str("callID").unwrap_or_default()), Item::new(command));
+        scribe.item_started(&Id::from(fields.get_str("callID").unwrap_or_default()), Item::new(command));
     }
 
-    fn next_shell_ended(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = Id::from(fields.str("callID").unwrap_or_default());
-        let Some(mut item) = scribe.item(&id).cloned() else {
+    fn next_shell_ended(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = Id::from(fields.get_str("callID").unwrap_or_default());
+        let Some(mut item) = scribe.open_item(&id).cloned() else {
             return self.late(&id, "shell.ended", scribe);
         };
         if let Details::Command(command) = &mut item.details {
-            command.output = fields.string("output").unwrap_or_default();
+            command.output = fields.get_string("output").unwrap_or_default();
         }
         scribe.item_completed(&id, item.with_status(Status::Completed));
         self.next_end(scribe);
     }
 
-    /// Nothing more comes in this turn.
-    fn next_end(&mut self, scribe: &mut Scribe) {
+    /// Ends the turn: no further events belong to it.
+    fn next_end(&mut self, scribe: &mut RunRecorder) {
         if self.main {
             self.turn.busy(false);
             self.turn.rest();
@@ -107,62 +107,62 @@ impl Bus {
         }
     }
 
-    fn next_step(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let mode = fields.filled("agent");
+    fn next_step(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let mode = fields.get_non_empty("agent");
         if self.main {
             self.turn.ensure(scribe);
             (self.turn.fault, self.turn.finish) = (None, None);
         }
-        scribe.notice(steps::started());
-        self.next_info(Info { mode, ..model_of(&fields.object("model")) }, scribe);
+        scribe.write_notice(steps::started());
+        self.next_info(Info { mode, ..model_of(&fields.get_object("model")) }, scribe);
     }
 
-    fn next_step_ended(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let message = fields.str("assistantMessageID").unwrap_or_default();
-        // The durable log gives events again to whoever asks; a step counts once.
+    fn next_step_ended(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let message = fields.get_str("assistantMessageID").unwrap_or_default();
+        // The durable log replays events to new readers. A step counts once.
         let step = call_key(&message, "step");
         if self.ended.has(&step) {
-            return scribe.notice(echo("step.ended"));
+            return scribe.write_notice(echo("step.ended"));
         }
         self.ended.insert(step, ());
-        let usage = steps::usage(fields, &message, 1, scribe.model().map(offers::bare).map(str::to_owned));
-        scribe.notice(steps::finished(fields));
-        let finish = fields.filled("finish");
+        let usage = steps::usage(fields, &message, 1, scribe.current_model().map(offers::bare).map(str::to_owned));
+        scribe.write_notice(steps::finished(fields));
+        let finish = fields.get_non_empty("finish");
         if self.main {
             self.turn.ensure(scribe);
             self.turn.stepped(usage.cost_usd);
             self.turn.finish.clone_from(&finish);
         }
-        scribe.usage(usage);
+        scribe.record_usage(usage);
         if finish.as_deref().is_some_and(turn::ends_turn) {
             self.next_end(scribe);
         }
     }
 
-    fn next_step_failed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        scribe.notice(Notice::new(Topic::Step).with_level(Level::Debug).with_status("failed"));
+    fn next_step_failed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        scribe.write_notice(Notice::new(Topic::Step).with_level(Level::Debug).with_status("failed"));
         if self.main {
             self.turn.ensure(scribe);
             self.turn.fault = fields.get("error").map(errors::fault);
             if self.turn.fault.as_ref().is_some_and(|fault| fault.code == ErrorCode::Aborted) {
-                scribe.interrupted();
+                scribe.mark_interrupted();
             }
         }
         self.next_end(scribe);
     }
 
-    fn next_compaction(&mut self, stage: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn next_compaction(&mut self, stage: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match stage {
             "started" => {
-                let name = fields.filled("reason");
-                scribe.notice(Notice { name, ..Notice::new(Topic::Compaction).with_status("started") });
+                let name = fields.get_non_empty("reason");
+                scribe.write_notice(Notice { name, ..Notice::new(Topic::Compaction).with_status("started") });
                 if self.main {
                     status::doing(SessionStatus::Compacting, scribe);
                 }
             }
             "ended" => {
-                let text = fields.filled("text");
-                scribe.notice(Notice { text, ..Notice::new(Topic::Compaction).with_status("completed") });
+                let text = fields.get_non_empty("text");
+                scribe.write_notice(Notice { text, ..Notice::new(Topic::Compaction).with_status("completed") });
                 if self.main {
                     let resting = if scribe.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
                     status::doing(resting, scribe);
@@ -173,23 +173,23 @@ impl Bus {
     }
 }
 
-fn model_of(model: &Object<'_>) -> Info {
-    let provider = model.filled("providerID");
-    Info { model: offers::full(provider.clone(), model.filled("id")), provider, ..Info::default() }
+fn model_of(model: &JsonObject<'_>) -> Info {
+    let provider = model.get_non_empty("providerID");
+    Info { model: offers::full(provider.clone(), model.get_non_empty("id")), provider, ..Info::default() }
 }
 
-/// Something that was said before.
+/// Returns the notice for a repeated event.
 fn echo(name: &str) -> Notice {
     Notice::new(Topic::Echo).with_level(Level::Debug).with_name(name)
 }
 
-fn retried(fields: &Object<'_>) -> Notice {
+fn retried(fields: &JsonObject<'_>) -> Notice {
     let fault = fields.get("error").map(errors::fault);
     let notice = Notice::new(Topic::Retry).with_level(Level::Warning);
     Notice { text: fault.as_ref().map(|fault| fault.message.clone()), error: fault, ..notice }
 }
 
-fn reverted(kind: &str, fields: &Object<'_>) -> Notice {
+fn reverted(kind: &str, fields: &JsonObject<'_>) -> Notice {
     let notice = Notice::new(Topic::Retracted).with_name(kind);
-    Notice { detail: fields.raw("revert").or_else(|| fields.get("messageID").map(Json::to_raw)), ..notice }
+    Notice { detail: fields.get_raw("revert").or_else(|| fields.get("messageID").map(JsonView::to_raw)), ..notice }
 }

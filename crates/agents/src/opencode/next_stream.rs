@@ -1,4 +1,4 @@
-//! What comes piece by piece in `session.next.*`: speech and calls of tools.
+//! Streamed content in `session.next.*`: text and tool calls.
 
 use switchboard_event::{Call, Id, Item, Level, Notice, Tool, Topic};
 
@@ -9,20 +9,20 @@ use super::{
     speech::{self, Voice},
     state::{Phase, State},
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
 impl Bus {
-    /// What is said or thought.
+    /// Reads text or reasoning.
     pub(super) fn next_speech(
         &mut self,
         voice: Voice,
         key: &str,
         stage: &str,
-        fields: &Object<'_>,
-        scribe: &mut Scribe,
+        fields: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
     ) {
-        let reply = Id::from(fields.str("assistantMessageID").unwrap_or_default());
-        let id = call_key(&reply, &fields.str(&format!("{key}ID")).unwrap_or_default());
+        let reply = Id::from(fields.get_str("assistantMessageID").unwrap_or_default());
+        let id = call_key(&reply, &fields.get_str(&format!("{key}ID")).unwrap_or_default());
         if self.ended.has(&id) {
             return self.late(&id, &format!("{key}.{stage}"), scribe);
         }
@@ -34,10 +34,10 @@ impl Bus {
         }
         match stage {
             "delta" => {
-                speech::grow(&id, &fields.str("delta").unwrap_or_default(), scribe);
+                speech::grow(&id, &fields.get_str("delta").unwrap_or_default(), scribe);
             }
             "ended" => {
-                let text = fields.str("text").unwrap_or_default();
+                let text = fields.get_str("text").unwrap_or_default();
                 speech::whole(&id, voice, &text, Some(&reply), scribe);
                 speech::end(&id, voice, &text, Some(&reply), None, scribe);
                 self.ended.insert(id, ());
@@ -46,10 +46,9 @@ impl Bus {
         }
     }
 
-    /// A call of a tool.
-    pub(super) fn next_tool(&mut self, stage: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        let reply = Id::from(fields.str("assistantMessageID").unwrap_or_default());
-        let id = call_key(&reply, &fields.str("callID").unwrap_or_default());
+    pub(super) fn next_tool(&mut self, stage: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let reply = Id::from(fields.get_str("assistantMessageID").unwrap_or_default());
+        let id = call_key(&reply, &fields.get_str("callID").unwrap_or_default());
         if self.ended.has(&id) {
             return self.late(&id, &format!("tool.{stage}"), scribe);
         }
@@ -62,24 +61,24 @@ impl Bus {
             "success" => self.next_news(&id, &reply, Phase::Completed, fields, scribe),
             "failed" => self.next_news(&id, &reply, Phase::Failed, fields, scribe),
             "input.started" => {
-                let tool = fields.string("name").unwrap_or_default();
+                let tool = fields.get_string("name").unwrap_or_default();
                 let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name(tool.clone());
                 self.calls.insert(id.clone(), Pending { part: id.clone(), tool, diff: None });
-                scribe.notice_about(Some(id), notice.with_status("pending"));
+                scribe.write_notice_about(Some(id), notice.with_status("pending"));
             }
             _ => {}
         }
     }
 
-    fn next_called(&mut self, id: &Id, reply: &Id, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn next_called(&mut self, id: &Id, reply: &Id, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let state = State {
-            tool: fields.str("tool").unwrap_or_default(),
+            tool: fields.get_str("tool").unwrap_or_default(),
             phase: Phase::Running,
             input: fields.get("input"),
             title: None,
             output: "".into(),
             error: None,
-            meta: Object::default(),
+            meta: JsonObject::default(),
             files: Vec::new(),
             took: None,
         };
@@ -89,9 +88,9 @@ impl Bus {
         self.tool_running(id, id, reply, &state, scribe);
     }
 
-    fn next_news(&mut self, id: &Id, reply: &Id, phase: Phase, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn next_news(&mut self, id: &Id, reply: &Id, phase: Phase, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let named = || self.calls.get(id).map(|pending| pending.tool.clone()).unwrap_or_default();
-        let known = scribe.item(id).cloned().unwrap_or_else(|| announced(named()));
+        let known = scribe.open_item(id).cloned().unwrap_or_else(|| announced(named()));
         let mut state = State::of_news(&known, phase, fields);
         state.error = fields.get("error").map(|error| errors::fault(error).message);
         match phase {
@@ -101,7 +100,7 @@ impl Bus {
     }
 }
 
-/// A call that failed before its input was complete.
+/// Returns the item of a call that failed before its input was complete.
 fn announced(tool: String) -> Item {
     let call = Call { name: tool, ..Call::default() };
     Item::new(Tool::default()).with_call(call)

@@ -1,22 +1,22 @@
-//! What OpenCode lets one choose: models, how hard each can think (its variants), commands. Its lists have the keys of
-//! the providers in them, and much that nobody needs, so only a digest of each is read and kept.
+//! The choices that OpenCode offers: models, their variants (reasoning efforts) and slash commands. The lists include
+//! the providers' API keys and much irrelevant data, so only a digest of each is read and stored.
 
 use serde_json::{Map, Value, json, value::RawValue};
-use switchboard_event::{Model, Named, Selector, SelectorValue, raw};
+use switchboard_event::{Model, Named, Selector, SelectorValue, to_raw_json};
 
-use crate::{Json, Object, Unsupported};
+use crate::{JsonObject, JsonView, UnsupportedOperation};
 
-/// How hard the model thinks.
+/// Id of the option that selects the reasoning effort.
 pub const EFFORT: &str = "reasoning_effort";
 
-/// What a model does if nobody says.
+/// The variant that stands for the model's default.
 pub const DEFAULT: &str = "default";
 
-/// What can be chosen, and what is chosen.
+/// The available models and the current selection.
 #[derive(Default)]
 pub struct Offers {
     models: Vec<Offer>,
-    /// The model of OpenCode's configuration.
+    /// The model in OpenCode's configuration.
     usual: Option<String>,
     model: Option<String>,
     variant: Option<String>,
@@ -28,71 +28,69 @@ struct Offer {
 }
 
 impl Offers {
-    /// The digest of `GET /config/providers`.
-    pub fn providers(&mut self, body: &Object<'_>) {
-        let provider = |provider: Json<'_>| {
-            let provider = provider.object();
-            let models = provider.object("models");
-            models.iter().map(|(id, model)| offer(&provider, id, &model.object())).collect::<Vec<_>>()
+    /// Applies the digest of `GET /config/providers`.
+    pub fn providers(&mut self, body: &JsonObject<'_>) {
+        let provider = |provider: JsonView<'_>| {
+            let provider = provider.as_object();
+            let models = provider.get_object("models");
+            models.iter().map(|(id, model)| offer(&provider, id, &model.as_object())).collect::<Vec<_>>()
         };
-        self.models = body.array("providers").into_iter().flat_map(provider).collect();
+        self.models = body.get_array("providers").into_iter().flat_map(provider).collect();
     }
 
-    /// The digest of `GET /config`: what is used where nothing was chosen.
-    pub fn config(&mut self, body: &Object<'_>) {
-        self.usual = body.filled("model");
+    /// Applies the digest of `GET /config`: the defaults.
+    pub fn config(&mut self, body: &JsonObject<'_>) {
+        self.usual = body.get_non_empty("model");
         self.model = self.model.take().or_else(|| self.usual.clone());
     }
 
-    /// All models.
     pub fn models(&self) -> Vec<Model> {
         let default = |model: &Model| Some(&model.id) == self.usual.as_ref();
         self.models.iter().map(|offer| Model { default: default(&offer.model), ..offer.model.clone() }).collect()
     }
 
-    /// The model that is used, as far as it is known.
+    /// Returns the current model, if known.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// This model is used from now on.
     pub fn uses(&mut self, model: Option<String>) {
         self.model = model.or(self.model.take());
     }
 
-    /// The variant is this from now on.
     pub fn thinks(&mut self, variant: Option<String>) {
         self.variant = variant;
     }
 
-    /// There is such a model, as far as it is known.
-    pub fn check_model(&self, model: &str) -> Result<(), Unsupported> {
+    /// Checks that the model exists. Passes as long as the models are unknown.
+    pub fn check_model(&self, model: &str) -> Result<(), UnsupportedOperation> {
         if self.models.is_empty() || self.models.iter().any(|offer| offer.model.id == model) {
             return Ok(());
         }
-        Err(Unsupported::new(format!("OpenCode has no model `{model}`")).with_hint("`opencode models` lists them"))
+        Err(UnsupportedOperation::new(format!("OpenCode has no model `{model}`"))
+            .with_hint("`opencode models` lists them"))
     }
 
-    /// The model can think so, as far as it is known.
-    pub fn check_variant(&self, variant: &str) -> Result<(), Unsupported> {
+    /// Checks that the current model has the variant. Passes as long as the models are unknown.
+    pub fn check_variant(&self, variant: &str) -> Result<(), UnsupportedOperation> {
         let Some(offer) = self.current() else { return Ok(()) };
         if variant == DEFAULT || offer.variants.iter().any(|known| known == variant) {
             return Ok(());
         }
-        let refused = Unsupported::new(format!("`{EFFORT}` cannot be `{variant}` with {}", offer.model.id));
+        let refused = UnsupportedOperation::new(format!("`{EFFORT}` cannot be `{variant}` with {}", offer.model.id));
         Err(match offer.variants.as_slice() {
             [] => refused.with_hint("this model has no such choice"),
             known => refused.with_hint(format!("one of {DEFAULT}, {}", known.join(", "))),
         })
     }
 
-    /// The variant, if the model has it.
+    /// Returns the variant, if the current model has it.
     pub fn variant(&self) -> Option<&str> {
         let known = |variant: &&String| self.current().is_none_or(|offer| offer.variants.contains(variant));
         self.variant.as_ref().filter(known).map(String::as_str)
     }
 
-    /// What can be chosen with this model.
+    /// Returns the options that the current model offers.
     pub fn options(&self) -> Vec<Selector> {
         let variants = self.current().map(|offer| offer.variants.as_slice()).unwrap_or_default();
         let values = std::iter::once(DEFAULT).chain(variants.iter().map(String::as_str));
@@ -113,18 +111,18 @@ impl Offers {
     }
 }
 
-fn offer(provider: &Object<'_>, id: &str, fields: &Object<'_>) -> Offer {
-    let by = provider.string("id").unwrap_or_default();
+fn offer(provider: &JsonObject<'_>, id: &str, fields: &JsonObject<'_>) -> Offer {
+    let by = provider.get_string("id").unwrap_or_default();
     let model = Model {
         id: format!("{by}/{id}"),
-        name: fields.filled("name").unwrap_or_else(|| id.to_owned()),
-        description: provider.filled("name"),
+        name: fields.get_non_empty("name").unwrap_or_else(|| id.to_owned()),
+        description: provider.get_non_empty("name"),
         default: false,
     };
-    Offer { model, variants: fields.strings("variants") }
+    Offer { model, variants: fields.get_strings("variants") }
 }
 
-/// A model with its provider, as it is chosen.
+/// Returns a model with its provider, the form used to select it.
 pub fn full(provider: Option<String>, model: Option<String>) -> Option<String> {
     match (provider, model) {
         (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
@@ -132,48 +130,48 @@ pub fn full(provider: Option<String>, model: Option<String>) -> Option<String> {
     }
 }
 
-/// A model without its provider, as it is paid for.
+/// Returns a model without its provider, the form used for pricing.
 pub fn bare(model: &str) -> &str {
     model.split_once('/').map_or(model, |(_, bare)| bare)
 }
 
-/// `GET /command`: the commands.
-pub fn commands(body: Json<'_>) -> Vec<Named> {
-    let named = |command: Json<'_>| {
-        let command = command.object();
-        Some(Named { name: command.filled("name")?, description: command.filled("description") })
+/// Parses the response of `GET /command`.
+pub fn commands(body: JsonView<'_>) -> Vec<Named> {
+    let named = |command: JsonView<'_>| {
+        let command = command.as_object();
+        Some(Named { name: command.get_non_empty("name")?, description: command.get_non_empty("description") })
     };
-    body.array().into_iter().filter_map(named).collect()
+    body.as_array().into_iter().filter_map(named).collect()
 }
 
-/// Models by provider, without keys, prices and addresses.
+/// Keeps the models by provider, without keys, prices and URLs.
 pub fn providers_digest(body: &RawValue) -> Box<RawValue> {
-    let provider = |provider: Json<'_>| {
-        let fields = provider.object();
-        let listed = fields.object("models");
+    let provider = |provider: JsonView<'_>| {
+        let fields = provider.as_object();
+        let listed = fields.get_object("models");
         let models: Map<_, _> =
-            listed.iter().map(|(id, model)| (id.to_owned(), model_digest(&model.object()))).collect();
-        json!({ "id": fields.string("id"), "name": fields.string("name"), "models": models })
+            listed.iter().map(|(id, model)| (id.to_owned(), model_digest(&model.as_object()))).collect();
+        json!({ "id": fields.get_string("id"), "name": fields.get_string("name"), "models": models })
     };
-    let fields = Json::of(body).object();
-    raw(&json!({ "providers": fields.array("providers").into_iter().map(provider).collect::<Vec<_>>() }))
+    let fields = JsonView::from_raw(body).as_object();
+    to_raw_json(&json!({ "providers": fields.get_array("providers").into_iter().map(provider).collect::<Vec<_>>() }))
 }
 
-fn model_digest(fields: &Object<'_>) -> Value {
-    let variants = fields.object("variants");
+fn model_digest(fields: &JsonObject<'_>) -> Value {
+    let variants = fields.get_object("variants");
     let names: Vec<_> = variants.iter().map(|(name, _)| name).collect();
-    json!({ "name": fields.string("name"), "variants": names })
+    json!({ "name": fields.get_string("name"), "variants": names })
 }
 
-/// The model that OpenCode uses if nobody says.
+/// Keeps the default model and the default agent.
 pub fn config_digest(body: &RawValue) -> Box<RawValue> {
-    let fields = Json::of(body).object();
-    raw(&json!({ "model": fields.string("model"), "default_agent": fields.string("default_agent") }))
+    let fields = JsonView::from_raw(body).as_object();
+    to_raw_json(&json!({ "model": fields.get_string("model"), "default_agent": fields.get_string("default_agent") }))
 }
 
-/// Commands without their texts.
+/// Keeps the commands without their texts.
 pub fn commands_digest(body: &RawValue) -> Box<RawValue> {
-    raw(&commands(Json::of(body)))
+    to_raw_json(&commands(JsonView::from_raw(body)))
 }
 
 #[cfg(test)]
@@ -181,7 +179,7 @@ mod tests {
     use serde_json::{Value, json, value::RawValue};
 
     use super::{Offers, config_digest, providers_digest};
-    use crate::Json;
+    use crate::JsonView;
 
     const PROVIDERS: &str = r#"{"providers":[{"id":"p","name":"P","key":"secret","options":{"apiKey":"secret"},"models":{
         "a":{"id":"a","name":"A","variants":{"low":{"x":1},"high":{}},"headers":{"k":"secret"}},"b":{"name":"B","variants":{}}}}]}"#;
@@ -206,9 +204,9 @@ mod tests {
     fn how_hard_a_model_can_think_depends_on_the_model() {
         let mut offers = Offers::default();
         assert!(offers.check_model("x/y").is_ok() && offers.check_variant("huge").is_ok(), "nothing was told yet");
-        offers.config(&Json::parse(r#"{"model":"p/a"}"#).unwrap().object());
+        offers.config(&JsonView::parse(r#"{"model":"p/a"}"#).unwrap().as_object());
         let body = providers_digest(&RawValue::from_string(PROVIDERS.to_owned()).unwrap());
-        offers.providers(&Json::of(&body).object());
+        offers.providers(&JsonView::from_raw(&body).as_object());
         assert!(offers.models()[0].default && offers.check_model("x/y").is_err());
         offers.thinks(Some("high".to_owned()));
         let values: Vec<_> = offers.options()[0].values.iter().map(|value| value.id.clone()).collect();

@@ -1,5 +1,5 @@
-//! Parts of the agent's messages: what it says, thinks and does. A part always comes whole, as far as it got; only
-//! deltas are increments.
+//! Parts of the agent's messages: text, reasoning and tool calls. A part always arrives whole, in its current state;
+//! only deltas are increments.
 
 use switchboard_event::{AgentMessage, Id, Item, Level, Notice, SessionStatus, Topic};
 
@@ -9,38 +9,38 @@ use super::{
     speech::{self, Voice},
     status, steps, wire,
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// What tells a part from all others.
+/// Identity and content of a part.
 pub(super) struct Part<'a> {
     pub id: Id,
     pub message: Id,
     pub kind: std::borrow::Cow<'a, str>,
-    pub fields: &'a Object<'a>,
+    pub fields: &'a JsonObject<'a>,
 }
 
 impl Bus {
     /// `message.part.updated`.
-    pub(super) fn part_updated(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = Id::from(fields.str("id").unwrap_or_default());
-        let message = Id::from(fields.str("messageID").unwrap_or_default());
+    pub(super) fn part_updated(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = Id::from(fields.get_str("id").unwrap_or_default());
+        let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if !self.seen.has(&id) {
             self.seen.insert(id.clone(), self.connections);
         }
-        let part = Part { id, message, kind: fields.str("type").unwrap_or_default(), fields };
+        let part = Part { id, message, kind: fields.get_str("type").unwrap_or_default(), fields };
         match self.messages.get(&part.message) {
-            Some(message) if message.past => scribe.notice_about(Some(part.id), copied()),
+            Some(message) if message.past => scribe.write_notice_about(Some(part.id), copied()),
             Some(message) if message.user => self.user_part(&part.id, &part.message, fields, scribe),
             Some(message) if message.summary && part.kind == "text" => self.summarised(fields),
-            // A prompt has no times; an answer has.
-            None if part.kind == "text" && !fields.has("time") => {
+            // Only parts of an answer have times.
+            None if part.kind == "text" && !fields.contains_key("time") => {
                 self.user_part(&part.id, &part.message, fields, scribe);
             }
             _ => self.agent_part(&part, scribe),
         }
     }
 
-    fn agent_part(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
+    fn agent_part(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
         if self.is_over(part, scribe) {
             return self.late(&part.id, "message.part.updated", scribe);
         }
@@ -51,39 +51,39 @@ impl Bus {
             "text" => self.say(part, Voice::Answer, scribe),
             "reasoning" => self.say(part, Voice::Thought, scribe),
             "tool" => self.tool(part, scribe),
-            "step-start" => scribe.notice(steps::started()),
+            "step-start" => scribe.write_notice(steps::started()),
             "step-finish" => self.step_finished(part, scribe),
-            "patch" | "snapshot" => scribe.notice(snapshot(part)),
-            "retry" => scribe.notice(retry(part.fields)),
+            "patch" | "snapshot" => scribe.write_notice(snapshot(part)),
+            "retry" => scribe.write_notice(retry(part.fields)),
             "file" => self.show(part, scribe),
             "compaction" => self.compaction_started(part.fields, scribe),
             "agent" | "subtask" => {}
-            other => scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(other)),
+            other => scribe.write_notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(other)),
         }
     }
 
-    /// The part is finished, or belongs to a turn that is.
-    fn is_over(&self, part: &Part<'_>, scribe: &Scribe) -> bool {
+    /// Returns whether the part is finished or belongs to a finished turn.
+    fn is_over(&self, part: &Part<'_>, scribe: &RunRecorder) -> bool {
         let complete = self.messages.get(&part.message).is_some_and(|message| message.complete);
         self.ended.has(&part.id) || complete && self.main && !scribe.in_turn()
     }
 
-    fn say(&mut self, part: &Part<'_>, voice: Voice, scribe: &mut Scribe) {
-        let time = part.fields.object("time");
-        let text = part.fields.str("text").unwrap_or_default();
+    fn say(&mut self, part: &Part<'_>, voice: Voice, scribe: &mut RunRecorder) {
+        let time = part.fields.get_object("time");
+        let text = part.fields.get_str("text").unwrap_or_default();
         speech::whole(&part.id, voice, &text, Some(&part.message), scribe);
-        if time.u64("end").is_some() {
+        if time.get_u64("end").is_some() {
             speech::end(&part.id, voice, &text, Some(&part.message), wire::took(&time), scribe);
             self.ended.insert(part.id.clone(), ());
         }
     }
 
     /// `message.part.delta`.
-    pub(super) fn part_delta(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let id = Id::from(fields.str("partID").unwrap_or_default());
-        let message = Id::from(fields.str("messageID").unwrap_or_default());
+    pub(super) fn part_delta(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = Id::from(fields.get_str("partID").unwrap_or_default());
+        let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         let told = self.messages.get(&message);
-        if !fields.is("field", "text") || told.is_some_and(|message| message.summary) {
+        if !fields.str_equals("field", "text") || told.is_some_and(|message| message.summary) {
             return;
         }
         if self.has_gap(&id) {
@@ -95,45 +95,45 @@ impl Bus {
         if self.main {
             self.turn.ensure(scribe);
         }
-        // The beginning was missed; that it is an answer is a guess.
+        // The beginning was missed. That the part is an answer is a guess.
         if !scribe.item_is_open(&id) {
             speech::begin(&id, Voice::Answer, Some(&message), scribe);
         }
-        speech::grow(&id, &fields.str("delta").unwrap_or_default(), scribe);
+        speech::grow(&id, &fields.get_str("delta").unwrap_or_default(), scribe);
     }
 
-    /// Something of what a part says was missed: more of it makes no sense until all of it comes.
+    /// Returns whether some text of the part was missed. Deltas are useless then until the whole part arrives.
     fn has_gap(&self, part: &str) -> bool {
         self.connections > 1 && self.seen.get(part) != Some(&self.connections)
     }
 
-    /// The summary that a compaction leaves is told when the compaction is over.
-    fn summarised(&mut self, fields: &Object<'_>) {
-        if self.main && fields.object("time").u64("end").is_some() {
-            self.summary = fields.filled("text");
+    /// Keeps the summary of a compaction, which is reported when the compaction ends.
+    fn summarised(&mut self, fields: &JsonObject<'_>) {
+        if self.main && fields.get_object("time").get_u64("end").is_some() {
+            self.summary = fields.get_non_empty("text");
         }
     }
 
-    /// `compaction`: from here on the context is made smaller.
-    pub(super) fn compaction_started(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// `compaction`: starts a compaction of the context.
+    pub(super) fn compaction_started(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let reason = if fields.is_true("auto") { "auto" } else { "manual" };
-        scribe.notice(Notice::new(Topic::Compaction).with_status("started").with_name(reason));
+        scribe.write_notice(Notice::new(Topic::Compaction).with_status("started").with_name(reason));
         if self.main {
             self.compacting = true;
             status::doing(SessionStatus::Compacting, scribe);
         }
     }
 
-    /// Files that the model made.
-    fn show(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
+    /// Writes a file that the model generated.
+    fn show(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
         let message = AgentMessage { content: vec![prompts::file(part.fields)], ..AgentMessage::default() };
         let item = Item { reply: Some(part.message.clone()), ..Item::new(message) };
         scribe.item_completed(&part.id, item);
         self.ended.insert(part.id.clone(), ());
     }
 
-    fn step_finished(&mut self, part: &Part<'_>, scribe: &mut Scribe) {
-        let model = scribe.model().map(offers::bare).map(str::to_owned);
+    fn step_finished(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
+        let model = scribe.current_model().map(offers::bare).map(str::to_owned);
         let (model, step) = match self.messages.get_mut(&part.message) {
             Some(message) => {
                 message.steps = message.steps.saturating_add(1);
@@ -141,11 +141,11 @@ impl Bus {
             }
             None => (model, 1),
         };
-        scribe.notice(steps::finished(part.fields));
+        scribe.write_notice(steps::finished(part.fields));
         let usage = steps::usage(part.fields, &part.message, step, model);
-        // What a subagent spends, the turn spends.
+        // The cost of a subagent is part of the turn's cost.
         self.turn.stepped(usage.cost_usd);
-        scribe.usage(usage);
+        scribe.record_usage(usage);
         self.ended.insert(part.id.clone(), ());
     }
 }
@@ -156,10 +156,10 @@ fn copied() -> Notice {
 
 fn snapshot(part: &Part<'_>) -> Notice {
     let notice = Notice::new(Topic::Snapshot).with_level(Level::Debug).with_name(&*part.kind);
-    Notice { detail: part.fields.raw("files"), ..notice }
+    Notice { detail: part.fields.get_raw("files"), ..notice }
 }
 
-fn retry(fields: &Object<'_>) -> Notice {
+fn retry(fields: &JsonObject<'_>) -> Notice {
     let fault = fields.get("error").map(errors::fault);
     let notice = Notice::new(Topic::Retry).with_level(Level::Warning);
     Notice { text: fault.as_ref().map(|fault| fault.message.clone()), error: fault, ..notice }

@@ -1,26 +1,25 @@
-//! Parts of the user's messages: the prompt, files that go with it, and what OpenCode adds of its own.
+//! Parts of the user's messages: the prompt, attached files, and OpenCode's own additions.
 
 use switchboard_event::{Content, ContentType, Id, Item, Origin, UserMessage};
 
 use super::bus::Bus;
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
 impl Bus {
-    /// A part of a message of the user.
-    pub(super) fn user_part(&mut self, id: &Id, message: &Id, part: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn user_part(&mut self, id: &Id, message: &Id, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if self.ended.has(id) {
             return self.late(id, "message.part.updated", scribe);
         }
         let synthetic = part.is_true("synthetic");
-        match part.str("type").as_deref() {
-            // Shown to the user, never to the model: nobody's prompt.
+        match part.get_str("type").as_deref() {
+            // Shown to the user and never sent to the model, so it is not a prompt.
             Some("text") if part.is_true("ignored") => {}
             Some("text") => {
-                self.said(id, message, Content::text(part.string("text").unwrap_or_default()), synthetic, scribe)
+                self.said(id, message, Content::text(part.get_string("text").unwrap_or_default()), synthetic, scribe)
             }
             Some("file") => self.said(id, message, file(part), synthetic, scribe),
             Some("subtask") => {
-                self.said(id, message, Content::text(part.string("prompt").unwrap_or_default()), false, scribe)
+                self.said(id, message, Content::text(part.get_string("prompt").unwrap_or_default()), false, scribe)
             }
             Some("compaction") => {
                 if self.main {
@@ -32,8 +31,8 @@ impl Bus {
         }
     }
 
-    /// Something was said in the user's name.
-    pub(super) fn said(&mut self, id: &Id, message: &Id, content: Content, synthetic: bool, scribe: &mut Scribe) {
+    /// Writes a message in the user's name.
+    pub(super) fn said(&mut self, id: &Id, message: &Id, content: Content, synthetic: bool, scribe: &mut RunRecorder) {
         let text = content.text.as_deref().filter(|_| content.kind == ContentType::Text);
         let queued = self.main
             && match (synthetic, text) {
@@ -48,20 +47,21 @@ impl Bus {
     }
 }
 
-/// What OpenCode says in the user's name is a command's trace, or the result of a task in the background.
+/// A message that OpenCode writes in the user's name is the trace of a command or the result of a background task.
 fn origin(text: &str) -> Origin {
     if text.starts_with("<task ") { Origin::Background } else { Origin::Command }
 }
 
-/// A file: its bytes where they are in the address, else the address. Newer sessions call it `uri`.
-pub fn file(part: &Object<'_>) -> Content {
-    let media_type = part.filled("mime");
+/// Returns the content of a file: its bytes if the URL contains them, otherwise the URL. Newer sessions call the field
+/// `uri`.
+pub fn file(part: &JsonObject<'_>) -> Content {
+    let media_type = part.get_non_empty("mime");
     let image = media_type.as_deref().is_some_and(|mime| mime.starts_with("image/"));
-    let url = part.string("url").or_else(|| part.string("uri")).unwrap_or_default();
+    let url = part.get_string("url").or_else(|| part.get_string("uri")).unwrap_or_default();
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")).map(|(_, data)| data.to_owned());
     Content {
         kind: if image { ContentType::Image } else { ContentType::File },
-        text: part.filled("filename").or_else(|| part.filled("name")),
+        text: part.get_non_empty("filename").or_else(|| part.get_non_empty("name")),
         media_type,
         url: Some(url).filter(|url| data.is_none() && !url.is_empty()),
         data,
@@ -74,14 +74,14 @@ mod tests {
     use switchboard_event::ContentType;
 
     use super::file;
-    use crate::Json;
+    use crate::JsonView;
 
     #[test]
     fn bytes_in_an_address_are_taken_out() {
-        let part = Json::parse(r#"{"mime":"image/png","url":"data:image/png;base64,AAAA"}"#).unwrap().object();
+        let part = JsonView::parse(r#"{"mime":"image/png","url":"data:image/png;base64,AAAA"}"#).unwrap().as_object();
         let content = file(&part);
         assert_eq!((content.kind, content.data.as_deref(), content.url), (ContentType::Image, Some("AAAA"), None));
-        let part = Json::parse(r#"{"mime":"text/plain","url":"file:///a","filename":"a"}"#).unwrap().object();
+        let part = JsonView::parse(r#"{"mime":"text/plain","url":"file:///a","filename":"a"}"#).unwrap().as_object();
         let content = file(&part);
         assert_eq!((content.kind, content.data, content.url.as_deref()), (ContentType::File, None, Some("file:///a")));
     }

@@ -1,14 +1,13 @@
-//! What was seen lately: a map that forgets its oldest entry, so that an endless stream costs no more memory than
-//! a short one.
+//! A bounded map of recently seen ids. It evicts its oldest entry, so that memory does not grow with the stream.
 
 use std::collections::{HashMap, VecDeque};
 
 use switchboard_event::Id;
 
-/// How much is remembered. What OpenCode comes back to is never older than a few hundred parts.
+/// Maximum number of entries. OpenCode never refers to anything older than a few hundred parts.
 const LIMIT: usize = 512;
 
-/// A map by id that forgets its oldest entries.
+/// A map by id that evicts its oldest entries.
 pub struct Recent<V> {
     order: VecDeque<Id>,
     entries: HashMap<Id, V>,
@@ -21,7 +20,7 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// Remembers a value, in place of an older one of the same id.
+    /// Inserts a value, replacing an earlier value of the same id.
     pub fn insert(&mut self, id: Id, value: V) {
         if self.entries.insert(id.clone(), value).is_some() {
             return;
@@ -34,22 +33,18 @@ impl<V> Recent<V> {
         }
     }
 
-    /// What is remembered under an id.
     pub fn get(&self, id: &str) -> Option<&V> {
         self.entries.get(id)
     }
 
-    /// The same, to change it.
     pub fn get_mut(&mut self, id: &str) -> Option<&mut V> {
         self.entries.get_mut(id)
     }
 
-    /// Something is remembered under an id.
     pub fn has(&self, id: &str) -> bool {
         self.entries.contains_key(id)
     }
 
-    /// The id that was seen first, of those that are remembered.
     pub fn first(&self) -> Option<&Id> {
         self.order.front()
     }

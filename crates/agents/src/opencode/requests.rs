@@ -1,4 +1,4 @@
-//! What OpenCode asks: permissions and questions, and how they are answered.
+//! OpenCode's requests: permissions and questions, and the answers to them.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use switchboard_event::{
 };
 
 use super::{bus::Bus, calls::call_key, changes, tools};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// How many questions are remembered until they are answered.
+/// Maximum number of questions remembered until they are answered.
 const LIMIT: usize = 64;
 
-/// The questions that are open: an answer only gives their order.
+/// The open questions. An answer identifies them only by their order.
 #[derive(Default)]
 pub struct Questions(Vec<(Id, Vec<String>)>);
 
@@ -25,8 +25,8 @@ impl Questions {
         self.0.push((request, ids));
     }
 
-    /// The answers to a request, by question.
-    pub fn answers(&mut self, request: &str, answers: Vec<Json<'_>>) -> BTreeMap<String, Vec<String>> {
+    /// Returns the answers to a request, by question.
+    pub fn answers(&mut self, request: &str, answers: Vec<JsonView<'_>>) -> BTreeMap<String, Vec<String>> {
         self.take(request).into_iter().zip(answers.into_iter().map(texts)).collect()
     }
 
@@ -36,47 +36,47 @@ impl Questions {
     }
 }
 
-/// One way to ask for permission, in the words of three versions.
+/// A permission request, whose fields have different names in three versions.
 struct Asked<'a> {
     request: Id,
     permission: String,
     patterns: Vec<String>,
-    meta: Object<'a>,
+    meta: JsonObject<'a>,
     title: Option<String>,
     key: Option<Id>,
 }
 
 impl<'a> Asked<'a> {
-    fn of(fields: &Object<'a>) -> Self {
-        let permission = ["permission", "action", "type"].into_iter().find_map(|key| fields.filled(key));
+    fn of(fields: &JsonObject<'a>) -> Self {
+        let permission = ["permission", "action", "type"].into_iter().find_map(|key| fields.get_non_empty(key));
         let patterns = ["patterns", "resources", "pattern"].into_iter().find_map(|key| fields.get(key));
-        let tool = if fields.has("tool") { fields.object("tool") } else { fields.object("source") };
-        let inner = |key| tool.str(key).or_else(|| fields.str(key));
+        let tool = if fields.contains_key("tool") { fields.get_object("tool") } else { fields.get_object("source") };
+        let inner = |key| tool.get_str(key).or_else(|| fields.get_str(key));
         Self {
-            request: Id::from(fields.str("id").unwrap_or_default()),
+            request: Id::from(fields.get_str("id").unwrap_or_default()),
             permission: permission.unwrap_or_default(),
             patterns: patterns.map(texts).unwrap_or_default(),
-            meta: fields.object("metadata"),
-            title: fields.filled("title"),
+            meta: fields.get_object("metadata"),
+            title: fields.get_non_empty("title"),
             key: inner("callID").zip(inner("messageID")).map(|(call, message)| call_key(&message, &call)),
         }
     }
 }
 
-fn texts(value: Json<'_>) -> Vec<String> {
-    match value.str() {
+fn texts(value: JsonView<'_>) -> Vec<String> {
+    match value.as_str() {
         Some(text) => vec![text.into_owned()],
-        None => value.array().into_iter().filter_map(|text| text.str().map(|text| text.into_owned())).collect(),
+        None => value.as_array().into_iter().filter_map(|text| text.as_str().map(|text| text.into_owned())).collect(),
     }
 }
 
 impl Bus {
     /// `permission.asked`.
-    pub(super) fn permission_asked(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn permission_asked(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let asked = Asked::of(fields);
         self.asked.insert(asked.request.clone(), ());
         if let Some(pending) = asked.key.as_ref().and_then(|key| self.calls.get_mut(key)) {
-            pending.diff = asked.meta.filled("diff");
+            pending.diff = asked.meta.get_non_empty("diff");
         }
         let item = self.item_of(asked.key.as_deref());
         let call = self.call_of(&asked, fields, scribe);
@@ -86,8 +86,8 @@ impl Bus {
             title: title(&asked),
             reason: reason(&asked),
             call: Some(Box::new(call)),
-            command: asked.meta.filled("command"),
-            cwd: scribe.cwd().map(str::to_owned),
+            command: asked.meta.get_non_empty("command"),
+            cwd: scribe.working_directory().map(str::to_owned),
             changes: changes::asked(&asked.meta, scribe),
             options: options(),
             ..RequestOpened::default()
@@ -99,17 +99,16 @@ impl Bus {
         key.and_then(|key| self.calls.get(key)).map(|pending| pending.part.clone())
     }
 
-    /// The call that permission is asked for. Before its input is complete, all that is known of it is what the
-    /// request says.
-    fn call_of(&self, asked: &Asked<'_>, fields: &Object<'_>, scribe: &Scribe) -> Call {
+    /// Returns the call that permission is requested for. Until its input is complete, only the request describes it.
+    fn call_of(&self, asked: &Asked<'_>, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Call {
         let pending = asked.key.as_deref().and_then(|key| self.calls.get(key));
-        let known = pending.and_then(|pending| scribe.item(&pending.part)).and_then(|item| item.call.as_deref());
+        let known = pending.and_then(|pending| scribe.open_item(&pending.part)).and_then(|item| item.call.as_deref());
         if let Some(call) = known {
             return call.clone();
         }
-        // A call that is made over and over is only named beside.
-        let repeated = asked.meta.filled("tool").filter(|_| asked.permission == "doom_loop");
-        let input = if repeated.is_some() { asked.meta.raw("input") } else { fields.raw("metadata") };
+        // For a repeated call, only the metadata names the tool.
+        let repeated = asked.meta.get_non_empty("tool").filter(|_| asked.permission == "doom_loop");
+        let input = if repeated.is_some() { asked.meta.get_raw("input") } else { fields.get_raw("metadata") };
         let input = input.filter(|_| !asked.meta.is_empty());
         let name = repeated.or_else(|| pending.map(|pending| pending.tool.clone()));
         let name = name.unwrap_or_else(|| asked.permission.clone());
@@ -118,22 +117,23 @@ impl Bus {
     }
 
     /// `permission.replied`. The older fields are `permissionID` and `response`.
-    pub(super) fn permission_replied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let reply = fields.filled("reply").or_else(|| fields.filled("response"));
+    pub(super) fn permission_replied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let reply = fields.get_non_empty("reply").or_else(|| fields.get_non_empty("response"));
         let outcome = if reply.as_deref() == Some("reject") { Outcome::Declined } else { Outcome::Allowed };
         self.replied_to(RequestResolved { outcome, option: reply, ..answer(fields) }, "permission.replied", scribe);
     }
 
     /// `question.asked`.
-    pub(super) fn question_asked(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let request = Id::from(fields.str("id").unwrap_or_default());
+    pub(super) fn question_asked(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let request = Id::from(fields.get_str("id").unwrap_or_default());
         self.asked.insert(request.clone(), ());
-        let questions: Vec<_> = fields.array("questions").into_iter().map(|q| question(&q.object())).collect();
+        let questions: Vec<_> = fields.get_array("questions").into_iter().map(|q| question(&q.as_object())).collect();
         self.questions.ask(request.clone(), questions.iter().map(|question| question.id.clone()).collect());
-        let tool = fields.object("tool");
-        let key = tool.str("callID").zip(tool.str("messageID")).map(|(call, message)| call_key(&message, &call));
+        let tool = fields.get_object("tool");
+        let key =
+            tool.get_str("callID").zip(tool.get_str("messageID")).map(|(call, message)| call_key(&message, &call));
         let item = self.item_of(key.as_deref());
-        let call = item.as_ref().and_then(|id| scribe.item(id)).and_then(|item| item.call.clone());
+        let call = item.as_ref().and_then(|id| scribe.open_item(id)).and_then(|item| item.call.clone());
         let title = questions.first().map(|question| question.question.clone()).unwrap_or_default();
         let request =
             RequestOpened { request, about: About::Question, title, call, questions, ..RequestOpened::default() };
@@ -141,33 +141,34 @@ impl Bus {
     }
 
     /// `question.replied`: a list of labels for each question, in their order.
-    pub(super) fn question_replied(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn question_replied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Answered, ..answer(fields) };
-        let answers = self.questions.answers(&resolved.request, fields.array("answers"));
+        let answers = self.questions.answers(&resolved.request, fields.get_array("answers"));
         self.replied_to(RequestResolved { answers, ..resolved }, "question.replied", scribe);
     }
 
     /// `question.rejected`.
-    pub(super) fn question_rejected(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    pub(super) fn question_rejected(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Declined, ..answer(fields) };
         self.questions.take(&resolved.request);
         self.replied_to(resolved, "question.rejected", scribe);
     }
 
-    /// A request is answered. On a server of ours only we answer; else OpenCode did so itself: one refusal refuses
-    /// all that is open in the session, and one permission for good grants all that are like it.
-    fn replied_to(&mut self, resolved: RequestResolved, name: &str, scribe: &mut Scribe) {
+    /// Resolves a request that the bus reports as answered. On Switchboard's own server only Switchboard answers;
+    /// otherwise OpenCode resolved the request itself: one refusal refuses all open requests of the session, and one
+    /// permanent permission grants all similar requests.
+    fn replied_to(&mut self, resolved: RequestResolved, name: &str, scribe: &mut RunRecorder) {
         let by = if self.sessions.are_ours() { Decider::Agent } else { resolved.by };
         let again = self.replied.has(&resolved.request);
         if !scribe.request_resolved(RequestResolved { by, ..resolved }) {
             let topic = if again { Topic::Echo } else { Topic::Late };
-            scribe.notice(Notice::new(topic).with_level(Level::Debug).with_name(name));
+            scribe.write_notice(Notice::new(topic).with_level(Level::Debug).with_name(name));
         }
     }
 }
 
-fn answer(fields: &Object<'_>) -> RequestResolved {
-    let request = fields.str("requestID").or_else(|| fields.str("permissionID")).unwrap_or_default();
+fn answer(fields: &JsonObject<'_>) -> RequestResolved {
+    let request = fields.get_str("requestID").or_else(|| fields.get_str("permissionID")).unwrap_or_default();
     RequestResolved { request: Id::from(request), by: Decider::Client, ..RequestResolved::default() }
 }
 
@@ -182,7 +183,7 @@ fn about(permission: &str) -> About {
 }
 
 fn title(asked: &Asked<'_>) -> String {
-    let command = || asked.meta.filled("command").filter(|_| about(&asked.permission) == About::Command);
+    let command = || asked.meta.get_non_empty("command").filter(|_| about(&asked.permission) == About::Command);
     let patterns = || format!("{} {}", asked.permission, asked.patterns.join(", ")).trim_end().to_owned();
     asked.title.clone().or_else(command).unwrap_or_else(patterns)
 }
@@ -195,7 +196,7 @@ fn reason(asked: &Asked<'_>) -> Option<String> {
     }
 }
 
-/// `always` holds until the server ends.
+/// `always` is valid until the server ends.
 fn options() -> Vec<RequestOption> {
     let option = |id: &str, label: &str, kind| RequestOption { id: id.to_owned(), label: label.to_owned(), kind };
     vec![
@@ -205,20 +206,20 @@ fn options() -> Vec<RequestOption> {
     ]
 }
 
-/// A question has no id of its own.
-fn question(fields: &Object<'_>) -> Question {
-    let text = fields.string("question").unwrap_or_default();
-    let choices = fields.array("options").into_iter().map(Json::object).map(|option| Choice {
-        label: option.string("label").unwrap_or_default(),
-        description: option.filled("description"),
+/// A question has no id, so its text serves as one.
+fn question(fields: &JsonObject<'_>) -> Question {
+    let text = fields.get_string("question").unwrap_or_default();
+    let choices = fields.get_array("options").into_iter().map(JsonView::as_object).map(|option| Choice {
+        label: option.get_string("label").unwrap_or_default(),
+        description: option.get_non_empty("description"),
     });
     Question {
         id: text.clone(),
         question: text,
-        header: fields.filled("header"),
+        header: fields.get_non_empty("header"),
         choices: choices.collect(),
         multiple: fields.is_true("multiple"),
-        free_text: fields.get("custom").and_then(Json::bool).unwrap_or(true),
+        free_text: fields.get("custom").and_then(JsonView::as_bool).unwrap_or(true),
         secret: false,
     }
 }

@@ -1,48 +1,47 @@
-//! The routes of OpenCode's server that we use: what a request is about, by its method and path.
+//! The routes of OpenCode's server that Switchboard uses, by method and path.
 
-/// What a request is about.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route<'a> {
-    /// A new session.
+    /// Creates a session.
     Create,
-    /// A session: to look at, or to change.
+    /// Reads or changes a session.
     Session(&'a str),
-    /// A copy of a session.
+    /// Copies a session.
     Fork(&'a str),
-    /// All that was said in a session.
+    /// Lists all messages of a session.
     Messages(&'a str),
-    /// A prompt.
+    /// Sends a prompt.
     Prompt(&'a str),
-    /// Stopping what a session does.
+    /// Stops the turn of a session.
     Abort(&'a str),
-    /// What each session does.
+    /// Lists the status of each session.
     Statuses,
-    /// The permissions that are asked for.
+    /// Lists the open permission requests.
     Permissions,
-    /// The answer to one of them.
+    /// Answers a permission request.
     Permit(&'a str),
-    /// The questions that are asked.
+    /// Lists the open questions.
     Questions,
-    /// The answer to one of them.
+    /// Answers a question.
     Reply(&'a str),
-    /// Not answering one of them.
+    /// Rejects a question.
     Reject(&'a str),
-    /// The agents: OpenCode's word for modes and for subagents.
+    /// Lists the agents, OpenCode's term for both modes and subagents.
     Agents,
-    /// OpenCode's configuration.
+    /// Reads OpenCode's configuration.
     Config,
-    /// The models, by provider.
+    /// Lists the models by provider.
     Providers,
-    /// The slash commands.
+    /// Lists the slash commands.
     Commands,
-    /// One of them.
+    /// Runs a slash command.
     Command(&'a str),
-    /// Something else.
+    /// Any other request.
     Other,
 }
 
 impl<'a> Route<'a> {
-    /// The route of a request.
     pub fn of(method: &str, path: &'a str) -> Self {
         let path = path.split_once('?').map_or(path, |(path, _)| path);
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -55,7 +54,7 @@ impl<'a> Route<'a> {
             ("POST", ["session", session, "message" | "prompt_async"]) => Self::Prompt(session),
             ("POST", ["session", session, "abort"]) => Self::Abort(session),
             ("GET", ["permission"]) => Self::Permissions,
-            // The second is older.
+            // The second path is the older one.
             ("POST", ["permission", request, "reply"] | ["session", _, "permissions", request]) => {
                 Self::Permit(request)
             }

@@ -1,5 +1,5 @@
-//! What `opencode run --format json` prints: finished parts, one a line. It names no prompt and no end: the turn
-//! begins with the first line, and how it ended follows from the last ones.
+//! The output of `opencode run --format json`: finished parts, one per line. It has no prompt and no end: the turn
+//! begins with the first line, and its outcome follows from the last ones.
 
 use switchboard_event::{Denied, Dir, Fault, Id, Item, Level, Notice, Status, Topic, TurnCompleted};
 
@@ -10,38 +10,38 @@ use super::{
     state::State,
     steps, tools, turn, wire,
 };
-use crate::{Json, Object, Reader, Scribe};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder};
 
-/// How many refused tools are kept.
+/// Maximum number of earlier refused tools kept for a turn.
 const REFUSALS: usize = 63;
 
-/// Reads what a run prints.
+/// Reads the output of a run.
 #[derive(Default)]
 pub struct Run {
-    /// Why the last step ended.
+    /// The reason why the last step ended.
     finish: Option<String>,
-    /// What went wrong since the last step began.
+    /// The first error since the last step began.
     fault: Option<Fault>,
-    /// How many steps each message had.
+    /// Number of steps per message.
     counted: Recent<u32>,
     steps: u64,
     cost: Option<f64>,
     denied: Vec<Denied>,
-    /// A tool of the last step was not allowed: then there is no other step.
+    /// A tool of the last step was refused. No further step follows then.
     refused: bool,
 }
 
-impl Reader for Run {
-    fn tells_time(&self) -> bool {
+impl RecordReader for Run {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
-        scribe.happened(fields.get("timestamp").and_then(wire::time));
-        scribe.identify(&fields.str("sessionID").unwrap_or_default());
-        let part = fields.object("part");
-        match fields.str("type").as_deref() {
+    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
+        scribe.set_record_time(fields.get("timestamp").and_then(wire::time));
+        scribe.set_agent_session(&fields.get_str("sessionID").unwrap_or_default());
+        let part = fields.get_object("part");
+        match fields.get_str("type").as_deref() {
             Some("step_start") => self.step_started(scribe),
             Some("text") => say(&part, Voice::Answer, scribe),
             Some("reasoning") => say(&part, Voice::Thought, scribe),
@@ -52,7 +52,7 @@ impl Reader for Run {
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         let ended = self.refused || self.finish.as_deref().is_some_and(turn::ends_turn);
         if !scribe.in_turn() || self.fault.is_none() && !ended {
             return;
@@ -71,55 +71,55 @@ impl Reader for Run {
 }
 
 impl Run {
-    fn step_started(&mut self, scribe: &mut Scribe) {
+    fn step_started(&mut self, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
-        scribe.notice(steps::started());
+        scribe.write_notice(steps::started());
         (self.finish, self.fault, self.refused) = (None, None, false);
     }
 
-    fn step_finished(&mut self, part: &Object<'_>, scribe: &mut Scribe) {
+    fn step_finished(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
-        let message = Id::from(part.str("messageID").unwrap_or_default());
+        let message = Id::from(part.get_str("messageID").unwrap_or_default());
         let step = self.counted.get(&message).map_or(1, |steps| steps.saturating_add(1));
         self.counted.insert(message.clone(), step);
-        let usage = steps::usage(part, &message, step, scribe.model().map(str::to_owned));
+        let usage = steps::usage(part, &message, step, scribe.current_model().map(str::to_owned));
         self.steps = self.steps.saturating_add(1);
         self.cost = usage.cost_usd.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
-        self.finish = part.filled("reason");
-        scribe.notice(steps::finished(part));
-        scribe.usage(usage);
+        self.finish = part.get_non_empty("reason");
+        scribe.write_notice(steps::finished(part));
+        scribe.record_usage(usage);
     }
 
-    fn tool_used(&mut self, part: &Object<'_>, scribe: &mut Scribe) {
+    fn tool_used(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         let state = State::of_part(part);
-        let id = Id::from(part.str("id").unwrap_or_default());
+        let id = Id::from(part.get_str("id").unwrap_or_default());
         let item = tools::ended(tools::item(&state, None, &[], scribe), &state);
         if item.status == Status::Declined {
             self.refused = true;
-            let input = state.input.map(Json::to_raw);
+            let input = state.input.map(JsonView::to_raw);
             self.denied.truncate(REFUSALS);
             self.denied.push(Denied { tool: state.tool.to_string(), item: Some(id.clone()), input });
         }
-        let reply = part.str("messageID").map(Id::from);
+        let reply = part.get_str("messageID").map(Id::from);
         scribe.item_completed(&id, Item { reply, ..item });
     }
 
-    /// An error is told by the end of the turn, unless another step follows it after all.
-    fn failed(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Records an error, which is reported at the end of the turn unless another step follows.
+    fn failed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         let fault = fields.get("error").map(errors::fault);
         let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name("error");
-        scribe.notice(Notice { text: fault.as_ref().map(|fault| fault.message.clone()), ..notice });
+        scribe.write_notice(Notice { text: fault.as_ref().map(|fault| fault.message.clone()), ..notice });
         self.fault = self.fault.take().or(fault);
     }
 }
 
-/// Something was said, all at once.
-fn say(part: &Object<'_>, voice: Voice, scribe: &mut Scribe) {
+/// Writes a text that arrived whole.
+fn say(part: &JsonObject<'_>, voice: Voice, scribe: &mut RunRecorder) {
     scribe.ensure_turn();
-    let id = Id::from(part.str("id").unwrap_or_default());
-    let text = part.str("text").unwrap_or_default();
-    let reply = part.str("messageID").map(Id::from);
-    speech::end(&id, voice, &text, reply.as_ref(), wire::took(&part.object("time")), scribe);
+    let id = Id::from(part.get_str("id").unwrap_or_default());
+    let text = part.get_str("text").unwrap_or_default();
+    let reply = part.get_str("messageID").map(Id::from);
+    speech::end(&id, voice, &text, reply.as_ref(), wire::took(&part.get_object("time")), scribe);
 }

@@ -1,24 +1,24 @@
-//! What commands print. OpenCode writes remarks for the model around it, and shows only the end of a long output
+//! The output of commands. OpenCode surrounds it with remarks for the model, and shows only the end of a long output
 //! while a command runs.
 
-use crate::Object;
+use crate::JsonObject;
 
-/// How many places are tried where the shown end of an output may continue what is known.
+/// Maximum number of positions tried when the shown end of an output is aligned with the known output.
 const TRIES: usize = 64;
 
-/// What a command printed in the end.
+/// The final output of a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// The output itself.
+    /// The output without remarks.
     pub output: String,
-    /// There was more of it.
+    /// Part of the output is missing.
     pub truncated: bool,
-    /// What OpenCode remarks about it: why the command was stopped.
+    /// OpenCode's remark, such as why the command was stopped.
     pub remark: Option<String>,
 }
 
-/// Takes the remarks off an output.
-pub fn printed(output: &str, meta: &Object<'_>) -> Printed {
+/// Separates an output from OpenCode's remarks.
+pub fn printed(output: &str, meta: &JsonObject<'_>) -> Printed {
     let (output, remark) = remark(output);
     let cut = output.strip_prefix("...output truncated...\n\n");
     let body = cut.map_or(output, |rest| rest.split_once("\n\n").map_or(rest, |(_, body)| body));
@@ -38,7 +38,7 @@ fn remark(output: &str) -> (&str, Option<&str>) {
             return (before, Some(rest.strip_suffix(close).unwrap_or(rest)));
         }
     }
-    // Newer sessions say it in a line of its own.
+    // Newer sessions put the remark on a line of its own.
     let (before, last) = output.rsplit_once('\n').unwrap_or(("", output));
     match last {
         "Command timed out before completion." => (before, Some(last)),
@@ -47,7 +47,8 @@ fn remark(output: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What `shown` adds to what is known. Of an output that is longer than 30,000 characters only the end is shown.
+/// Returns the part of `shown` that is not in `known`. OpenCode shows only the end of an output that is longer than
+/// 30,000 characters.
 pub fn news<'a>(known: &str, shown: &'a str) -> &'a str {
     if let Some(rest) = shown.strip_prefix(known) {
         return rest;
@@ -56,7 +57,7 @@ pub fn news<'a>(known: &str, shown: &'a str) -> &'a str {
     let sign = first(end, 16);
     let mut rest = last(known, end.len());
     for _ in 0..TRIES {
-        // So much was printed at once that nothing known is left of it.
+        // More was printed at once than is shown, so there is no overlap with the known output.
         let Some(overlap) = rest.find(sign).and_then(|at| rest.get(at..)) else { return end };
         if let Some(news) = end.strip_prefix(overlap) {
             return news;
@@ -79,10 +80,10 @@ fn last(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{Printed, news, printed};
-    use crate::Json;
+    use crate::JsonView;
 
     fn check(output: &str, expected: &str, truncated: bool, remark: Option<&str>) {
-        let meta = Json::parse("{}").unwrap().object();
+        let meta = JsonView::parse("{}").unwrap().as_object();
         let expected = Printed { output: expected.to_owned(), truncated, remark: remark.map(str::to_owned) };
         assert_eq!(printed(output, &meta), expected);
     }

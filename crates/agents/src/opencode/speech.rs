@@ -1,15 +1,15 @@
-//! What the agent says and thinks. It comes in increments and once more as a whole, and is written once.
+//! Text and reasoning of the agent. It arrives in increments and once more as a whole, and is written once.
 
 use switchboard_event::{AgentMessage, Details, Field, Id, Item, Reasoning};
 
-use crate::Scribe;
+use crate::RunRecorder;
 
-/// Who is to hear it.
+/// Kind of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
-    /// The user.
+    /// Part of the answer to the user.
     Answer,
-    /// Nobody.
+    /// Reasoning of the model.
     Thought,
 }
 
@@ -25,18 +25,16 @@ impl Voice {
     }
 }
 
-/// Something begins to be said.
-pub fn begin(id: &Id, voice: Voice, reply: Option<&Id>, scribe: &mut Scribe) {
+pub fn begin(id: &Id, voice: Voice, reply: Option<&Id>, scribe: &mut RunRecorder) {
     scribe.item_started(id, Item { reply: reply.cloned(), ..voice.item("") });
 }
 
-/// More of it.
-pub fn grow(id: &str, text: &str, scribe: &mut Scribe) -> bool {
+pub fn grow(id: &str, text: &str, scribe: &mut RunRecorder) -> bool {
     scribe.item_append(&Id::from(id), Field::Text, 0, text)
 }
 
-/// All of it so far: what is new is added, and what was said differently is said again.
-pub fn whole(id: &Id, voice: Voice, text: &str, reply: Option<&Id>, scribe: &mut Scribe) {
+/// Updates the text to its current state: appends the new part, or replaces a text that changed.
+pub fn whole(id: &Id, voice: Voice, text: &str, reply: Option<&Id>, scribe: &mut RunRecorder) {
     if !scribe.item_is_open(id) {
         begin(id, voice, reply, scribe);
     }
@@ -50,20 +48,20 @@ pub fn whole(id: &Id, voice: Voice, text: &str, reply: Option<&Id>, scribe: &mut
     }
 }
 
-/// It is said. An end that does not repeat what was said leaves it as it is.
-pub fn end(id: &Id, voice: Voice, text: &str, reply: Option<&Id>, took: Option<u64>, scribe: &mut Scribe) {
+/// Completes a text. An end event without text leaves the known text unchanged.
+pub fn end(id: &Id, voice: Voice, text: &str, reply: Option<&Id>, took: Option<u64>, scribe: &mut RunRecorder) {
     let mut item = Item { reply: reply.cloned(), duration_ms: took, ..voice.item(text) };
     if text.is_empty()
-        && let Some(open) = scribe.item(id)
+        && let Some(open) = scribe.open_item(id)
     {
         item.details = open.details.clone();
     }
     scribe.item_completed(id, item);
 }
 
-/// What was said so far, if all of it is kept.
-fn known<'a>(id: &str, scribe: &'a Scribe) -> Option<&'a str> {
-    match &scribe.item(id)?.details {
+/// Returns the text so far, unless it was truncated.
+fn known<'a>(id: &str, scribe: &'a RunRecorder) -> Option<&'a str> {
+    match &scribe.open_item(id)?.details {
         Details::AgentMessage(message) if !message.truncated => Some(&message.text),
         Details::Reasoning(reasoning) if !reasoning.truncated => Some(reasoning.text.as_deref().unwrap_or_default()),
         _ => None,

@@ -1,85 +1,82 @@
-//! A call of a tool as far as it got: the one shape behind a tool's part, the single events of newer sessions, and
-//! what `opencode run` prints.
+//! State of a tool call: the common form of a tool part, the separate events of newer sessions, and the output of
+//! `opencode run`.
 
 use std::borrow::Cow;
 
 use switchboard_event::{Content, Item};
 
 use super::{prompts, wire};
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// How far a call got.
+/// Phase of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Its input is still being written.
+    /// The model is still writing the input.
     Pending,
-    /// It works.
+    /// The tool is running.
     Running,
-    /// It is done.
+    /// The tool succeeded.
     Completed,
-    /// It went wrong, was stopped, or was not allowed.
+    /// The tool failed, was stopped, or was not allowed.
     Failed,
 }
 
-/// A call of a tool, as far as it got.
+/// State of a tool call.
 pub struct State<'a> {
-    /// The tool.
     pub tool: Cow<'a, str>,
-    /// How far it got.
     pub phase: Phase,
-    /// What it was given.
-    pub input: Option<Json<'a>>,
+    pub input: Option<JsonView<'a>>,
     /// One line for people.
     pub title: Option<String>,
-    /// What the model is given back.
+    /// The result for the model.
     pub output: Cow<'a, str>,
-    /// Why it went wrong.
     pub error: Option<String>,
-    /// What else the tool has to say, each in its own way.
-    pub meta: Object<'a>,
-    /// Files that it gave back.
+    /// Metadata, specific to each tool.
+    pub meta: JsonObject<'a>,
+    /// Files in the result.
     pub files: Vec<Content>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub took: Option<u64>,
 }
 
 impl<'a> State<'a> {
-    /// A part of type `tool`.
-    pub fn of_part(part: &Object<'a>) -> Self {
-        let state = part.object("state");
+    /// Parses a part of type `tool`.
+    pub fn of_part(part: &JsonObject<'a>) -> Self {
+        let state = part.get_object("state");
         Self {
-            tool: part.str("tool").unwrap_or_default(),
-            phase: match state.str("status").as_deref() {
+            tool: part.get_str("tool").unwrap_or_default(),
+            phase: match state.get_str("status").as_deref() {
                 Some("running") => Phase::Running,
                 Some("completed") => Phase::Completed,
                 Some("error") => Phase::Failed,
                 _ => Phase::Pending,
             },
             input: state.get("input"),
-            title: state.filled("title"),
-            output: state.str("output").unwrap_or_default(),
-            error: state.filled("error"),
-            meta: state.object("metadata"),
-            files: state.array("attachments").into_iter().map(|file| prompts::file(&file.object())).collect(),
-            took: wire::took(&state.object("time")),
+            title: state.get_non_empty("title"),
+            output: state.get_str("output").unwrap_or_default(),
+            error: state.get_non_empty("error"),
+            meta: state.get_object("metadata"),
+            files: state.get_array("attachments").into_iter().map(|file| prompts::file(&file.as_object())).collect(),
+            took: wire::took(&state.get_object("time")),
         }
     }
 
-    /// News of a call that is known: the events of newer sessions do not repeat the tool and its input.
-    pub fn of_news(item: &'a Item, phase: Phase, fields: &Object<'a>) -> Self {
+    /// Builds the state from an update of a known call. The events of newer sessions do not repeat the tool and its
+    /// input.
+    pub fn of_news(item: &'a Item, phase: Phase, fields: &JsonObject<'a>) -> Self {
         let call = item.call.as_deref();
         let input = call.and_then(|call| call.input.as_deref());
-        let content = fields.array("content").into_iter().map(Json::object);
-        let (text, files): (Vec<_>, Vec<_>) = content.partition(|piece| piece.is("type", "text"));
-        let text: Vec<_> = text.iter().filter_map(|piece| piece.string("text")).collect();
+        let content = fields.get_array("content").into_iter().map(JsonView::as_object);
+        let (text, files): (Vec<_>, Vec<_>) = content.partition(|piece| piece.str_equals("type", "text"));
+        let text: Vec<_> = text.iter().filter_map(|piece| piece.get_string("text")).collect();
         Self {
             tool: Cow::Borrowed(call.map_or("", |call| call.name.as_str())),
             phase,
-            input: input.and_then(|input| Json::parse(input.get())),
+            input: input.and_then(|input| JsonView::parse(input.get())),
             title: None,
             output: Cow::Owned(text.join("\n")),
             error: None,
-            meta: fields.object("structured"),
+            meta: fields.get_object("structured"),
             files: files.iter().map(prompts::file).collect(),
             took: None,
         }

@@ -1,31 +1,31 @@
-//! What is said about a session as a whole: its title, whether it works, what went wrong with it.
+//! Events about a session as a whole: its title, its status and its errors.
 
-use switchboard_event::{ErrorCode, Info, Level, Notice, SessionStatus, Topic, raw};
+use switchboard_event::{ErrorCode, Info, Level, Notice, SessionStatus, Topic, to_raw_json};
 
 use super::{bus::Bus, errors, sessions};
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
 impl Bus {
-    /// `session.updated`: always all of it.
-    pub(super) fn session_updated(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let info = fields.object("info");
+    /// `session.updated`: always the whole session.
+    pub(super) fn session_updated(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let info = fields.get_object("info");
         if !self.main {
             return;
         }
-        let revert = info.raw("revert");
+        let revert = info.get_raw("revert");
         if revert.is_some() != self.reverted {
             self.reverted = revert.is_some();
             let (topic, status) =
                 if self.reverted { (Topic::Retracted, "reverted") } else { (Topic::Control, "restored") };
             let notice = Notice::new(topic).with_name("session.revert").with_status(status);
-            scribe.notice(Notice { detail: revert, ..notice });
+            scribe.write_notice(Notice { detail: revert, ..notice });
         }
-        scribe.info(sessions::about(&info));
+        scribe.update_info(sessions::about(&info));
     }
 
-    /// `session.status`: busy, idle, or waiting to try again.
-    pub(super) fn session_status(&mut self, status: &Object<'_>, scribe: &mut Scribe) {
-        match status.str("type").as_deref() {
+    /// `session.status`: busy, idle, or waiting for a retry.
+    pub(super) fn session_status(&mut self, status: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        match status.get_str("type").as_deref() {
             Some("idle") => self.session_idle(scribe),
             Some("busy") => self.session_busy(scribe),
             Some("retry") => self.session_retry(status, scribe),
@@ -33,7 +33,7 @@ impl Bus {
         }
     }
 
-    fn session_busy(&mut self, scribe: &mut Scribe) {
+    fn session_busy(&mut self, scribe: &mut RunRecorder) {
         if self.main {
             self.turn.busy(false);
             let status = if self.compacting { SessionStatus::Compacting } else { SessionStatus::Running };
@@ -41,8 +41,8 @@ impl Bus {
         }
     }
 
-    /// Idle, said twice: by `session.status` and by the older `session.idle`.
-    pub(super) fn session_idle(&mut self, scribe: &mut Scribe) {
+    /// Idle, reported twice: by `session.status` and by the older `session.idle`.
+    pub(super) fn session_idle(&mut self, scribe: &mut RunRecorder) {
         if self.main {
             if self.stopped && scribe.in_turn() {
                 self.turn.abandoned();
@@ -53,33 +53,33 @@ impl Bus {
         }
     }
 
-    /// The session rests: the turn is over, unless its last reply is not complete. Until then a session takes no
-    /// prompt (OpenCode 1.18.33 forgets it), and is not called idle.
-    pub(super) fn rest(&mut self, scribe: &mut Scribe) {
+    /// Ends the turn of an idle session, unless its last reply is incomplete. Until then the session accepts no prompt
+    /// (OpenCode 1.18.33 drops it) and is not reported as idle.
+    pub(super) fn rest(&mut self, scribe: &mut RunRecorder) {
         self.settle(scribe);
         if !scribe.in_turn() {
             doing(SessionStatus::Idle, scribe);
         }
     }
 
-    fn session_retry(&mut self, status: &Object<'_>, scribe: &mut Scribe) {
-        let fault = errors::retried(&status.str("message").unwrap_or_default());
-        let detail = Retry { attempt: status.u64("attempt"), next: status.u64("next") };
+    fn session_retry(&mut self, status: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let fault = errors::retried(&status.get_str("message").unwrap_or_default());
+        let detail = Retry { attempt: status.get_u64("attempt"), next: status.get_u64("next") };
         let notice = Notice::new(Topic::Retry).with_level(Level::Warning).with_text(fault.message.clone());
-        scribe.notice(Notice { error: Some(fault), detail: Some(raw(&detail)), ..notice });
+        scribe.write_notice(Notice { error: Some(fault), detail: Some(to_raw_json(&detail)), ..notice });
         if self.main {
             self.turn.busy(true);
             doing(SessionStatus::Retrying, scribe);
         }
     }
 
-    /// `session.error`. In a turn it is told when the turn ends, and only if that is the end of it: OpenCode goes on
-    /// after a context that overflowed, with a smaller one.
-    pub(super) fn session_error(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// `session.error`. During a turn it is reported when the turn ends, and only if the turn ends because of it: after
+    /// a context overflow, OpenCode continues with a smaller context.
+    pub(super) fn session_error(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let Some(fault) = fields.get("error").map(errors::fault) else { return };
         if self.main && !scribe.in_turn() && self.turn.failed_of(&fault.message) {
-            // A prompt that fails is said to fail once more, with all that led to it.
-            return scribe.notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("session.error"));
+            // OpenCode repeats the error of a failed prompt with all its causes.
+            return scribe.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("session.error"));
         }
         if self.main
             && !scribe.in_turn()
@@ -89,38 +89,40 @@ impl Bus {
         }
         if fault.code == ErrorCode::Aborted {
             if self.main {
-                scribe.interrupted();
+                scribe.mark_interrupted();
             }
-            scribe.notice(Notice::new(Topic::Interrupt).with_text(fault.message.clone()));
+            scribe.write_notice(Notice::new(Topic::Interrupt).with_text(fault.message.clone()));
         } else if !self.main || !scribe.in_turn() || fault.code == ErrorCode::ContextOverflow {
             let notice = Notice::new(Topic::Warning).with_level(Level::Error).with_text(fault.message.clone());
-            scribe.notice(Notice { error: Some(fault.clone()), ..notice });
+            scribe.write_notice(Notice { error: Some(fault.clone()), ..notice });
         }
         if self.main && scribe.in_turn() {
             self.turn.fault = Some(fault);
+            if self.turn.is_over() {
+                self.rest(scribe);
+            }
         }
     }
 
     /// `session.compacted`.
-    pub(super) fn session_compacted(&mut self, scribe: &mut Scribe) {
+    pub(super) fn session_compacted(&mut self, scribe: &mut RunRecorder) {
         let notice = Notice::new(Topic::Compaction).with_status("completed");
-        scribe.notice(Notice { text: self.summary.take(), ..notice });
+        scribe.write_notice(Notice { text: self.summary.take(), ..notice });
         if self.main {
             self.compacting = false;
         }
     }
 
-    /// `session.deleted`: whatever was going on in it has no end.
-    pub(super) fn session_deleted(&mut self, scribe: &mut Scribe) {
+    /// `session.deleted`: a running turn has no end.
+    pub(super) fn session_deleted(&mut self, scribe: &mut RunRecorder) {
         if self.main && scribe.in_turn() {
-            scribe.interrupted();
+            scribe.mark_interrupted();
         }
     }
 }
 
-/// What the conversation is doing.
-pub fn doing(status: SessionStatus, scribe: &mut Scribe) {
-    scribe.info(Info { status: Some(status), ..Info::default() });
+pub fn doing(status: SessionStatus, scribe: &mut RunRecorder) {
+    scribe.update_info(Info { status: Some(status), ..Info::default() });
 }
 
 #[derive(serde::Serialize)]

@@ -1,26 +1,26 @@
-//! OpenCode's tools as items.
+//! Converts OpenCode's tool calls to items.
 
 use switchboard_event::{
     Call, CallKind, Command, Details, Field, FileChange, FileOp, Id, Item, Location, Mcp, Plan, PlanEntry, PlanStatus,
-    Status, Subagent, Tool, WebSearch, raw, raw_string,
+    Status, Subagent, Tool, WebSearch, to_raw_json, to_raw_string,
 };
 
 use super::{
     changes, shell,
     state::{Phase, State},
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// The item for a call, as far as it got. What a command prints is not in it until the end.
-pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], scribe: &Scribe) -> Item {
-    let input = state.input.map(Json::object).unwrap_or_default();
+/// Returns the item of a call in its current state. The output of a command is added only at the end.
+pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], scribe: &RunRecorder) -> Item {
+    let input = state.input.map(JsonView::as_object).unwrap_or_default();
     let (kind, op) = nature(&state.tool);
     let call = Call {
         name: state.tool.to_string(),
         title: state.title.clone(),
         kind,
         op,
-        input: state.input.map(Json::to_raw),
+        input: state.input.map(JsonView::to_raw),
         locations: location(&input, op, scribe).into_iter().collect(),
         content: state.files.clone(),
         ..Call::default()
@@ -28,7 +28,7 @@ pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], scribe: 
     Item::new(details(state, &input, shown, servers, scribe)).with_call(call)
 }
 
-/// What sort of tool it is, and what it does to a file.
+/// Returns the kind of a tool and its file operation.
 pub fn nature(tool: &str) -> (CallKind, Option<FileOp>) {
     match tool {
         "bash" | "shell" | "execute" => (CallKind::Execute, None),
@@ -44,23 +44,29 @@ pub fn nature(tool: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn location(input: &Object<'_>, op: Option<FileOp>, scribe: &Scribe) -> Option<Location> {
-    let path = input.str("filePath").or_else(|| input.str("path"))?;
-    let line = input.u64("offset").filter(|_| op == Some(FileOp::Read));
-    Some(Location { path: scribe.absolute(&path), line })
+fn location(input: &JsonObject<'_>, op: Option<FileOp>, scribe: &RunRecorder) -> Option<Location> {
+    let path = input.get_str("filePath").or_else(|| input.get_str("path"))?;
+    let line = input.get_u64("offset").filter(|_| op == Some(FileOp::Read));
+    Some(Location { path: scribe.absolute_path(&path), line })
 }
 
-fn details(state: &State<'_>, input: &Object<'_>, shown: Option<&str>, servers: &[String], scribe: &Scribe) -> Details {
+fn details(
+    state: &State<'_>,
+    input: &JsonObject<'_>,
+    shown: Option<&str>,
+    servers: &[String],
+    scribe: &RunRecorder,
+) -> Details {
     match &*state.tool {
         "bash" | "shell" => command(input, &state.meta, scribe).into(),
         "write" | "edit" | "multiedit" | "patch" | "apply_patch" => {
             FileChange { changes: changes::of_tool(state, shown, scribe), output: None }.into()
         }
-        "websearch" => WebSearch { queries: input.string("query").into_iter().collect(), results: None }.into(),
+        "websearch" => WebSearch { queries: input.get_string("query").into_iter().collect(), results: None }.into(),
         "todowrite" => plan(input).into(),
         "task" => subagent(input, &state.meta).into(),
         "read_mcp_resource" | "list_mcp_resources" | "list_mcp_resource_templates" => {
-            let server = input.string("server").unwrap_or_default();
+            let server = input.get_string("server").unwrap_or_default();
             Mcp { server, tool: state.tool.to_string(), ..Mcp::default() }.into()
         }
         "plan_enter" | "plan_exit" => Tool::default().into(),
@@ -68,20 +74,20 @@ fn details(state: &State<'_>, input: &Object<'_>, shown: Option<&str>, servers: 
     }
 }
 
-fn command(input: &Object<'_>, meta: &Object<'_>, scribe: &Scribe) -> Command {
-    let folder = input.str("workdir").map(|folder| scribe.absolute(&folder));
+fn command(input: &JsonObject<'_>, meta: &JsonObject<'_>, scribe: &RunRecorder) -> Command {
+    let folder = input.get_str("workdir").map(|folder| scribe.absolute_path(&folder));
     Command {
-        command: input.string("command").unwrap_or_default(),
-        cwd: folder.or_else(|| scribe.cwd().map(str::to_owned)),
-        exit_code: meta.i32("exit"),
+        command: input.get_string("command").unwrap_or_default(),
+        cwd: folder.or_else(|| scribe.working_directory().map(str::to_owned)),
+        exit_code: meta.get_i32("exit"),
         ..Command::default()
     }
 }
 
-fn plan(input: &Object<'_>) -> Plan {
-    let entries = input.array("todos").into_iter().map(Json::object).map(|todo| PlanEntry {
-        step: todo.string("content").unwrap_or_default(),
-        status: match todo.str("status").as_deref() {
+fn plan(input: &JsonObject<'_>) -> Plan {
+    let entries = input.get_array("todos").into_iter().map(JsonView::as_object).map(|todo| PlanEntry {
+        step: todo.get_string("content").unwrap_or_default(),
+        status: match todo.get_str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
             Some("cancelled") => PlanStatus::Failed,
@@ -91,19 +97,19 @@ fn plan(input: &Object<'_>) -> Plan {
     Plan { entries: entries.collect(), ..Plan::default() }
 }
 
-fn subagent(input: &Object<'_>, meta: &Object<'_>) -> Subagent {
+fn subagent(input: &JsonObject<'_>, meta: &JsonObject<'_>) -> Subagent {
     Subagent {
-        thread: meta.filled("sessionId").or_else(|| meta.filled("sessionID")).map(Id::from),
-        name: input.string("subagent_type").unwrap_or_default(),
-        label: input.string("description").unwrap_or_default(),
-        prompt: input.filled("prompt"),
+        thread: meta.get_non_empty("sessionId").or_else(|| meta.get_non_empty("sessionID")).map(Id::from),
+        name: input.get_string("subagent_type").unwrap_or_default(),
+        label: input.get_string("description").unwrap_or_default(),
+        prompt: input.get_non_empty("prompt"),
         result: None,
         background: meta.is_true("background") || input.is_true("background"),
     }
 }
 
-/// MCP tools are called `SERVER_TOOL`, and servers may have a `_` in their name. A tool of a plugin may be called
-/// like that too, but then it is seldom split into several.
+/// MCP tools are named `SERVER_TOOL`, and a server name may contain `_`. A plugin's tool may have such a name too, but
+/// plugins rarely do.
 fn mcp(tool: &str, servers: &[String]) -> Option<Mcp> {
     let known = servers.iter().filter_map(|server| {
         let rest = tool.strip_prefix(server.as_str())?.strip_prefix('_')?;
@@ -113,24 +119,24 @@ fn mcp(tool: &str, servers: &[String]) -> Option<Mcp> {
     Some(Mcp { server: server.to_owned(), tool: tool.to_owned(), ..Mcp::default() })
 }
 
-/// There is news of a call that is going on.
-pub fn progress(id: &Id, item: Item, state: &State<'_>, scribe: &mut Scribe) {
+/// Updates the item of a running call.
+pub fn progress(id: &Id, item: Item, state: &State<'_>, scribe: &mut RunRecorder) {
     if let Details::Command(_) | Details::Tool(_) = item.details {
         if let (Some(open), Some(call)) = (scribe.item_mut(id), item.call) {
             open.call = Some(call);
         }
         return print(id, state, scribe);
     }
-    let changed = scribe.item(id).is_some_and(|open| raw(open).get() != raw(&item).get());
+    let changed = scribe.open_item(id).is_some_and(|open| to_raw_json(open).get() != to_raw_json(&item).get());
     if changed {
         scribe.item_set(id, item);
     }
 }
 
-/// What a command has printed by now, as far as it was not said.
-pub fn print(id: &Id, state: &State<'_>, scribe: &mut Scribe) {
-    let shown = state.meta.str("output").unwrap_or_else(|| state.output.clone());
-    let known = match scribe.item(id).map(|item| &item.details) {
+/// Appends the new output of a command.
+pub fn print(id: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
+    let shown = state.meta.get_str("output").unwrap_or_else(|| state.output.clone());
+    let known = match scribe.open_item(id).map(|item| &item.details) {
         Some(Details::Command(command)) if !command.truncated => command.output.as_str(),
         Some(Details::Tool(tool)) => tool.output.as_str(),
         _ => return,
@@ -141,7 +147,7 @@ pub fn print(id: &Id, state: &State<'_>, scribe: &mut Scribe) {
     }
 }
 
-/// The item of a call that is over: with what it gave back, and how it ended.
+/// Returns the item of a finished call, with its result and status.
 pub fn ended(mut item: Item, state: &State<'_>) -> Item {
     let mut error = state.error.clone();
     let mut status = if state.phase == Phase::Failed { failure(state) } else { Status::Completed };
@@ -159,13 +165,14 @@ pub fn ended(mut item: Item, state: &State<'_>) -> Item {
             error = error.or(printed.remark);
         }
         Details::FileChange(change) => change.output = output(),
-        Details::WebSearch(search) => search.results = output().map(|text| raw_string(&text)),
+        Details::WebSearch(search) => search.results = output().map(|text| to_raw_string(&text)),
         Details::Subagent(subagent) => subagent.result = output().map(|text| answer(&text)),
         Details::Mcp(mcp) => {
-            mcp.result = output().map(|text| raw_string(&text));
+            mcp.result = output().map(|text| to_raw_string(&text));
             mcp.error.clone_from(&error);
         }
-        // What the model called does not exist, or not like that; this tool only tells it so.
+        // The called tool does not exist or has other parameters. OpenCode reports this to the model through the tool
+        // `invalid`.
         Details::Tool(tool) if state.tool == "invalid" => {
             status = Status::Failed;
             error = output();
@@ -181,14 +188,14 @@ pub fn ended(mut item: Item, state: &State<'_>) -> Item {
     item
 }
 
-/// What a command printed; one that was stopped may only have been heard while it ran.
+/// Returns the output of a command. For a stopped command, only the output shown while it ran may be known.
 fn printed(state: &State<'_>) -> shell::Printed {
-    let shown = || state.meta.str("output").unwrap_or_default();
+    let shown = || state.meta.get_str("output").unwrap_or_default();
     let output = if state.output.is_empty() { shown() } else { state.output.clone() };
     shell::printed(&output, &state.meta)
 }
 
-/// Why a call ended badly can only be told by its words.
+/// Only the error message says why a call failed.
 fn failure(state: &State<'_>) -> Status {
     let error = state.error.as_deref().unwrap_or_default();
     let refusals =
@@ -200,7 +207,7 @@ fn failure(state: &State<'_>) -> Status {
     if state.meta.is_true("interrupted") || stopped.contains(&error) { Status::Interrupted } else { Status::Failed }
 }
 
-/// A subagent's answer without the tags around it.
+/// Returns a subagent's answer without the surrounding tags.
 fn answer(output: &str) -> String {
     let inner = |tag: &str| {
         let (_, rest) = output.split_once(&format!("<{tag}>\n"))?;

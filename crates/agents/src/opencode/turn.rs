@@ -1,46 +1,49 @@
-//! The turn of the main conversation. OpenCode has no word for it: a turn is all the replies to one prompt, and it
-//! is over when the last of them is complete *and* the session is idle. After an error it is idle twice, once
-//! before the reply is complete and once after.
+//! The turn of the main conversation. OpenCode has no such concept: a turn consists of all replies to one prompt, and
+//! is over when the last of them is complete *and* the session is idle. After an error the session becomes idle twice,
+//! before and after the reply is complete.
 
 use switchboard_event::{
     Denied, ErrorCode, Fault, Id, Origin, Stop, Timestamp, TurnCompleted, TurnStarted, TurnStatus,
 };
 
-use crate::Scribe;
+use crate::RunRecorder;
 
-/// How many replies, refused tools and the like of one turn are kept.
+/// Maximum number of replies, refused tools and similar entries kept for one turn.
 const LIMIT: usize = 64;
 
-/// The turn that is going on, or the last one.
+/// The current turn, or the last one.
 #[derive(Default)]
 pub struct Turn {
     /// The message that the current reply answers.
     prompt: Option<Id>,
     began: Timestamp,
-    /// Replies that are not complete.
+    /// Incomplete replies.
     waiting: Vec<Id>,
-    /// Something was done: an idle session before that is still the turn before.
+    /// There was activity. An idle status before that belongs to the previous turn.
     worked: bool,
     idle: bool,
-    /// The session rested before the last reply was complete.
+    /// A status request after the session became idle confirmed that it is idle.
+    confirmed_idle: bool,
+    /// The session became idle before the last reply was complete.
     rested: bool,
     retrying: bool,
-    /// What went wrong with the last reply.
+    /// The error of the last reply.
     pub fault: Option<Fault>,
-    /// Why the last reply ended.
+    /// The reason why the last reply ended.
     pub finish: Option<String>,
-    /// A prompt that came while the turn was going on.
+    /// A prompt that arrived during the turn.
     queued: Option<(Id, String)>,
     steps: u64,
     cost: Option<f64>,
     denied: Vec<Denied>,
-    /// What the last turn failed of.
+    /// The error message of the last turn.
     failure: Option<String>,
 }
 
 impl Turn {
-    /// A message of the user begins a turn, unless it belongs to the one that is going on. True if it had to wait.
-    pub fn prompted(&mut self, message: &Id, origin: Origin, text: Option<&str>, scribe: &mut Scribe) -> bool {
+    /// Begins a turn with a message of the user, unless the message belongs to the running turn. Returns whether the
+    /// message was queued.
+    pub fn prompted(&mut self, message: &Id, origin: Origin, text: Option<&str>, scribe: &mut RunRecorder) -> bool {
         let same = self.prompt.as_ref() == Some(message);
         if scribe.in_turn() && (self.worked || same) {
             if let (false, Some(text)) = (same, text) {
@@ -52,31 +55,31 @@ impl Turn {
         false
     }
 
-    fn begin(&mut self, message: Option<Id>, origin: Origin, prompt: Option<String>, scribe: &mut Scribe) {
+    fn begin(&mut self, message: Option<Id>, origin: Origin, prompt: Option<String>, scribe: &mut RunRecorder) {
         let busy = self.worked && !self.idle && !scribe.in_turn();
-        *self = Self { prompt: message.clone(), began: scribe.at(), worked: busy, ..Self::default() };
+        *self = Self { prompt: message.clone(), began: scribe.current_time(), worked: busy, ..Self::default() };
         if message.is_none() {
             return scribe.ensure_turn();
         }
         scribe.turn_started(TurnStarted { origin, prompt, agent_turn: message });
     }
 
-    /// Work is done without a prompt that was seen.
-    pub fn ensure(&mut self, scribe: &mut Scribe) {
+    /// Begins a turn for work whose prompt was not seen.
+    pub fn ensure(&mut self, scribe: &mut RunRecorder) {
         if !scribe.in_turn() {
             self.begin(None, Origin::Prompt, None, scribe);
         }
         self.worked = true;
     }
 
-    /// A reply to another prompt shows that the turn is over, although the end of its last reply was never heard:
-    /// the session rested in between.
+    /// A reply to another prompt shows that the turn is over although the end of its last reply was missed: the session
+    /// was idle in between.
     pub fn is_stale(&self, to: Option<&str>) -> bool {
         self.rested && !self.waiting.is_empty() && to.is_some() && self.prompt.as_deref() != to
     }
 
-    /// A reply began. An earlier one that went wrong was not the last word.
-    pub fn replying(&mut self, reply: Id, to: Option<Id>, scribe: &mut Scribe) {
+    /// Begins a reply. The error of an earlier reply was not final then.
+    pub fn replying(&mut self, reply: Id, to: Option<Id>, scribe: &mut RunRecorder) {
         let another = to.is_some() && self.prompt != to;
         if !scribe.in_turn() {
             let text = self.queued.take().filter(|(message, _)| Some(message) == to.as_ref()).map(|(_, text)| text);
@@ -86,32 +89,32 @@ impl Turn {
             self.prompt = to;
         }
         (self.fault, self.finish) = (None, None);
-        (self.worked, self.idle) = (true, false);
+        (self.worked, self.idle, self.confirmed_idle) = (true, false, false);
         if self.waiting.len() < LIMIT {
             self.waiting.push(reply);
         }
     }
 
-    /// A reply is not complete.
+    /// Returns whether a reply is incomplete.
     pub fn awaits(&self, reply: &str) -> bool {
         self.waiting.iter().any(|id| *id == *reply)
     }
 
-    /// A reply is complete. One that neither ended nor failed while OpenCode waited to try again was given up.
-    pub fn replied(&mut self, reply: &str, scribe: &mut Scribe) {
+    /// Completes a reply. A reply that neither ended nor failed while OpenCode waited for a retry was given up.
+    pub fn replied(&mut self, reply: &str, scribe: &mut RunRecorder) {
         self.waiting.retain(|id| *id != *reply);
         if self.retrying && self.fault.is_none() && self.finish.is_none() {
-            scribe.interrupted();
+            scribe.mark_interrupted();
             self.fault = Some(Fault::new(ErrorCode::Aborted, "stopped while waiting to try again"));
         }
     }
 
-    /// The session works.
     pub fn busy(&mut self, retrying: bool) {
         (self.worked, self.idle, self.retrying) = (true, false, retrying);
+        self.confirmed_idle = false;
     }
 
-    /// Somebody stopped the turn before anything was done about its prompt: nothing more comes of it.
+    /// Gives up a turn that was stopped before any activity: nothing more follows.
     pub fn abandoned(&mut self) {
         if !self.worked {
             self.worked = true;
@@ -119,54 +122,59 @@ impl Turn {
         }
     }
 
-    /// The session rests.
     pub fn rest(&mut self) {
         self.idle = true;
         self.rested |= !self.waiting.is_empty();
     }
 
-    /// The turn is over, if it is.
     pub fn is_over(&self) -> bool {
-        self.idle && self.worked && self.waiting.is_empty()
+        let is_explained = self.confirmed_idle || self.fault.is_some() || !self.stopped_early();
+        self.idle && self.worked && self.waiting.is_empty() && is_explained
     }
 
-    /// The stream is over: whether the turn can be ended by what was said last.
+    /// Records that OpenCode confirmed the idle status and that its messages were read.
+    pub fn confirm_idle(&mut self) {
+        self.confirmed_idle = true;
+    }
+
+    /// Returns whether the outcome of the turn is known at the end of the stream.
     pub fn is_decided(&self) -> bool {
-        self.fault.is_some() || self.waiting.is_empty() && self.finish.as_deref().is_some_and(ends_turn)
+        let is_finished = self.finish.as_deref().is_some_and(ends_turn) || self.idle && self.stopped_early();
+        self.fault.is_some() || self.waiting.is_empty() && is_finished
     }
 
-    /// Nothing was done about the prompt for some time: no reply was wanted. A prompt that wants one makes the
-    /// session busy at once.
+    /// Returns whether a prompt had no effect for some time, so that no reply was wanted. A prompt that wants one makes
+    /// the session busy at once.
     pub fn is_unanswered(&self, now: Timestamp) -> bool {
         !self.worked && now.millis_since(self.began) >= 2_000
     }
 
-    /// One call of the model is over.
     pub fn stepped(&mut self, cost: Option<f64>) {
         self.steps = self.steps.saturating_add(1);
         self.cost = cost.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
     }
 
-    /// The last reply called tools, and the model was never given their results. A refused tool ends the turn in this
-    /// way on purpose; OpenCode 1.18.33 was also seen to do it under load, without reporting an error.
+    /// Returns whether the last reply called tools and the model never received their results. A refused tool ends the
+    /// turn this way intentionally. Otherwise something in OpenCode failed: 1.18.33 becomes idle before it reports the
+    /// error of a prompt sent with `prompt_async`, so the turn is not over until the error arrives or a later request
+    /// confirms the idle status.
     fn stopped_early(&self) -> bool {
         self.denied.is_empty() && self.finish.as_deref().is_some_and(|finish| !ends_turn(finish))
     }
 
-    /// A tool was not allowed.
     pub fn declined(&mut self, denied: Denied) {
         if self.denied.len() < LIMIT {
             self.denied.push(denied);
         }
     }
 
-    /// The last turn failed of this.
+    /// Returns whether the last turn failed with this message.
     pub fn failed_of(&self, message: &str) -> bool {
         self.failure.as_deref().is_some_and(|failure| message.contains(failure))
     }
 
-    /// Ends the turn by what was said last.
-    pub fn close(&mut self, scribe: &mut Scribe) {
+    /// Ends the turn with the last known outcome.
+    pub fn close(&mut self, scribe: &mut RunRecorder) {
         if self.fault.is_none() && self.stopped_early() {
             let message = "OpenCode stopped after a tool call without asking the model again";
             self.fault = Some(Fault::new(ErrorCode::ProtocolError, message));
@@ -178,7 +186,7 @@ impl Turn {
             status,
             stop,
             error: self.fault.take().or_else(|| unsaid(status)),
-            duration_ms: Some(scribe.at().millis_since(self.began)),
+            duration_ms: Some(scribe.current_time().millis_since(self.began)),
             steps: Some(self.steps).filter(|steps| *steps > 0),
             cost_usd: self.cost.take(),
             denied: std::mem::take(&mut self.denied),
@@ -188,7 +196,7 @@ impl Turn {
     }
 }
 
-/// How a turn ended, by its error and by the reason of its last step.
+/// Returns the outcome of a turn from its error and the finish reason of its last step.
 pub fn outcome(fault: Option<&Fault>, finish: Option<&str>) -> (TurnStatus, Stop) {
     match (fault.map(|fault| fault.code), finish) {
         (Some(ErrorCode::Aborted), _) => (TurnStatus::Interrupted, Stop::Cancelled),
@@ -201,12 +209,12 @@ pub fn outcome(fault: Option<&Fault>, finish: Option<&str>) -> (TurnStatus, Stop
     }
 }
 
-/// A reply that ended as an error without saying which.
+/// Returns the fault for a reply that ended with an unspecified error.
 fn unsaid(status: TurnStatus) -> Option<Fault> {
     (status == TurnStatus::Failed).then(|| Fault::new(ErrorCode::ApiError, "the model's reply ended with an error"))
 }
 
-/// The model said its last word; after `tool-calls` it is asked again.
+/// After `tool-calls` the model is called again; any other reason is final.
 pub fn ends_turn(finish: &str) -> bool {
     finish != "tool-calls"
 }

@@ -1,39 +1,39 @@
-//! Closing what an agent leaves open: every item, every request, every turn.
+//! Closes the items, requests and turns that an agent leaves open.
 
 use switchboard_event::{
     Decider, Details, EndReason, ErrorCode, Fault, Outcome, RequestResolved, Status, Stop, TurnCompleted, TurnStatus,
 };
 
-use super::{Ending, Place, Scribe};
+use super::{ConversationScope, RunRecorder, SessionEnding};
 
-/// How many items and requests may be open at once. No agent needs as many; a broken one must not cost our memory.
-const OPEN: usize = 4096;
+/// The maximum number of open items and of open requests. No agent needs as many; a broken one must not exhaust memory.
+const MAX_OPEN_ENTRIES: usize = 4096;
 
-impl Scribe {
-    /// Gives up the oldest of what is open, when there is too much of it.
-    pub(super) fn make_room(&mut self) {
-        if self.open.len() >= OPEN {
-            let oldest = self.opened_in_order(|_| true).into_iter().take(OPEN / 4);
+impl RunRecorder {
+    /// Closes the oldest open items and requests if there are too many.
+    pub(super) fn evict_oldest_open(&mut self) {
+        if self.open.len() >= MAX_OPEN_ENTRIES {
+            let oldest = self.open_ids_in_order(|_| true).into_iter().take(MAX_OPEN_ENTRIES / 4);
             for id in oldest {
                 self.item_closed(&id, Status::Interrupted);
             }
         }
-        if self.requests.len() >= OPEN {
-            let oldest: Vec<_> = self.requests.iter().take(OPEN / 4).map(|open| open.id.clone()).collect();
+        if self.requests.len() >= MAX_OPEN_ENTRIES {
+            let oldest: Vec<_> = self.requests.iter().take(MAX_OPEN_ENTRIES / 4).map(|open| open.id.clone()).collect();
             for request in oldest {
                 self.request_resolved(RequestResolved { request, ..RequestResolved::default() });
             }
         }
     }
 
-    /// Closes what belongs to the turn. A subagent in the background outlives a turn that ended well.
+    /// Closes the items of the turn. A background subagent outlives a turn that completed.
     pub(super) fn close_turn_items(&mut self, status: TurnStatus) {
         let all = status != TurnStatus::Completed;
         self.close_requests(|place| all || place.thread.is_none());
         self.close_items(status, |place| all || place.thread.is_none());
     }
 
-    /// A turn that the agent never ended, although it began another.
+    /// Closes a turn that the agent never ended although it began another.
     pub(super) fn close_stale_turn(&mut self) {
         if self.turn.is_some() {
             let status = if self.interrupted { TurnStatus::Interrupted } else { TurnStatus::Completed };
@@ -43,8 +43,8 @@ impl Scribe {
         }
     }
 
-    /// Closes everything, because the session ends.
-    pub(super) fn close_all(&mut self, ending: &Ending) {
+    /// Closes everything at the end of the session.
+    pub(super) fn close_all(&mut self, ending: &SessionEnding) {
         let (status, stop) = match ending.reason {
             EndReason::Completed => (TurnStatus::Completed, Stop::EndTurn),
             EndReason::Cancelled => (TurnStatus::Interrupted, Stop::Cancelled),
@@ -62,7 +62,7 @@ impl Scribe {
         }
     }
 
-    fn close_requests(&mut self, mine: impl Fn(&Place) -> bool) {
+    fn close_requests(&mut self, mine: impl Fn(&ConversationScope) -> bool) {
         let ids: Vec<_> = self.requests.iter().filter(|open| mine(&open.place)).map(|open| open.id.clone()).collect();
         for request in ids {
             let outcome = if self.interrupted { Outcome::Cancelled } else { Outcome::Withdrawn };
@@ -75,17 +75,17 @@ impl Scribe {
         }
     }
 
-    fn close_items(&mut self, turn: TurnStatus, mine: impl Fn(&Place) -> bool) {
-        let ids = self.opened_in_order(mine);
-        // Children first: a subagent's items end before the item that it works under.
+    fn close_items(&mut self, turn: TurnStatus, mine: impl Fn(&ConversationScope) -> bool) {
+        let ids = self.open_ids_in_order(mine);
+        // Children first: a subagent's items end before their parent item.
         for id in ids.into_iter().rev() {
-            let status = self.item(&id).map_or(Status::Interrupted, |item| status_left_open(&item.details, turn));
+            let status = self.open_item(&id).map_or(Status::Interrupted, |item| status_left_open(&item.details, turn));
             self.item_closed(&id, status);
         }
     }
 }
 
-/// What is said is complete when the turn is; a tool of which nothing more was heard did not come to an end.
+/// A message is complete when its turn is; a tool without a result did not finish.
 fn status_left_open(details: &Details, turn: TurnStatus) -> Status {
     match (details, turn) {
         (

@@ -1,6 +1,6 @@
-//! The scribe: writes events down and keeps the books, so that no reader has to. It knows what is open, numbers
-//! the turns, puts each record on the first event that it caused, and closes what an agent leaves open.
-//! What a record means is not known here.
+//! The run recorder: writes events and tracks state, so that no reader has to. It knows which items and requests are
+//! open, numbers the turns, attaches each record to the first event that it caused, and closes what an agent leaves
+//! open. It does not interpret records.
 
 mod close;
 mod items;
@@ -11,70 +11,71 @@ mod turns;
 
 use foldhash::{HashMap, HashMapExt as _};
 use switchboard_event::{
-    Body, Decider, Event, Fault, Id, Info, Item, Level, Native, Notice, Timestamp, Topic, TurnStatus, Usage,
+    Decider, Event, EventBody, Fault, Id, Info, Item, Level, NativeRecord, Notice, Timestamp, Topic, TurnStatus, Usage,
 };
 
-pub use session::Ending;
+pub use session::SessionEnding;
 
-use names::Names;
+use names::ItemIds;
 
-use crate::{Start, Why};
+use crate::{SessionContext, StopCause};
 
 /// Writes the events of one run.
-pub struct Scribe {
+pub struct RunRecorder {
     out: Vec<Event>,
     next_seq: u64,
     agent: Id,
-    /// The maker of the agent; none for the agents that are built in.
+    /// The vendor of the agent; `None` for built-in agents.
     vendor: Option<&'static str>,
     run: u32,
     at: Timestamp,
-    /// The clock that durations are measured by: a transcript's own where there is one, since the times that
-    /// some records carry come from another.
+    /// The clock for durations: a transcript's own if there is one, since the times that some records carry come from
+    /// another clock.
     tick: Timestamp,
     began: Timestamp,
     told: Option<Timestamp>,
     measured: bool,
-    /// What the turns say they took, together.
+    /// The sum of the durations that turns report.
     worked_ms: u64,
     /// The record being read, until an event takes it, and then the event that took it.
-    native: Option<Native>,
+    native: Option<NativeRecord>,
     cause: Option<u64>,
-    /// The event that took the record before.
+    /// The event that took the previous record.
     carrier: Option<u64>,
-    place: Place,
-    start: Start,
+    place: ConversationScope,
+    start: SessionContext,
     agent_session: Option<Id>,
     started: bool,
-    /// The agent said that the session is over.
-    declared: Option<Ending>,
+    /// The ending that the agent declared.
+    declared: Option<SessionEnding>,
     info: Info,
     turns: u32,
     turn: Option<u32>,
     last_turn: Option<TurnStatus>,
     last_error: Option<Fault>,
-    /// What is open, by the agent's ids.
-    open: HashMap<Id, Open>,
-    names: Names,
+    /// The open items, by the agent's ids.
+    open: HashMap<Id, OpenItem>,
+    names: ItemIds,
     opened: u64,
-    requests: Vec<OpenRequest>,
-    /// Who decided what is about to be answered.
+    requests: Vec<UnresolvedRequest>,
+    /// The deciders of requests that are about to be answered.
     decided: Vec<(Id, Decider)>,
     interrupted: bool,
-    stopping: Option<Why>,
+    stopping: Option<StopCause>,
     closing: bool,
-    /// What went wrong, should it turn out that something did.
+    /// The likely cause, if the run turns out to have failed.
     suspected: Option<Fault>,
     exit: Option<(Option<i32>, Option<i32>)>,
-    /// Nobody wants more than figures, and which tools were called.
+    /// Only usage and tool calls are wanted.
     brief: bool,
 }
 
-/// The maker of the agents that are built in.
+/// The vendor of the built-in agents.
 const OWN_VENDOR: &str = "switchboard";
 
-/// Returns whether only the agents of one maker have such a notice. Warnings, and what all agents have, concern everybody.
-fn is_of_vendor(notice: &Notice) -> bool {
+/// Returns whether only the agents of one vendor have such a notice. Warnings, and notices that all agents have, are
+/// not vendor-specific.
+fn is_vendor_specific(notice: &Notice) -> bool {
     let is_named = notice.name.as_ref().is_some_and(|name| !name.is_empty());
     let is_special = match notice.topic {
         Topic::RateLimit => true,
@@ -84,36 +85,38 @@ fn is_of_vendor(notice: &Notice) -> bool {
     is_special && !matches!(notice.level, Level::Warning | Level::Error)
 }
 
-/// Where events belong: to the main conversation, or to a subagent.
+/// The conversation that events belong to: the main one, or a subagent's.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Place {
+struct ConversationScope {
     parent: Option<Id>,
     thread: Option<Id>,
 }
 
-struct Open {
-    /// The id that events have.
+struct OpenItem {
+    /// The id used in events.
     id: Id,
-    /// Its place among all that were opened.
+    /// Its position in the order of starts.
     order: u64,
     item: Item,
-    place: Place,
+    place: ConversationScope,
     at: Timestamp,
 }
 
-struct OpenRequest {
+struct UnresolvedRequest {
     id: Id,
     item: Option<Id>,
-    place: Place,
+    place: ConversationScope,
 }
 
-impl Scribe {
-    pub(crate) fn new(agent: &str, run: u32, next_seq: u64, turns: u32, start: Start) -> Self {
+impl RunRecorder {
+    pub(crate) fn new(agent: &str, run: u32, next_seq: u64, turns: u32, start: SessionContext) -> Self {
         Self {
             out: Vec::new(),
             next_seq,
             agent: Id::from(agent),
-            vendor: crate::agent(agent).map(|agent| agent.provider).filter(|vendor| !["", OWN_VENDOR].contains(vendor)),
+            vendor: crate::find_agent(agent)
+                .map(|agent| agent.provider)
+                .filter(|vendor| !["", OWN_VENDOR].contains(vendor)),
             run,
             at: Timestamp::default(),
             tick: Timestamp::default(),
@@ -124,7 +127,7 @@ impl Scribe {
             native: None,
             cause: None,
             carrier: None,
-            place: Place::default(),
+            place: ConversationScope::default(),
             start,
             agent_session: None,
             started: false,
@@ -135,7 +138,7 @@ impl Scribe {
             last_turn: None,
             last_error: None,
             open: HashMap::new(),
-            names: Names::new(run),
+            names: ItemIds::new(run),
             opened: 0,
             requests: Vec::new(),
             decided: Vec::new(),
@@ -148,18 +151,18 @@ impl Scribe {
         }
     }
 
-    /// From now on, nobody wants more than figures, and which tools were called; or everything is wanted.
-    pub(crate) fn be_brief(&mut self, brief: bool) {
+    /// Restricts the output to usage and tool calls, or lifts the restriction.
+    pub(crate) fn set_brief(&mut self, brief: bool) {
         self.brief = brief;
     }
 
-    /// What was said, given and given back need not be written down.
+    /// Returns whether texts, inputs and outputs can be omitted.
     pub(crate) fn is_brief(&self) -> bool {
         self.brief
     }
 
-    /// A record is about to be read.
-    pub(crate) fn begin(&mut self, native: Option<Native>, at: Timestamp, measured: Option<Timestamp>) {
+    /// Prepares for a record.
+    pub(crate) fn begin_record(&mut self, native: Option<NativeRecord>, at: Timestamp, measured: Option<Timestamp>) {
         self.measured |= measured.is_some();
         if !self.measured {
             self.tick = at;
@@ -168,58 +171,59 @@ impl Scribe {
         self.told = None;
         self.native = native;
         self.cause = None;
-        self.place = Place::default();
+        self.place = ConversationScope::default();
         self.at = at;
     }
 
-    /// A record has been read; what nobody took becomes a notice of its own.
-    pub(crate) fn settle(&mut self, notice: impl FnOnce() -> Notice) {
+    /// Finishes a record; one that caused no event becomes a notice.
+    pub(crate) fn finish_record(&mut self, notice: impl FnOnce() -> Notice) {
         if self.native.is_some() {
-            self.notice(notice());
+            self.write_notice(notice());
         }
         self.cause = None;
-        self.place = Place::default();
+        self.place = ConversationScope::default();
     }
 
     pub(crate) fn drain(&mut self) -> std::vec::Drain<'_, Event> {
         self.out.drain(..)
     }
 
-    /// Gives the events that were written for an assumed time the right one.
-    pub(crate) fn redate(&mut self, assumed: Timestamp, told: Timestamp) {
+    /// Corrects the time of the events that were written with an assumed one.
+    pub(crate) fn redate_events(&mut self, assumed: Timestamp, told: Timestamp) {
         self.out.iter_mut().filter(|event| event.at == assumed).for_each(|event| event.at = told);
     }
 
-    /// When the record says that it happened, if it does.
-    pub(crate) fn told(&self) -> Option<Timestamp> {
+    /// Returns the time that the record itself has, if any.
+    pub(crate) fn stated_time(&self) -> Option<Timestamp> {
         self.told
     }
 
-    /// When what is being read happened, as far as it is known.
+    /// Returns the time of the record being read, as far as it is known.
     #[must_use]
-    pub fn at(&self) -> Timestamp {
+    pub fn current_time(&self) -> Timestamp {
         self.at
     }
 
-    /// The record says itself when it happened.
-    pub fn happened(&mut self, at: Option<Timestamp>) {
+    /// Sets the time that the record itself has.
+    pub fn set_record_time(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
             (self.at, self.told) = (at, Some(at));
             if !self.measured {
                 self.tick = at;
-                // The first event may have had to make do with the time of its arrival.
+                // The first event may have had only the time of its arrival.
                 self.began = self.began.min(at);
             }
         }
     }
 
-    /// What follows in this record belongs to a subagent: the item it works under, and its thread.
-    pub fn within(&mut self, parent: Option<Id>, thread: Option<Id>) {
-        self.place = Place { parent: parent.map(|parent| self.names.current(&parent)), thread };
+    /// Attributes the rest of this record to a subagent: its parent item and its thread.
+    pub fn set_scope(&mut self, parent: Option<Id>, thread: Option<Id>) {
+        self.place = ConversationScope { parent: parent.map(|parent| self.names.current_id(&parent)), thread };
     }
 
-    /// Writes what the records before left to be said, and only the one being read shows to be over. It stays theirs.
-    pub fn before(&mut self, write: impl FnOnce(&mut Self)) {
+    /// Writes events of the previous records that only the current one shows to be complete. They stay attributed to
+    /// the previous record.
+    pub fn write_before_record(&mut self, write: impl FnOnce(&mut Self)) {
         if self.carrier.is_none() {
             return;
         }
@@ -229,64 +233,62 @@ impl Scribe {
         (self.native, self.cause, self.place) = (native, cause, place);
     }
 
-    /// An id that is only unique in one process of the agent, made unique in the session.
+    /// Makes an id unique in the session that is only unique in one process of the agent.
     #[must_use]
     pub fn local_id(&self, id: &str) -> Id {
         Id::from(format!("r{}.{id}", self.run))
     }
 
-    /// What is known about the session beside what its agent says.
+    /// Returns what Switchboard knows about the session independently of its agent.
     #[must_use]
-    pub fn start(&self) -> &Start {
+    pub fn session_context(&self) -> &SessionContext {
         &self.start
     }
 
-    /// Tokens were used. A reader reports each model reply once.
-    pub fn usage(&mut self, usage: Usage) {
+    /// Writes the usage of a reply. A reader reports each model reply once.
+    pub fn record_usage(&mut self, usage: Usage) {
         if !usage.is_zero() || usage.cumulative {
-            self.report(usage);
+            self.record_reported_usage(usage);
         }
     }
 
-    /// The same, be it nothing: an agent that says that a turn used nothing has said so.
-    pub fn report(&mut self, mut usage: Usage) {
-        // JSON has no word for infinity.
+    /// Writes usage even if it is zero: the agent explicitly reported that a turn used nothing.
+    pub fn record_reported_usage(&mut self, mut usage: Usage) {
+        // JSON cannot represent infinity.
         usage.cost_usd = usage.cost_usd.filter(|cost| cost.is_finite());
-        self.write(None, Body::Usage(Box::new(usage)));
+        self.write_event(None, EventBody::Usage(Box::new(usage)));
     }
 
-    /// Something else to know.
-    pub fn notice(&mut self, notice: Notice) {
-        self.notice_about(None, notice);
+    pub fn write_notice(&mut self, notice: Notice) {
+        self.write_notice_about(None, notice);
     }
 
-    /// Something else to know, if the record has caused no event yet: no record goes without one.
-    pub fn otherwise(&mut self, notice: Notice) {
+    /// Writes a notice if the record has caused no event yet: every record must cause one.
+    pub fn write_notice_if_no_event(&mut self, notice: Notice) {
         if self.native.is_some() {
-            self.notice(notice);
+            self.write_notice(notice);
         }
     }
 
-    /// Something else to know about an item.
-    pub fn notice_about(&mut self, item: Option<Id>, mut notice: Notice) {
-        if is_of_vendor(&notice) {
+    pub fn write_notice_about(&mut self, item: Option<Id>, mut notice: Notice) {
+        if is_vendor_specific(&notice) {
             notice.vendor = self.vendor.map(str::to_owned);
         }
-        self.write(item, Body::Notice(Box::new(notice)));
+        self.write_event(item, EventBody::Notice(Box::new(notice)));
     }
 
-    fn write(&mut self, item: Option<Id>, body: Body) {
+    fn write_event(&mut self, item: Option<Id>, body: EventBody) {
         let place = self.place.clone();
-        let item = item.map(|item| self.names.current(&item));
-        self.write_at(item, place, body);
+        let item = item.map(|item| self.names.current_id(&item));
+        self.write_event_at(item, place, body);
     }
 
-    fn write_at(&mut self, item: Option<Id>, place: Place, body: Body) {
+    fn write_event_at(&mut self, item: Option<Id>, place: ConversationScope, body: EventBody) {
         self.ensure_started();
-        self.push(item, place, body);
+        self.push_event(item, place, body);
     }
 
-    fn push(&mut self, item: Option<Id>, place: Place, body: Body) {
+    fn push_event(&mut self, item: Option<Id>, place: ConversationScope, body: EventBody) {
         let seq = self.next_seq;
         self.next_seq += 1;
         let native = self.native.take();

@@ -1,55 +1,55 @@
-//! Reading a session's own events again: the books as they were when the process that kept them died.
+//! Replays a session's own events to restore the state of a recorder whose process died.
 
-use switchboard_event::{Body, Decider, Delta, EndReason, Event, Fault};
+use switchboard_event::{Decider, Delta, EndReason, Event, EventBody, Fault};
 
-use super::{Ending, Open, OpenRequest, Place, Scribe, items::grow};
+use super::{ConversationScope, OpenItem, RunRecorder, SessionEnding, UnresolvedRequest, items::append_text};
 
-impl Scribe {
-    /// Takes an event that was written before.
-    pub(crate) fn relive(&mut self, event: &Event) {
+impl RunRecorder {
+    /// Applies an event that was written before.
+    pub(crate) fn replay_event(&mut self, event: &Event) {
         self.next_seq = event.seq + 1;
         (self.run, self.at, self.tick) = (event.run, event.at, event.at);
         self.agent.clone_from(&event.agent);
-        let place = Place { parent: event.parent.clone(), thread: event.thread.clone() };
+        let place = ConversationScope { parent: event.parent.clone(), thread: event.thread.clone() };
         match &event.body {
-            Body::SessionStarted(_) => (self.started, self.began) = (true, event.at),
-            Body::SessionEnded(_) => self.started = false,
-            Body::TurnStarted(_) => self.turn = event.turn,
-            Body::TurnCompleted(turn) => (self.turn, self.last_turn) = (None, Some(turn.status)),
-            Body::RequestOpened(request) => {
-                self.requests.push(OpenRequest { id: request.request.clone(), item: event.item.clone(), place });
+            EventBody::SessionStarted(_) => (self.started, self.began) = (true, event.at),
+            EventBody::SessionEnded(_) => self.started = false,
+            EventBody::TurnStarted(_) => self.turn = event.turn,
+            EventBody::TurnCompleted(turn) => (self.turn, self.last_turn) = (None, Some(turn.status)),
+            EventBody::RequestOpened(request) => {
+                self.requests.push(UnresolvedRequest { id: request.request.clone(), item: event.item.clone(), place });
             }
-            Body::RequestResolved(resolved) => self.requests.retain(|open| open.id != resolved.request),
-            Body::ItemStarted(item) => {
+            EventBody::RequestResolved(resolved) => self.requests.retain(|open| open.id != resolved.request),
+            EventBody::ItemStarted(item) => {
                 let Some(id) = event.item.clone() else { return };
                 self.opened += 1;
                 let (order, at) = (self.opened, event.at);
-                self.open.insert(id.clone(), Open { id, order, item: (**item).clone(), place, at });
+                self.open.insert(id.clone(), OpenItem { id, order, item: (**item).clone(), place, at });
             }
-            Body::ItemDelta(delta) => self.relive_delta(event, delta),
-            Body::ItemCompleted(_) => {
+            EventBody::ItemDelta(delta) => self.replay_delta(event, delta),
+            EventBody::ItemCompleted(_) => {
                 if let Some(id) = &event.item {
                     self.open.remove(id);
                 }
             }
-            Body::SessionUpdated(_) | Body::Usage(_) | Body::Notice(_) => {}
+            EventBody::SessionUpdated(_) | EventBody::Usage(_) | EventBody::Notice(_) => {}
         }
         self.turns = self.turns.max(event.turn.unwrap_or(0));
     }
 
-    fn relive_delta(&mut self, event: &Event, delta: &Delta) {
+    fn replay_delta(&mut self, event: &Event, delta: &Delta) {
         let Some(open) = event.item.as_ref().and_then(|id| self.open.get_mut(id)) else { return };
         match delta {
-            Delta::Append { field, text, .. } => grow(&mut open.item.details, *field, text),
+            Delta::Append { field, text, .. } => append_text(&mut open.item.details, *field, text),
             Delta::Set { patch } => open.item = (**patch).clone(),
             Delta::Progress { .. } => {}
         }
     }
 
-    /// The run did not end by itself: closes what is open, and ends it.
-    pub(crate) fn abandon(&mut self, fault: Fault) {
+    /// Ends a run that did not end by itself, and closes everything that is open.
+    pub(crate) fn abandon_run(&mut self, fault: Fault) {
         self.ensure_started();
-        let ending = Ending { reason: EndReason::Failed, error: Some(fault) };
+        let ending = SessionEnding { reason: EndReason::Failed, error: Some(fault) };
         self.close_all(&ending);
         self.end_session(ending, Decider::Switchboard);
     }

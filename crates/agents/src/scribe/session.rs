@@ -1,85 +1,84 @@
-//! Sessions: who they are, what is known about them, how they end.
+//! The identity, the info and the end of sessions.
 
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Body, Decider, EndReason, Event, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
-    SessionUpdated, raw,
+    Decider, EndReason, Event, EventBody, Fault, Id, Info, Resumed, SessionConfig, SessionEnded, SessionStarted,
+    SessionUpdated, to_raw_json,
 };
 
-use super::{Place, Scribe};
-use crate::Why;
+use super::{ConversationScope, RunRecorder};
+use crate::StopCause;
 
-/// How a session ended, by the agent's own word.
-pub struct Ending {
-    /// How.
+/// The end of a session, as declared by the agent.
+pub struct SessionEnding {
     pub reason: EndReason,
-    /// Why, if it failed.
+    /// The error, if it failed.
     pub error: Option<Fault>,
 }
 
-impl Scribe {
-    /// The agent's own id of the session. Only the first counts: what has another id is a subagent's.
-    pub fn identify(&mut self, session: &str) {
+impl RunRecorder {
+    /// Sets the agent's own id of the session. Only the first one counts: a record with another id belongs to a
+    /// subagent.
+    pub fn set_agent_session(&mut self, session: &str) {
         if self.agent_session.is_none() && !session.is_empty() {
             self.agent_session = Some(Id::from(session));
         }
     }
 
-    /// The session goes on under another of the agent's own ids.
-    pub fn moved(&mut self, session: &str) {
+    /// Continues the session under another of the agent's own ids.
+    pub fn replace_agent_session(&mut self, session: &str) {
         self.agent_session = Some(Id::from(session));
     }
 
-    /// The agent's own id of the session, once it is known.
+    /// Returns the agent's own id of the session, once it is known.
     #[must_use]
-    pub fn session(&self) -> Option<&Id> {
+    pub fn agent_session(&self) -> Option<&Id> {
         self.agent_session.as_ref()
     }
 
-    /// The session continues another; to be said before its id is.
-    pub fn resumed(&mut self, from: Id) {
+    /// Sets the session that this one continues. Must be called before its id is set.
+    pub fn set_resumed_from(&mut self, from: Id) {
         self.start.resumed.get_or_insert(from);
     }
 
-    /// The settings that the agent says it runs with; to be said before anything else is written.
-    pub fn config(&mut self, adjust: impl FnOnce(&mut SessionConfig)) {
+    /// Adjusts the settings to those that the agent reports. Must be called before any event is written.
+    pub fn adjust_config(&mut self, adjust: impl FnOnce(&mut SessionConfig)) {
         adjust(&mut self.start.config);
     }
 
-    pub(crate) fn product(&mut self, name: Option<&str>) {
+    pub(crate) fn set_product(&mut self, name: Option<&str>) {
         self.info.product = name.map(str::to_owned);
     }
 
-    /// What is known about the session now. Only what is new is written.
-    pub fn info(&mut self, info: Info) {
+    /// Updates the info about the session. Only changes are written.
+    pub fn update_info(&mut self, info: Info) {
         if !self.started {
-            remember(&mut self.info, info);
+            merge_info(&mut self.info, info);
             self.ensure_started();
             return;
         }
-        let news = news(&self.info, &info);
-        if raw(&news).get() != "{}" {
-            remember(&mut self.info, info);
-            self.write(None, Body::SessionUpdated(Box::new(SessionUpdated { info: news })));
+        let news = changed_info(&self.info, &info);
+        if to_raw_json(&news).get() != "{}" {
+            merge_info(&mut self.info, info);
+            self.write_event(None, EventBody::SessionUpdated(Box::new(SessionUpdated { info: news })));
         }
     }
 
-    /// The model in use, as far as it is known.
     #[must_use]
-    pub fn model(&self) -> Option<&str> {
+    pub fn current_model(&self) -> Option<&str> {
         self.info.model.as_deref()
     }
 
-    /// The folder the agent works in, as far as it is known.
+    /// Returns the working directory, if known.
     #[must_use]
-    pub fn cwd(&self) -> Option<&str> {
+    pub fn working_directory(&self) -> Option<&str> {
         self.info.cwd.as_deref().or(self.start.config.working_directory.as_deref())
     }
 
-    /// A relative path made absolute, where the directory is known.
+    /// Makes a relative path absolute, if the working directory is known.
     #[must_use]
-    pub fn absolute(&self, path: &str) -> String {
-        match self.cwd() {
+    pub fn absolute_path(&self, path: &str) -> String {
+        match self.working_directory() {
             Some(cwd) if is_relative(path) => {
                 format!("{}/{}", cwd.trim_end_matches('/'), path.trim_start_matches("./"))
             }
@@ -87,9 +86,9 @@ impl Scribe {
         }
     }
 
-    /// The session is over by the agent's own word: everything open is closed. The end itself is written when
-    /// the stream ends, since it must be the last event, unless the agent begins another turn after all.
-    pub fn session_ending(&mut self, ending: Ending) {
+    /// Ends the session on the agent's behalf: everything open is closed. The end event is written when the stream
+    /// ends, since it must be the last one, unless the agent begins another turn after all.
+    pub fn session_ending(&mut self, ending: SessionEnding) {
         self.ensure_started();
         self.close_all(&ending);
         self.declared = Some(ending);
@@ -103,15 +102,15 @@ impl Scribe {
         self.began = self.tick;
         let body = SessionStarted {
             run: self.run,
-            resumed: self.continues(),
+            resumed: self.resumed_session(),
             agent_session: self.agent_session.clone(),
-            config: self.settings(),
+            config: self.session_config(),
             info: self.info.clone(),
         };
-        self.push(None, Place::default(), Body::SessionStarted(Box::new(body)));
+        self.push_event(None, ConversationScope::default(), EventBody::SessionStarted(Box::new(body)));
     }
 
-    fn settings(&self) -> SessionConfig {
+    fn session_config(&self) -> SessionConfig {
         let mut config = self.start.config.clone();
         config.agent_type.get_or_insert_with(|| self.agent.to_string());
         config.model = config.model.take().or_else(|| self.info.model.clone());
@@ -119,35 +118,35 @@ impl Scribe {
         config
     }
 
-    /// A beginning that nobody has seen yet says all that was learned since it was written.
-    pub(crate) fn complete_beginning(&self, event: &mut Event) {
-        if let Body::SessionStarted(started) = &mut event.body {
+    /// Completes a start event that was not emitted yet with everything learned since.
+    pub(crate) fn complete_start_event(&self, event: &mut Event) {
+        if let EventBody::SessionStarted(started) = &mut event.body {
             started.agent_session.clone_from(&self.agent_session);
-            started.resumed = self.continues();
-            // What it was doing is news of its own moment.
+            started.resumed = self.resumed_session();
+            // The status belongs to the time of the event.
             started.info = Info { status: started.info.status, ..self.info.clone() };
-            started.config = self.settings();
+            started.config = self.session_config();
         }
     }
 
-    /// The stream is over. Says how the session ended, from all that was seen.
-    pub(crate) fn finish(&mut self) {
+    /// Ends the session at the end of the stream, in the way that the records suggest.
+    pub(crate) fn finish_session(&mut self) {
         self.ensure_started();
-        // An agent that stops after its last turn ended has ended the session; in the middle of one, we do.
+        // An agent that exits after its last turn has ended the session; in the middle of a turn, Switchboard ends it.
         let stopped = self.turn.is_some() || self.last_turn.is_none() || self.stopping.is_some();
         let (ending, by) = match self.declared.take() {
             Some(ending) => (ending, Decider::Agent),
-            None => (self.ending(), if stopped { Decider::Switchboard } else { Decider::Agent }),
+            None => (self.derive_ending(), if stopped { Decider::Switchboard } else { Decider::Agent }),
         };
         self.close_all(&ending);
         self.end_session(ending, by);
     }
 
-    fn ending(&self) -> Ending {
+    fn derive_ending(&self) -> SessionEnding {
         use switchboard_event::{ErrorCode, TurnStatus};
-        // In the middle of a turn, what an earlier one failed of is no reason.
+        // In the middle of a turn, the error of an earlier one is not the cause.
         let own = self.last_error.clone().filter(|_| self.turn.is_none());
-        let failed = |message: &str| Ending {
+        let failed = |message: &str| SessionEnding {
             reason: EndReason::Failed,
             error: own
                 .clone()
@@ -156,29 +155,29 @@ impl Scribe {
                 .or_else(|| Some(Fault::new(ErrorCode::ProtocolError, message))),
         };
         match (self.stopping, self.turn.is_some(), self.last_turn) {
-            (Some(Why::Timeout), ..) => Ending {
+            (Some(StopCause::Timeout), ..) => SessionEnding {
                 reason: EndReason::Timeout,
                 error: Some(Fault::new(ErrorCode::Timeout, "the session took too long")),
             },
-            (Some(Why::MaxTurns), ..) => Ending {
+            (Some(StopCause::MaxTurns), ..) => SessionEnding {
                 reason: EndReason::Failed,
                 error: Some(Fault::new(ErrorCode::MaxTurns, "the limit of turns was reached")),
             },
-            (Some(Why::Cancelled), true, _) => Ending { reason: EndReason::Cancelled, error: None },
-            (_, true, _) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
+            (Some(StopCause::Cancelled), true, _) => SessionEnding { reason: EndReason::Cancelled, error: None },
+            (_, true, _) if self.interrupted => SessionEnding { reason: EndReason::Cancelled, error: None },
             (_, true, _) => failed("the stream ended in the middle of a turn"),
-            (_, false, Some(TurnStatus::Completed)) => Ending { reason: EndReason::Completed, error: None },
-            (_, false, Some(TurnStatus::Interrupted)) => Ending { reason: EndReason::Cancelled, error: None },
+            (_, false, Some(TurnStatus::Completed)) => SessionEnding { reason: EndReason::Completed, error: None },
+            (_, false, Some(TurnStatus::Interrupted)) => SessionEnding { reason: EndReason::Cancelled, error: None },
             (_, false, Some(TurnStatus::Failed)) => failed("the last turn failed"),
-            (Some(Why::Cancelled), false, None) => Ending { reason: EndReason::Cancelled, error: None },
-            // Who had nothing to do has done it.
-            (None, false, None) if self.closing => Ending { reason: EndReason::Completed, error: None },
-            (None, false, None) if self.interrupted => Ending { reason: EndReason::Cancelled, error: None },
+            (Some(StopCause::Cancelled), false, None) => SessionEnding { reason: EndReason::Cancelled, error: None },
+            // An agent without work has completed it.
+            (None, false, None) if self.closing => SessionEnding { reason: EndReason::Completed, error: None },
+            (None, false, None) if self.interrupted => SessionEnding { reason: EndReason::Cancelled, error: None },
             (None, false, None) => failed("the stream ended before the agent did anything"),
         }
     }
 
-    pub(super) fn end_session(&mut self, ending: Ending, by: Decider) {
+    pub(super) fn end_session(&mut self, ending: SessionEnding, by: Decider) {
         let (exit_code, signal) = self.exit.unwrap_or_default();
         let body = SessionEnded {
             reason: ending.reason,
@@ -188,54 +187,53 @@ impl Scribe {
             duration_ms: self.tick.millis_since(self.began).max(self.worked_ms),
             by,
         };
-        self.push(None, Place::default(), Body::SessionEnded(Box::new(body)));
+        self.push_event(None, ConversationScope::default(), EventBody::SessionEnded(Box::new(body)));
     }
 
-    pub(crate) fn stopping(&mut self, why: Why) {
+    pub(crate) fn set_stop_cause(&mut self, why: StopCause) {
         self.stopping = Some(why);
     }
 
-    pub(crate) fn closing(&mut self) {
+    pub(crate) fn set_closing(&mut self) {
         self.closing = true;
     }
 
-    /// What went wrong, should it turn out that something did.
-    pub(crate) fn suspect(&mut self, fault: Fault) {
+    /// Sets the likely cause, if the run turns out to have failed.
+    pub(crate) fn set_suspected_fault(&mut self, fault: Fault) {
         self.suspected = Some(fault);
     }
 
-    pub(crate) fn exited(&mut self, code: Option<i32>, signal: Option<i32>) {
+    pub(crate) fn set_exit_status(&mut self, code: Option<i32>, signal: Option<i32>) {
         self.exit = Some((code, signal));
     }
 
-    /// The stream shows that somebody interrupted the turn.
-    pub fn interrupted(&mut self) {
+    /// Marks the turn as interrupted.
+    pub fn mark_interrupted(&mut self) {
         self.interrupted = true;
     }
 
-    /// Somebody interrupted the turn.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    /// What the session continues, as far as it is known.
-    fn continues(&self) -> Option<Resumed> {
+    /// Returns the session that this one continues, if known.
+    fn resumed_session(&self) -> Option<Resumed> {
         let from = self.start.resumed.clone()?;
         Some(Resumed { fork: self.agent_session.as_ref().is_some_and(|id| *id != from), from: Some(from) })
     }
 }
 
-/// Whether a path is relative, and surely so: an agent may expand `~` and variables, remove blanks, or open the path in a
-/// URI. Those stay as they are, so that they can be judged.
+/// Returns whether a path is certainly relative: an agent may expand `~` and variables, trim whitespace, or open the
+/// path of a URI. Such paths stay unchanged, so that policies can judge them.
 fn is_relative(path: &str) -> bool {
     let is_file_uri = path.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
     let starts_plainly = path.chars().next().is_some_and(|c| !matches!(c, '/' | '~' | '$') && !c.is_whitespace());
     starts_plainly && !is_file_uri && !path.contains("://")
 }
 
-/// The fields of `new` that `known` does not have.
-fn news(known: &Info, new: &Info) -> Info {
+/// Returns the fields of `new` that differ from `known`.
+fn changed_info(known: &Info, new: &Info) -> Info {
     macro_rules! changed {
         ($($field:ident),*) => { Info {
             $($field: if new.$field == known.$field { Default::default() } else { new.$field.clone() },)*
@@ -271,8 +269,8 @@ fn changed_raw(new: &Option<Box<RawValue>>, known: &Option<Box<RawValue>>) -> Op
     }
 }
 
-/// Takes over what is known; what is not said stays as it was.
-fn remember(known: &mut Info, new: Info) {
+/// Merges new info; absent fields stay as they were.
+fn merge_info(known: &mut Info, new: Info) {
     macro_rules! take {
         (options: $($o:ident),*; lists: $($l:ident),*) => {
             $(if new.$o.is_some() { known.$o = new.$o; })*

@@ -1,15 +1,15 @@
 //! Turns and requests.
 
 use switchboard_event::{
-    Body, Decider, ErrorCode, Fault, Id, Outcome, RequestOpened, RequestResolved, Stop, TurnCompleted, TurnStarted,
-    TurnStatus,
+    Decider, ErrorCode, EventBody, Fault, Id, Outcome, RequestOpened, RequestResolved, Stop, TurnCompleted,
+    TurnStarted, TurnStatus,
 };
 
-use super::{OpenRequest, Place, Scribe};
-use crate::Why;
+use super::{ConversationScope, RunRecorder, UnresolvedRequest};
+use crate::StopCause;
 
-impl Scribe {
-    /// A turn began. One that is still open is closed first.
+impl RunRecorder {
+    /// Begins a turn. One that is still open is closed first.
     pub fn turn_started(&mut self, turn: TurnStarted) {
         self.ensure_started();
         self.close_stale_turn();
@@ -17,10 +17,10 @@ impl Scribe {
         self.turn = Some(self.turns);
         self.interrupted = false;
         self.declared = None;
-        self.push(None, Place::default(), Body::TurnStarted(Box::new(turn)));
+        self.push_event(None, ConversationScope::default(), EventBody::TurnStarted(Box::new(turn)));
     }
 
-    /// Begins a turn if none is open: agents without a word for it begin one by doing something.
+    /// Begins a turn if none is open: some agents do not mark the beginning of a turn.
     pub fn ensure_turn(&mut self) {
         if self.turn.is_none() {
             let prompt = if self.turns == 0 { self.start.prompt.clone() } else { None };
@@ -28,19 +28,17 @@ impl Scribe {
         }
     }
 
-    /// A turn is open.
     #[must_use]
     pub fn in_turn(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// How many turns there have been.
     #[must_use]
-    pub fn turns(&self) -> u32 {
+    pub fn turn_count(&self) -> u32 {
         self.turns
     }
 
-    /// The turn ended. What it left open is closed first; an end without a beginning gets one.
+    /// Ends the turn. Its open items are closed first; an end without a beginning gets one.
     pub fn turn_completed(&mut self, turn: TurnCompleted) {
         self.ensure_turn();
         self.close_turn_items(turn.status);
@@ -49,7 +47,7 @@ impl Scribe {
 
     pub(super) fn end_turn(&mut self, mut turn: TurnCompleted) {
         turn.cost_usd = turn.cost_usd.filter(|cost| cost.is_finite());
-        if self.stopping == Some(Why::MaxTurns) && turn.status != TurnStatus::Completed {
+        if self.stopping == Some(StopCause::MaxTurns) && turn.status != TurnStatus::Completed {
             // The agent only knows that it was stopped.
             (turn.status, turn.stop) = (TurnStatus::Failed, Stop::MaxTurns);
             turn.error = Some(Fault::new(ErrorCode::MaxTurns, "the limit of turns was reached"));
@@ -57,33 +55,35 @@ impl Scribe {
         self.last_turn = Some(turn.status);
         self.worked_ms = self.worked_ms.saturating_add(turn.duration_ms.unwrap_or(0));
         self.last_error = turn.error.clone().filter(|_| turn.status == TurnStatus::Failed);
-        self.push(None, Place::default(), Body::TurnCompleted(Box::new(turn)));
+        self.push_event(None, ConversationScope::default(), EventBody::TurnCompleted(Box::new(turn)));
         self.turn = None;
     }
 
-    /// The agent waits for an answer. Asking again under the same id is nothing new.
+    /// Opens a request. A repeated request with the same id is ignored.
     pub fn request_opened(&mut self, item: Option<Id>, request: RequestOpened) {
         if self.request_is_open(&request.request) {
             return;
         }
-        self.make_room();
-        self.requests.push(OpenRequest { id: request.request.clone(), item: item.clone(), place: self.place.clone() });
-        self.write(item, Body::RequestOpened(Box::new(request)));
+        self.evict_oldest_open();
+        self.requests.push(UnresolvedRequest {
+            id: request.request.clone(),
+            item: item.clone(),
+            place: self.place.clone(),
+        });
+        self.write_event(item, EventBody::RequestOpened(Box::new(request)));
     }
 
-    /// A request is open.
     #[must_use]
     pub fn request_is_open(&self, request: &str) -> bool {
         self.requests.iter().any(|open| open.id == *request)
     }
 
-    /// The ids of all open requests.
     #[must_use]
     pub fn open_requests(&self) -> Vec<Id> {
         self.requests.iter().map(|open| open.id.clone()).collect()
     }
 
-    /// A request was answered or withdrawn. False if it was not open: then nothing is written.
+    /// Resolves a request that was answered or withdrawn. Returns false, and writes nothing, if it was not open.
     pub fn request_resolved(&mut self, mut resolved: RequestResolved) -> bool {
         let Some(index) = self.requests.iter().position(|open| open.id == resolved.request) else {
             return false;
@@ -98,15 +98,15 @@ impl Scribe {
         if resolved.outcome == Outcome::Allowed
             && let Some(item) = open.item.as_deref().and_then(|item| self.open.get_mut(item))
         {
-            // What was waited for is over; the work begins.
+            // The wait for the approval is over; the work begins.
             item.at = self.tick;
         }
-        self.write_at(open.item, open.place, Body::RequestResolved(Box::new(resolved)));
+        self.write_event_at(open.item, open.place, EventBody::RequestResolved(Box::new(resolved)));
         true
     }
 
-    /// A request is about to be answered, and this is who decided.
-    pub(crate) fn decided(&mut self, request: &Id, by: Decider) {
+    /// Sets who decided a request that is about to be answered.
+    pub(crate) fn set_decider(&mut self, request: &Id, by: Decider) {
         if self.request_is_open(request) {
             self.decided.retain(|(decided, _)| decided != request);
             self.decided.push((request.clone(), by));

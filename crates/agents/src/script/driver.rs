@@ -1,22 +1,23 @@
-//! Performs a script in time: gives its lines one by one, waits where one waits, and stops when told.
+//! Performs a script in real time: one line after the other, with pauses, until it is stopped.
 
 use std::{collections::VecDeque, time::Duration};
 
 use serde_json::json;
-use switchboard_event::{Body, Event, Fault};
+use switchboard_event::{Event, EventBody, Fault};
 
 use super::{
     offers,
     verb::{Verb, Wait},
 };
 use crate::{
-    Abilities, Agent, Answer, Command, Decision, Driver, Effect, Effects, Input, Launch, Order, Record, Signal, Timer,
-    Unsupported,
+    Abilities, Agent, AgentCommand, AgentDriver, AgentLaunch, DriverEffect, DriverEffects, DriverSignal, DriverTimer,
+    LaunchRequest, Record, RequestAnswer, RequestDecision, StdinMode, UnsupportedOperation,
     agent::{no_config, no_login},
-    driver::turn_ended,
+    driver::has_turn_completed,
+    endpoint::no_endpoints,
 };
 
-/// Script, as it can be run.
+/// The agent definition of the script agent.
 pub const AGENT: Agent = Agent {
     name: "script",
     title: "Script (built in: performs its prompt line by line)",
@@ -41,37 +42,38 @@ pub const AGENT: Agent = Agent {
     launch,
     login: no_login,
     config: no_config,
+    endpoints: no_endpoints,
     protected_paths: &[],
 };
 
-/// So many pieces of a burst are performed at once: enough to be fast, few enough to be stopped between.
+/// Maximum number of burst pieces per record: enough to be fast, few enough to be interruptible.
 const PIECES: u64 = 256;
 
-/// So many times a second a piece of a burst is performed that has a rate.
+/// Number of records per second for a burst with a rate.
 const MOMENTS: u64 = 50;
 
-const SLEEP: Timer = Timer("sleep");
+const SLEEP: DriverTimer = DriverTimer("sleep");
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
-    let session = order.made_up_session("script");
-    Ok(Launch {
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+    let session = order.resumed_or_new_session_id("script");
+    Ok(AgentLaunch {
         source: "script",
-        input: Input::Closed,
+        input: StdinMode::Closed,
         driver: Some(Box::new(Performance { session, greets: order.prompt.text.is_empty(), ..Performance::default() })),
         counts_turns: true,
-        ..Launch::default()
+        ..AgentLaunch::default()
     })
 }
 
-/// A script being performed.
+/// Performs a script.
 #[derive(Default)]
 struct Performance {
     session: String,
-    /// Nobody has said what to perform yet, so that it can only say what it offers.
+    /// There is no first prompt, so the session only reports its offers.
     greets: bool,
-    /// What is still to be performed in this turn.
+    /// The remaining lines of this turn.
     lines: VecDeque<String>,
-    /// What the next line waits for.
+    /// The event that the next line waits for.
     waiting: Option<Waiting>,
     performing: bool,
 }
@@ -82,52 +84,58 @@ enum Waiting {
     Answer,
 }
 
-impl Driver for Performance {
-    fn open(&mut self, effects: &mut Effects) {
+impl AgentDriver for Performance {
+    fn open(&mut self, effects: &mut DriverEffects) {
         if self.greets {
-            effects.send(&json!({ "type": "open", "session": self.session }));
+            effects.send_record(&json!({ "type": "open", "session": self.session }));
         }
-        effects.push(Effect::Ready);
+        effects.push(DriverEffect::Ready);
     }
 
-    fn saw(&mut self, _: &Record<'_>, events: &[Event], effects: &mut Effects) {
-        if events.iter().any(|event| matches!(event.body, Body::RequestOpened(_))) {
+    fn observe_record(&mut self, _: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
+        if events.iter().any(|event| matches!(event.body, EventBody::RequestOpened(_))) {
             self.waiting = Some(Waiting::Answer);
         }
-        if events.iter().any(|event| matches!(event.body, Body::RequestResolved(_))) {
+        if events.iter().any(|event| matches!(event.body, EventBody::RequestResolved(_))) {
             self.waiting = None;
         }
-        if turn_ended(events) {
+        if has_turn_completed(events) {
             self.stop();
-            effects.disarm(SLEEP);
-            return effects.push(Effect::Settled);
+            effects.disarm_timer(SLEEP);
+            return effects.push(DriverEffect::Settled);
         }
         self.go_on(effects);
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => self.begin(&prompt.text, effects),
-            Command::Answer(answer) => effects.send(&answered(&answer)),
-            Command::Interrupt => {
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => self.begin(&prompt.text, effects),
+            AgentCommand::Answer(answer) => effects.send_record(&answered(&answer)),
+            AgentCommand::Interrupt => {
                 self.stop();
-                effects.send(&json!({ "type": "interrupt" }));
+                effects.send_record(&json!({ "type": "interrupt" }));
             }
-            Command::SetModel(model) => effects.send(&json!({ "type": "set", "model": model })),
-            Command::SetOption { id, value } => effects.send(&json!({ "type": "set", "option": id, "value": value })),
-            Command::SetMode(mode) => effects.send(&json!({ "type": "set", "mode": mode })),
-            Command::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
-            Command::Close => effects.push(Effect::Done),
+            AgentCommand::SetModel(model) => effects.send_record(&json!({ "type": "set", "model": model })),
+            AgentCommand::SetOption { id, value } => {
+                effects.send_record(&json!({ "type": "set", "option": id, "value": value }))
+            }
+            AgentCommand::SetMode(mode) => effects.send_record(&json!({ "type": "set", "mode": mode })),
+            AgentCommand::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
+            AgentCommand::Close => effects.push(DriverEffect::Done),
         }
         Ok(())
     }
 
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
         offers::has_command(name)
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        if signal == Signal::Timer(SLEEP) {
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        if handle_signal == DriverSignal::Timer(SLEEP) {
             self.waiting = None;
             self.go_on(effects);
         }
@@ -135,20 +143,20 @@ impl Driver for Performance {
 }
 
 impl Performance {
-    fn begin(&mut self, script: &str, effects: &mut Effects) {
+    fn begin(&mut self, script: &str, effects: &mut DriverEffects) {
         self.lines = script.lines().filter(|line| !line.trim().is_empty()).flat_map(pieces).collect();
         (self.performing, self.waiting) = (true, None);
-        effects.send(&json!({ "type": "prompt", "text": script, "session": self.session }));
+        effects.send_record(&json!({ "type": "prompt", "text": script, "session": self.session }));
     }
 
-    /// One of the commands: the reader performs it as it is read.
-    fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
+    /// Sends a slash command, which the reader performs when it reads it.
+    fn slash(&mut self, name: &str, arguments: &str, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         offers::has_command(name)?;
         let session = &self.session;
-        effects.send(&json!({ "type": "command", "name": name, "arguments": arguments, "session": session }));
-        // What ends a turn says so itself.
+        effects.send_record(&json!({ "type": "command", "name": name, "arguments": arguments, "session": session }));
+        // The end of a turn is reported by the reader.
         if name == "rename" {
-            effects.push(Effect::Settled);
+            effects.push(DriverEffect::Settled);
         }
         Ok(())
     }
@@ -158,33 +166,33 @@ impl Performance {
         (self.performing, self.waiting) = (false, None);
     }
 
-    /// Performs the next line, unless something is waited for. What comes of it calls us again.
-    fn go_on(&mut self, effects: &mut Effects) {
+    /// Performs the next line, unless the script is waiting. The resulting record continues the script.
+    fn go_on(&mut self, effects: &mut DriverEffects) {
         match self.waiting {
-            Some(Waiting::Time(time)) => return effects.push(Effect::Arm(SLEEP, time)),
+            Some(Waiting::Time(time)) => return effects.push(DriverEffect::Arm(SLEEP, time)),
             Some(Waiting::Answer) => return,
             None if !self.performing => return,
             None => {}
         }
         let Some(line) = self.lines.pop_front() else {
             self.performing = false;
-            return effects.push(Effect::Hear(json!({ "type": "done" }).to_string()));
+            return effects.push(DriverEffect::Hear(json!({ "type": "done" }).to_string()));
         };
         let verb = Verb::parse(&line);
         if verb == Verb::Crash {
             self.stop();
-            effects.push(Effect::Hear(line));
+            effects.push(DriverEffect::Hear(line));
             return effects.give_up(Fault::new(switchboard_event::ErrorCode::ExecutionError, "the script crashed"));
         }
         if let Wait::Time(time) = verb.wait() {
             self.waiting = Some(Waiting::Time(time));
         }
-        effects.push(Effect::Hear(line));
+        effects.push(DriverEffect::Hear(line));
     }
 }
 
-/// A long burst is performed in pieces, so that nobody has to take it all at once. One that has a rate is performed in
-/// pieces that take a moment each.
+/// Splits a long burst into pieces, so that no client receives it all at once. With a rate, each piece lasts a fixed
+/// time.
 fn pieces(line: &str) -> Vec<String> {
     let Verb::Burst { from: 1, to, of, rate } = Verb::parse(line) else { return vec![line.to_owned()] };
     let size = rate.map_or(PIECES, |rate| (rate / MOMENTS).max(1));
@@ -196,12 +204,12 @@ fn pieces(line: &str) -> Vec<String> {
     (0..of.div_ceil(size)).map(piece).collect()
 }
 
-fn answered(answer: &Answer) -> serde_json::Value {
+fn answered(answer: &RequestAnswer) -> serde_json::Value {
     let decision = match answer.decision {
-        Decision::Allow => "accept",
-        Decision::AllowSession => "acceptForSession",
-        Decision::Decline => "decline",
-        Decision::Cancel => "cancel",
+        RequestDecision::Allow => "accept",
+        RequestDecision::AllowSession => "acceptForSession",
+        RequestDecision::Decline => "decline",
+        RequestDecision::Cancel => "cancel",
     };
     let (request, answers, message) = (&*answer.request, &answer.answers, &answer.message);
     json!({ "type": "answer", "request": request, "decision": decision, "answers": answers, "message": message })

@@ -1,12 +1,12 @@
-//! Texts that a line cannot have as they are: with line ends, with control characters, or larger than anybody wants to
-//! write. JSON strings, one behind the other, each so many times: `"ab" * 3 "\n"`.
+//! Literals for texts that a line cannot contain directly: with line breaks, with control characters, or very long.
+//! JSON strings in sequence, each with an optional repetition count: `"ab" * 3 "\n"`.
 
 use serde_json::Deserializer;
 
-/// A larger text would only measure memory.
+/// Maximum size of a literal.
 const LARGEST: usize = 16 << 20;
 
-/// Reads a literal and gives its text, and what is left of the line.
+/// Parses a literal. Returns its text and the rest of the line.
 pub fn literal(text: &str) -> Option<(String, &str)> {
     let (mut whole, mut rest) = piece(text)?;
     while let Some((more, after)) = piece(rest) {
@@ -16,7 +16,7 @@ pub fn literal(text: &str) -> Option<(String, &str)> {
     (whole.len() <= LARGEST).then_some((whole, rest))
 }
 
-/// One string, as often as is said behind it.
+/// Parses one string and its repetition count.
 fn piece(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start();
     if !text.starts_with('"') {

@@ -1,7 +1,7 @@
-//! A script being performed. Its lines are records of text, each performed as it is read. Around them are records of
-//! JSON: `open` begins a session without any, `prompt` begins a turn, `command` is a slash command, `answer` answers a
-//! request, `set` chooses a model, a mode or an option, `interrupt` and `done` end the turn. A bare list of lines is
-//! one turn, and nobody is there to ask.
+//! Reader that performs a script. Text records are lines, each performed as it is read. JSON records control it: `open`
+//! begins a session without a prompt, `prompt` begins a turn, `command` is a slash command, `answer` answers a request,
+//! `set` selects a model, a mode or an option, `interrupt` and `done` end the turn. A plain list of lines is one turn,
+//! whose requests have no one to answer them.
 
 use switchboard_event::{
     Dir, Fault, Id, Info, Item, Level, Notice, Origin, Scope, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus,
@@ -9,7 +9,7 @@ use switchboard_event::{
 };
 
 use super::{offers::Choices, requests::Asking, verb::Verb};
-use crate::{Json, Note, Object, Reader, Scribe};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder};
 
 /// Performs the lines of a script.
 #[derive(Default)]
@@ -17,34 +17,34 @@ pub struct Live {
     pub(super) choices: Choices,
     introduced: bool,
     ids: u64,
-    /// What the script waits for.
+    /// The open request of the script.
     pub(super) asking: Option<Asking>,
-    /// A burst of which more is to come.
+    /// A burst that continues in the next record.
     pub(super) bursting: Option<Id>,
-    /// Words that were read and words that were said in this turn: its tokens.
+    /// Words read and written in this turn, counted as its tokens.
     pub(super) heard: u64,
     pub(super) said: u64,
-    /// The turn is over, so what is left of the script is not performed.
+    /// The turn is over. The rest of the script is not performed.
     over: bool,
     pub(super) crashed: bool,
-    /// Somebody stops the script from outside: its end is not its own.
+    /// The script is being stopped from outside, so its end is not its own.
     stopped: bool,
 }
 
-impl Reader for Live {
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        if let Some(line) = record.str() {
-            return self.text(dir, &line, scribe);
+impl RecordReader for Live {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        if let Some(line) = record.as_str() {
+            return self.read_text(dir, &line, scribe);
         }
-        let fields = record.object();
-        let Some(kind) = fields.str("type").filter(|kind| CONTROLS.contains(&kind.as_ref())) else { return };
+        let fields = record.as_object();
+        let Some(kind) = fields.get_str("type").filter(|kind| CONTROLS.contains(&kind.as_ref())) else { return };
         if self.crashed {
-            return scribe.notice(Notice::new(Topic::Late).with_name(kind));
+            return scribe.write_notice(Notice::new(Topic::Late).with_name(kind));
         }
-        scribe.identify(&fields.str("session").unwrap_or_default());
+        scribe.set_agent_session(&fields.get_str("session").unwrap_or_default());
         self.introduce(scribe);
         match kind.as_ref() {
-            "open" => scribe.otherwise(Notice::new(Topic::Control).with_name("open")),
+            "open" => scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("open")),
             "prompt" => self.prompt(&fields, scribe),
             "answer" => self.answer(&fields, scribe),
             "command" => self.command(&fields, scribe),
@@ -54,14 +54,15 @@ impl Reader for Live {
         }
     }
 
-    fn text(&mut self, _: Dir, line: &str, scribe: &mut Scribe) {
+    fn read_text(&mut self, _: Dir, line: &str, scribe: &mut RunRecorder) {
         self.introduce(scribe);
         let verb = Verb::parse(line.trim_end_matches('\r'));
         if verb == Verb::Remark {
-            return scribe.otherwise(Notice::new(Topic::Control).with_level(Level::Debug).with_text(line));
+            return scribe
+                .write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_text(line));
         }
         if self.over || self.crashed {
-            return scribe.notice(Notice::new(Topic::Late).with_name("line").with_text(line));
+            return scribe.write_notice(Notice::new(Topic::Late).with_name("line").with_text(line));
         }
         self.nobody_answers(scribe);
         scribe.ensure_turn();
@@ -69,129 +70,127 @@ impl Reader for Live {
         self.perform(&verb, scribe);
     }
 
-    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
-        self.stopped |= matches!(note, Note::Stopping(_));
+    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
+        self.stopped |= matches!(handle_note, EngineNote::Stopping(_));
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         if scribe.in_turn() && !self.stopped {
             self.done(scribe);
         }
     }
 }
 
-/// The types of JSON records.
 const CONTROLS: [&str; 7] = ["open", "prompt", "command", "answer", "set", "interrupt", "done"];
 
 fn warning(text: String) -> Notice {
     Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text)
 }
 
-/// Words are what a script counts as tokens.
+/// A script counts words as tokens.
 pub(super) fn words(text: &str) -> u64 {
     text.split_whitespace().count().try_into().unwrap_or(u64::MAX)
 }
 
 impl Live {
-    /// Says once what can be chosen.
-    fn introduce(&mut self, scribe: &mut Scribe) {
+    /// Reports the offers, once.
+    fn introduce(&mut self, scribe: &mut RunRecorder) {
         if self.introduced {
             return;
         }
         self.introduced = true;
-        if let Some(model) = scribe.start().config.model.clone() {
+        if let Some(model) = scribe.session_context().config.model.clone() {
             self.choices.set_model(&model);
         }
-        let cwd = scribe.cwd().map(str::to_owned);
-        scribe.info(self.choices.info(cwd));
+        let cwd = scribe.working_directory().map(str::to_owned);
+        scribe.update_info(self.choices.info(cwd));
     }
 
-    pub(super) fn next_id(&mut self, what: &str, scribe: &Scribe) -> Id {
+    pub(super) fn next_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
         self.ids += 1;
         scribe.local_id(&format!("{what}_{}", self.ids))
     }
 
-    fn prompt(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.nobody_answers(scribe);
         self.over = false;
-        let script = fields.string("text").unwrap_or_default();
+        let script = fields.get_string("text").unwrap_or_default();
         let text = Verb::asked(&script).to_owned();
         scribe.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
         let id = self.next_id("message", scribe);
         scribe.item_completed(&id, Item::new(UserMessage::text(text)));
     }
 
-    /// A slash command; one that does more than to change a name is a turn.
-    fn command(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let arguments = fields.string("arguments").unwrap_or_default();
-        match fields.str("name").as_deref() {
-            Some("rename") => scribe.info(Info { title: Some(arguments), ..Info::default() }),
+    /// Reads a slash command. All of them begin a turn, except those that only change a name.
+    fn command(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let arguments = fields.get_string("arguments").unwrap_or_default();
+        match fields.get_str("name").as_deref() {
+            Some("rename") => scribe.update_info(Info { title: Some(arguments), ..Info::default() }),
             Some("compact") => {
                 self.nobody_answers(scribe);
                 self.over = false;
                 scribe.turn_started(TurnStarted { origin: Origin::Command, ..TurnStarted::default() });
-                scribe.notice(Notice::new(Topic::Compaction).with_status("completed"));
+                scribe.write_notice(Notice::new(Topic::Compaction).with_status("completed"));
                 self.end_turn(TurnCompleted::default(), scribe);
             }
             _ => {}
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_name("command"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("command"));
     }
 
-    fn set(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        if let Some(model) = fields.filled("model") {
+    fn set(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        if let Some(model) = fields.get_non_empty("model") {
             self.choices.set_model(&model);
-            scribe.info(Info { model: Some(model), ..Info::default() });
+            scribe.update_info(Info { model: Some(model), ..Info::default() });
         }
-        if let Some(mode) = fields.filled("mode") {
+        if let Some(mode) = fields.get_non_empty("mode") {
             match self.choices.set_mode(&mode) {
-                true => scribe.info(Info { mode: Some(mode), ..Info::default() }),
-                false => scribe.notice(warning(format!("there is no mode {mode}"))),
+                true => scribe.update_info(Info { mode: Some(mode), ..Info::default() }),
+                false => scribe.write_notice(warning(format!("there is no mode {mode}"))),
             }
         }
-        if let (Some(option), Some(value)) = (fields.str("option"), fields.str("value")) {
+        if let (Some(option), Some(value)) = (fields.get_str("option"), fields.get_str("value")) {
             if self.choices.set_option(&option, &value) {
                 let options = self.choices.info(None).options;
-                scribe.info(Info { options, ..Info::default() });
+                scribe.update_info(Info { options, ..Info::default() });
             } else {
-                scribe.notice(warning(format!("there is no option {option} with the value {value}")));
+                scribe.write_notice(warning(format!("there is no option {option} with the value {value}")));
             }
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_name("set"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
     }
 
-    fn interrupt(&mut self, scribe: &mut Scribe) {
-        scribe.notice(Notice::new(Topic::Interrupt));
+    fn interrupt(&mut self, scribe: &mut RunRecorder) {
+        scribe.write_notice(Notice::new(Topic::Interrupt));
         if scribe.in_turn() {
             self.stop(scribe);
         }
     }
 
-    /// Somebody stopped the turn.
-    pub(super) fn stop(&mut self, scribe: &mut Scribe) {
-        scribe.interrupted();
+    pub(super) fn stop(&mut self, scribe: &mut RunRecorder) {
+        scribe.mark_interrupted();
         let (status, stop) = (TurnStatus::Interrupted, Stop::Cancelled);
         self.end_turn(TurnCompleted { status, stop, ..TurnCompleted::default() }, scribe);
         self.over = true;
     }
 
-    pub(super) fn fail(&mut self, fault: Fault, scribe: &mut Scribe) {
+    pub(super) fn fail(&mut self, fault: Fault, scribe: &mut RunRecorder) {
         let (status, stop) = (TurnStatus::Failed, Stop::Error);
         self.end_turn(TurnCompleted { status, stop, error: Some(fault), ..TurnCompleted::default() }, scribe);
         self.over = true;
     }
 
-    fn done(&mut self, scribe: &mut Scribe) {
+    fn done(&mut self, scribe: &mut RunRecorder) {
         self.nobody_answers(scribe);
         if scribe.in_turn() {
             self.end_turn(TurnCompleted::default(), scribe);
         }
-        scribe.otherwise(Notice::new(Topic::Control).with_name("done"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("done"));
     }
 
-    fn end_turn(&mut self, turn: TurnCompleted, scribe: &mut Scribe) {
+    fn end_turn(&mut self, turn: TurnCompleted, scribe: &mut RunRecorder) {
         self.asking = None;
-        scribe.usage(Usage {
+        scribe.record_usage(Usage {
             scope: Scope::Turn,
             model: Some(self.choices.model().to_owned()),
             input: std::mem::take(&mut self.heard),

@@ -1,44 +1,45 @@
-//! What only has to look like something: steps of a plan, a tool of a server, a search, an image, a retry.
+//! Simulated items: plan steps, MCP calls, searches, images and retries.
 
 use switchboard_event::{
     Call, CallKind, Content, ContentType, Details, Item, Level, Mcp, Notice, PlanEntry, PlanStatus, Status, Tool,
-    Topic, WebSearch, raw,
+    Topic, WebSearch, to_raw_json,
 };
 
 use super::live::{Live, words};
-use crate::Scribe;
+use crate::RunRecorder;
 
-/// A picture of a few pixels: a red, a green and a blue bar.
+/// A small PNG image: a red, a green and a blue bar.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAGAAAAAwCAMAAADZyI/9AAAACVBMVEXIPDw8oFA8WsgN1XXOAAAALklEQVR42u3NMQ0AAAgDsIF/\
     0UjYTdIaaFJMsUUEAoFAIBAIBAKBQCAQCASfggNLrhIBkmV/oAAAAABJRU5ErkJggg==";
 
 impl Live {
-    pub(super) fn mcp(&mut self, server: &str, tool: &str, output: &str, scribe: &mut Scribe) {
+    pub(super) fn mcp(&mut self, server: &str, tool: &str, output: &str, scribe: &mut RunRecorder) {
         let id = self.next_id("mcp", scribe);
-        let input = Some(raw(&serde_json::json!({ "of": "the script" })));
+        let input = Some(to_raw_json(&serde_json::json!({ "of": "the script" })));
         let call = Call { name: tool.to_owned(), input, ..Call::default() };
         let details = Mcp { server: server.to_owned(), tool: tool.to_owned(), result: None, error: None };
         scribe.item_started(&id, Item::new(details).with_call(call));
         if let Some(Details::Mcp(mcp)) = scribe.item_mut(&id).map(|item| &mut item.details) {
-            mcp.result = Some(raw(&serde_json::json!({ "content": [{ "type": "text", "text": output }] })));
+            mcp.result = Some(to_raw_json(&serde_json::json!({ "content": [{ "type": "text", "text": output }] })));
         }
         scribe.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(tool));
     }
 
-    pub(super) fn search(&mut self, query: &str, scribe: &mut Scribe) {
+    pub(super) fn search(&mut self, query: &str, scribe: &mut RunRecorder) {
         let id = self.next_id("search", scribe);
         let call = Call { name: "search".to_owned(), kind: CallKind::Search, ..Call::default() };
         let found = serde_json::json!([{ "title": query, "url": "https://example.com/found" }]);
         scribe.item_started(
             &id,
-            Item::new(WebSearch { queries: vec![query.to_owned()], results: Some(raw(&found)) }).with_call(call),
+            Item::new(WebSearch { queries: vec![query.to_owned()], results: Some(to_raw_json(&found)) })
+                .with_call(call),
         );
         scribe.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(query));
     }
 
-    pub(super) fn image(&mut self, name: &str, scribe: &mut Scribe) {
+    pub(super) fn image(&mut self, name: &str, scribe: &mut RunRecorder) {
         let id = self.next_id("image", scribe);
         let content = vec![Content {
             kind: ContentType::Image,
@@ -46,7 +47,7 @@ impl Live {
             data: Some(PICTURE.to_owned()),
             ..Content::default()
         }];
-        let input = Some(raw(&serde_json::json!({ "path": name })));
+        let input = Some(to_raw_json(&serde_json::json!({ "path": name })));
         let call = Call { name: "look".to_owned(), kind: CallKind::Read, input, content, ..Call::default() };
         scribe.item_started(&id, Item::new(Tool::default()).with_call(call));
         scribe.item_closed(&id, Status::Completed);
@@ -54,7 +55,7 @@ impl Live {
     }
 }
 
-/// The steps of a plan. Those that begin with `[x]` are done; the first of the others is in progress.
+/// Returns the steps of a plan. Steps with the prefix `[x]` are completed; the first of the others is in progress.
 pub fn steps(steps: &[&str]) -> Vec<PlanEntry> {
     let mut others = 0;
     let entry = |step: &&str| {
@@ -69,7 +70,7 @@ pub fn steps(steps: &[&str]) -> Vec<PlanEntry> {
     steps.iter().map(entry).collect()
 }
 
-/// The model did not answer, and is asked again.
-pub fn retry(message: &str, scribe: &mut Scribe) {
-    scribe.notice(Notice::new(Topic::Retry).with_level(Level::Warning).with_text(message));
+/// Reports that the model did not answer and is called again.
+pub fn retry(message: &str, scribe: &mut RunRecorder) {
+    scribe.write_notice(Notice::new(Topic::Retry).with_level(Level::Warning).with_text(message));
 }

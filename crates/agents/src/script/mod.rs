@@ -1,5 +1,5 @@
-//! Script: built in, without a process. It performs its prompt line by line, so that clients, tests and demos see
-//! every kind of event. It touches no file and starts nothing: what it reports is made up, and the same every time.
+//! Script: a built-in agent without a process. It performs its prompt line by line, so that clients, tests and demos
+//! see every kind of event. It accesses no files and starts no programs: its results are simulated and always the same.
 
 mod driver;
 mod literal;
@@ -14,10 +14,10 @@ mod verb;
 
 pub use driver::AGENT;
 
-use crate::Source;
+use crate::RecordSource;
 
-/// What a script can be read from.
-pub const SOURCES: &[Source] = &[Source {
+/// Record sources of the script agent.
+pub const SOURCES: &[RecordSource] = &[RecordSource {
     name: "script",
     agent: "script",
     title: "built in: performs a script line by line (`text`, `run`, `edit`, `approve`, …)",

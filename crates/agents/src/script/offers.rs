@@ -1,33 +1,32 @@
-//! What a script offers: two models, two modes, a selector and two commands. They change nothing but what it reports.
+//! The choices that a script offers: two models, two modes, a selector and two commands. They affect only what it
+//! reports.
 
 use switchboard_event::{Info, Mode, Model, Named, Selector, SelectorValue};
 
-use crate::{Unsupported, commands};
+use crate::{UnsupportedOperation, commands};
 
-/// The models; the first is used when none is named.
+/// The models. The first is the default.
 const MODELS: [(&str, &str, &str); 2] =
     [("script-1", "Script 1", "Performs every line"), ("script-1-mini", "Script 1 mini", "Performs every line, too")];
 
-/// The values of the selector; the second is the first to hold.
+/// The values of the selector. The second is the default.
 const PACES: [(&str, &str); 3] = [("calm", "Calm"), ("steady", "Steady"), ("brisk", "Brisk")];
 
-/// The modes; the first is the first to hold.
+/// The modes. The first is the default.
 const MODES: [(&str, &str, &str); 2] =
     [("perform", "Perform", "Performs every line"), ("rehearse", "Rehearse", "Performs every line, too")];
 
-/// The slash commands.
 const COMMANDS: &[(&str, &str)] =
     &[("compact", "Pretends to forget what was said"), ("rename", "Gives the session a title")];
 
-/// There is such a command.
-pub fn has_command(name: &str) -> Result<(), Unsupported> {
+/// Checks that a command exists.
+pub fn has_command(name: &str) -> Result<(), UnsupportedOperation> {
     if COMMANDS.iter().any(|(known, _)| *known == name) {
         return Ok(());
     }
-    Err(commands::unknown(name, COMMANDS.iter().map(|(name, _)| *name)))
+    Err(commands::unknown_command_error(name, COMMANDS.iter().map(|(name, _)| *name)))
 }
 
-/// What is chosen at the moment.
 #[derive(Default)]
 pub struct Choices {
     model: Option<String>,
@@ -36,7 +35,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Everything that can be chosen and what is chosen.
+    /// Returns all choices and the current selection.
     pub fn info(&self, cwd: Option<String>) -> Info {
         Info {
             cwd,
@@ -50,17 +49,16 @@ impl Choices {
         }
     }
 
-    /// The model that is chosen.
     pub fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(MODELS[0].0)
     }
 
-    /// Another model. Any name is taken: the caller may have its own.
+    /// Selects a model. Any name is accepted, because the caller may have its own.
     pub fn set_model(&mut self, model: &str) {
         self.model = Some(model.to_owned());
     }
 
-    /// Another mode; false if there is no such mode.
+    /// Selects a mode. Returns whether it exists.
     pub fn set_mode(&mut self, mode: &str) -> bool {
         let known = MODES.iter().any(|(id, ..)| *id == mode);
         if known {
@@ -69,7 +67,7 @@ impl Choices {
         known
     }
 
-    /// Another value of a selector; false if there is no such selector or value.
+    /// Selects a value. Returns whether the selector and the value exist.
     pub fn set_option(&mut self, id: &str, value: &str) -> bool {
         let known = id == "pace" && PACES.iter().any(|(pace, _)| *pace == value);
         if known {

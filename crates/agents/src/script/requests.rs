@@ -1,10 +1,10 @@
-//! What a script asks for, and what the answers do. No request is allowed by silence.
+//! Requests of a script and the effects of the answers. A request without an answer is never allowed.
 
 use std::collections::BTreeMap;
 
 use switchboard_event::{
     About, ApprovalMode, Call, Choice, Decider, Details, Id, Item, OptionKind, Outcome, Question, RequestOpened,
-    RequestOption, RequestResolved, Status, Tool, raw,
+    RequestOption, RequestResolved, Status, Tool, to_raw_json,
 };
 
 use super::{
@@ -12,9 +12,9 @@ use super::{
     stage::Printing,
     verb::{Shell, Sides},
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// A request that is open.
+/// An open request.
 pub struct Asking {
     request: Id,
     item: Id,
@@ -30,7 +30,7 @@ enum Subject {
 /// The id of the only question.
 const QUESTION: &str = "answer";
 
-/// What is sent back, what is shown, what it means.
+/// The options: the value that is sent back, the label, and the kind.
 const OPTIONS: [(&str, &str, OptionKind); 4] = [
     ("accept", "Allow", OptionKind::AllowOnce),
     ("acceptForSession", "Allow for this session", OptionKind::AllowSession),
@@ -39,7 +39,7 @@ const OPTIONS: [(&str, &str, OptionKind); 4] = [
 ];
 
 impl Live {
-    pub(super) fn approve(&mut self, shell: &Shell<'_>, scribe: &mut Scribe) {
+    pub(super) fn approve(&mut self, shell: &Shell<'_>, scribe: &mut RunRecorder) {
         let command = shell.command;
         let item = self.start_command(command, scribe);
         if runs_unasked(scribe) {
@@ -49,18 +49,18 @@ impl Live {
             about: About::Command,
             title: format!("Run {command}"),
             command: Some(command.to_owned()),
-            cwd: scribe.cwd().map(str::to_owned),
+            cwd: scribe.working_directory().map(str::to_owned),
             ..RequestOpened::default()
         };
         self.open(item, Subject::Command(Printing::of(shell)), opened, scribe);
     }
 
-    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, scribe: &mut Scribe) {
+    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, scribe: &mut RunRecorder) {
         let item = self.start_edit(file, scribe);
         if runs_unasked(scribe) {
             return self.finish_edit(&item, scribe);
         }
-        let changes = match scribe.item(&item).map(|item| &item.details) {
+        let changes = match scribe.open_item(&item).map(|item| &item.details) {
             Some(Details::FileChange(change)) => change.changes.clone(),
             _ => Vec::new(),
         };
@@ -69,11 +69,11 @@ impl Live {
         self.open(item, Subject::Edit, opened, scribe);
     }
 
-    pub(super) fn ask(&mut self, question: &str, choices: &[&str], scribe: &mut Scribe) {
+    pub(super) fn ask(&mut self, question: &str, choices: &[&str], scribe: &mut RunRecorder) {
         let item = self.next_id("question", scribe);
         let call = Call {
             name: "ask".to_owned(),
-            input: Some(raw(&serde_json::json!({ "question": question, "choices": choices }))),
+            input: Some(to_raw_json(&serde_json::json!({ "question": question, "choices": choices }))),
             ..Call::default()
         };
         scribe.item_started(&item, Item::new(Tool::default()).with_call(call));
@@ -90,9 +90,9 @@ impl Live {
         self.open(item, Subject::Question, opened, scribe);
     }
 
-    fn open(&mut self, item: Id, subject: Subject, mut opened: RequestOpened, scribe: &mut Scribe) {
+    fn open(&mut self, item: Id, subject: Subject, mut opened: RequestOpened, scribe: &mut RunRecorder) {
         opened.request = self.next_id("request", scribe);
-        opened.call = scribe.item(&item).and_then(|item| item.call.clone());
+        opened.call = scribe.open_item(&item).and_then(|item| item.call.clone());
         if !matches!(subject, Subject::Question) {
             let option = |(id, label, kind): &(&str, &str, OptionKind)| RequestOption {
                 id: (*id).to_owned(),
@@ -105,8 +105,8 @@ impl Live {
         scribe.request_opened(Some(item), opened);
     }
 
-    /// The script goes on although nobody answered: the answer is no.
-    pub(super) fn nobody_answers(&mut self, scribe: &mut Scribe) {
+    /// Declines an unanswered request when the script continues.
+    pub(super) fn nobody_answers(&mut self, scribe: &mut RunRecorder) {
         if let Some(asking) = self.asking.take() {
             let resolved = RequestResolved {
                 outcome: Outcome::Declined,
@@ -117,20 +117,20 @@ impl Live {
         }
     }
 
-    /// `answer`: what was decided about a request, by whom, and the answers to its questions.
-    pub(super) fn answer(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads `answer`: the decision about a request, who made it, and the answers to its questions.
+    pub(super) fn answer(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         use switchboard_event::{Notice, Topic};
-        let meant = |asking: &Asking| fields.str("request").is_none_or(|request| asking.request == *request);
+        let meant = |asking: &Asking| fields.get_str("request").is_none_or(|request| asking.request == *request);
         match self.asking.take_if(|asking| meant(asking)) {
             Some(asking) => {
                 let resolved = decision(fields, &asking.subject);
                 self.resolve(asking, resolved, scribe);
             }
-            None => scribe.notice(Notice::new(Topic::Late).with_name("answer")),
+            None => scribe.write_notice(Notice::new(Topic::Late).with_name("answer")),
         }
     }
 
-    fn resolve(&mut self, asking: Asking, resolved: RequestResolved, scribe: &mut Scribe) {
+    fn resolve(&mut self, asking: Asking, resolved: RequestResolved, scribe: &mut RunRecorder) {
         let (outcome, answers) = (resolved.outcome, resolved.answers.clone());
         scribe.request_resolved(RequestResolved { request: asking.request, ..resolved });
         match (outcome, asking.subject) {
@@ -153,11 +153,11 @@ impl Live {
     }
 }
 
-/// What an answer means. A word that is not known is a no.
-fn decision(fields: &Object<'_>, subject: &Subject) -> RequestResolved {
-    let option = fields.string("decision");
+/// Returns the meaning of an answer. An unknown word is a refusal.
+fn decision(fields: &JsonObject<'_>, subject: &Subject) -> RequestResolved {
+    let option = fields.get_string("decision");
     let answers = answers(fields);
-    let by = match fields.str("by").as_deref() {
+    let by = match fields.get_str("by").as_deref() {
         Some("policy") => Decider::Policy,
         Some("timeout") => Decider::Timeout,
         Some("switchboard") => Decider::Switchboard,
@@ -172,21 +172,22 @@ fn decision(fields: &Object<'_>, subject: &Subject) -> RequestResolved {
         (_, Some("accept" | "acceptForSession" | "allow" | "approve"), _) => Outcome::Allowed,
         _ => Outcome::Declined,
     };
-    let message = fields.string("message");
+    let message = fields.get_string("message");
     RequestResolved { outcome, by, option, answers, message, ..RequestResolved::default() }
 }
 
-/// `{"answer":["A"]}`, or with a bare text.
-fn answers(fields: &Object<'_>) -> BTreeMap<String, Vec<String>> {
-    let texts = |value: Json<'_>| match value.str() {
+/// Parses `{"answer":["A"]}`, also with a plain string.
+fn answers(fields: &JsonObject<'_>) -> BTreeMap<String, Vec<String>> {
+    let texts = |value: JsonView<'_>| match value.as_str() {
         Some(text) => vec![text.into_owned()],
-        None => value.array().into_iter().filter_map(|entry| entry.str().map(Into::into)).collect(),
+        None => value.as_array().into_iter().filter_map(|entry| entry.as_str().map(Into::into)).collect(),
     };
-    fields.object("answers").iter().map(|(question, value)| (question.to_owned(), texts(value))).collect()
+    fields.get_object("answers").iter().map(|(question, value)| (question.to_owned(), texts(value))).collect()
 }
 
-/// Nothing could be decided but yes. A tool that is blocked is declined when it asks.
-fn runs_unasked(scribe: &Scribe) -> bool {
-    let config = &scribe.start().config;
+/// Returns whether every request would be allowed. With blocked tools, requests are still opened so that they can be
+/// declined.
+fn runs_unasked(scribe: &RunRecorder) -> bool {
+    let config = &scribe.session_context().config;
     config.approval_mode == Some(ApprovalMode::AutoAll) && config.blocked_tools.as_ref().is_none_or(Vec::is_empty)
 }

@@ -1,10 +1,10 @@
-//! What each verb does. Nothing here touches the world: commands and edits are made up.
+//! The effects of each verb. Commands and edits are simulated.
 
 use std::ops::RangeInclusive;
 
 use switchboard_event::{
     AgentMessage, Call, CallKind, Command, Details, EndReason, ErrorCode, Fault, Field, FileChange, FileOp, Id, Info,
-    Item, Level, Location, Notice, Plan, Reasoning, Status, Subagent, Topic, raw,
+    Item, Level, Location, Notice, Plan, Reasoning, Status, Subagent, Topic, to_raw_json,
 };
 
 use super::{
@@ -12,9 +12,9 @@ use super::{
     looks,
     verb::{Shell, Sides, Verb, Wait},
 };
-use crate::{Ending, Json, Scribe, diff};
+use crate::{JsonView, RunRecorder, SessionEnding, diff};
 
-/// A command that is to print something and to end.
+/// The result of a simulated command.
 pub struct Printing {
     command: String,
     output: Option<String>,
@@ -22,20 +22,18 @@ pub struct Printing {
 }
 
 impl Printing {
-    /// Of a command in a script.
     pub fn of(shell: &Shell<'_>) -> Self {
         Self { command: shell.command.to_owned(), output: shell.output.clone(), exit: shell.exit }
     }
 }
 
 impl Live {
-    /// Performs one line.
-    pub(super) fn perform(&mut self, verb: &Verb<'_>, scribe: &mut Scribe) {
+    pub(super) fn perform(&mut self, verb: &Verb<'_>, scribe: &mut RunRecorder) {
         if let Some(id) = self.bursting.take_if(|_| !matches!(verb, Verb::Burst { .. })) {
             scribe.item_closed(&id, Status::Completed);
         }
         match verb {
-            Verb::Title(title) => scribe.info(Info { title: Some((*title).to_owned()), ..Info::default() }),
+            Verb::Title(title) => scribe.update_info(Info { title: Some((*title).to_owned()), ..Info::default() }),
             Verb::Text(text) => self.say(text, scribe),
             Verb::Think(text) => self.think(text, scribe),
             Verb::Say(text) => self.say(text, scribe),
@@ -66,8 +64,8 @@ impl Live {
         }
     }
 
-    /// A message in pieces of a word.
-    fn say(&mut self, text: &str, scribe: &mut Scribe) {
+    /// Writes a message word by word.
+    fn say(&mut self, text: &str, scribe: &mut RunRecorder) {
         let id = self.next_id("message", scribe);
         scribe.item_started(&id, Item::new(AgentMessage::default()));
         for piece in text.split_inclusive(' ') {
@@ -77,7 +75,7 @@ impl Live {
         self.said = self.said.saturating_add(words(text));
     }
 
-    fn think(&mut self, text: &str, scribe: &mut Scribe) {
+    fn think(&mut self, text: &str, scribe: &mut RunRecorder) {
         let id = self.next_id("thought", scribe);
         scribe.item_started(&id, Item::new(Reasoning::default()));
         for piece in text.split_inclusive(' ') {
@@ -87,21 +85,21 @@ impl Live {
         self.said = self.said.saturating_add(words(text));
     }
 
-    pub(super) fn start_command(&mut self, command: &str, scribe: &mut Scribe) -> Id {
+    pub(super) fn start_command(&mut self, command: &str, scribe: &mut RunRecorder) -> Id {
         let id = self.next_id("command", scribe);
         let call = Call {
             name: "run".to_owned(),
             kind: CallKind::Execute,
-            input: Some(raw(&serde_json::json!({ "command": command }))),
+            input: Some(to_raw_json(&serde_json::json!({ "command": command }))),
             ..Call::default()
         };
-        let cwd = scribe.cwd().map(str::to_owned);
+        let cwd = scribe.working_directory().map(str::to_owned);
         let details = Command { command: command.to_owned(), cwd, ..Command::default() };
         scribe.item_started(&id, Item::new(details).with_call(call));
         id
     }
 
-    pub(super) fn finish_command(&mut self, id: &Id, printing: &Printing, scribe: &mut Scribe) {
+    pub(super) fn finish_command(&mut self, id: &Id, printing: &Printing, scribe: &mut RunRecorder) {
         let Printing { command, output, exit } = printing;
         let made_up = || vec![format!("pretending to run: {command}\n"), "done\n".to_owned()];
         for piece in output.clone().map_or_else(made_up, |output| vec![output]) {
@@ -114,26 +112,26 @@ impl Live {
         self.said = self.said.saturating_add(words(command));
     }
 
-    pub(super) fn start_edit(&mut self, file: &Sides<'_>, scribe: &mut Scribe) -> Id {
+    pub(super) fn start_edit(&mut self, file: &Sides<'_>, scribe: &mut RunRecorder) -> Id {
         let id = self.next_id("edit", scribe);
-        let path = scribe.absolute(file.path);
+        let path = scribe.absolute_path(file.path);
         let call = Call {
             name: "edit".to_owned(),
             kind: CallKind::Edit,
             op: Some(FileOp::Modify),
-            input: Some(raw(&serde_json::json!({ "path": path }))),
+            input: Some(to_raw_json(&serde_json::json!({ "path": path }))),
             locations: vec![Location { path: path.clone(), line: Some(2) }],
             ..Call::default()
         };
         let made_up = || ("one\ntwo\nthree\n".to_owned(), "one\ntwo, edited\nthree\n".to_owned());
         let (before, after) = file.sides.clone().unwrap_or_else(made_up);
         let there = |side: String| Some(side).filter(|side| !side.is_empty());
-        let change = diff::change(path, there(before), there(after));
+        let change = diff::change_from_sides(path, there(before), there(after));
         scribe.item_started(&id, Item::new(FileChange { changes: vec![change], output: None }).with_call(call));
         id
     }
 
-    pub(super) fn finish_edit(&mut self, id: &Id, scribe: &mut Scribe) {
+    pub(super) fn finish_edit(&mut self, id: &Id, scribe: &mut RunRecorder) {
         if let Some(Details::FileChange(change)) = scribe.item_mut(id).map(|item| &mut item.details) {
             change.output = Some("pretended to edit it".to_owned());
         }
@@ -141,18 +139,18 @@ impl Live {
         self.said = self.said.saturating_add(1);
     }
 
-    fn plan(&mut self, steps: &[&str], scribe: &mut Scribe) {
+    fn plan(&mut self, steps: &[&str], scribe: &mut RunRecorder) {
         let id = self.next_id("plan", scribe);
         let entries = looks::steps(steps);
         scribe.item_completed(&id, Item::new(Plan { entries, ..Plan::default() }));
         self.said = self.said.saturating_add(words(&steps.join(" ")));
     }
 
-    fn subagent(&mut self, label: &str, scribe: &mut Scribe) {
+    fn subagent(&mut self, label: &str, scribe: &mut RunRecorder) {
         let (id, thread) = (self.next_id("subagent", scribe), self.next_id("thread", scribe));
         let call = Call {
             name: "subagent".to_owned(),
-            input: Some(raw(&serde_json::json!({ "label": label }))),
+            input: Some(to_raw_json(&serde_json::json!({ "label": label }))),
             ..Call::default()
         };
         let details = Subagent {
@@ -163,17 +161,17 @@ impl Live {
             ..Subagent::default()
         };
         scribe.item_started(&id, Item::new(details).with_call(call));
-        scribe.within(Some(id.clone()), Some(thread));
+        scribe.set_scope(Some(id.clone()), Some(thread));
         self.say(&format!("Working on {label}"), scribe);
-        scribe.within(None, None);
+        scribe.set_scope(None, None);
         if let Some(Details::Subagent(subagent)) = scribe.item_mut(&id).map(|item| &mut item.details) {
             subagent.result = Some(format!("Finished {label}"));
         }
         scribe.item_closed(&id, Status::Completed);
     }
 
-    /// One message in many pieces. The last one ends without a blank, so that the text is tidy.
-    fn burst(&mut self, pieces: RangeInclusive<u64>, of: u64, scribe: &mut Scribe) {
+    /// Writes one message in many pieces. The last one has no trailing space.
+    fn burst(&mut self, pieces: RangeInclusive<u64>, of: u64, scribe: &mut RunRecorder) {
         let going_on = self.bursting.take().filter(|id| *pieces.start() > 1 && scribe.item_is_open(id));
         let id = going_on.unwrap_or_else(|| {
             let id = self.next_id("message", scribe);
@@ -192,30 +190,30 @@ impl Live {
         }
     }
 
-    fn crash(&mut self, scribe: &mut Scribe) {
+    fn crash(&mut self, scribe: &mut RunRecorder) {
         self.crashed = true;
         let error = Some(Fault::new(ErrorCode::ExecutionError, "the agent crashed"));
-        scribe.session_ending(Ending { reason: EndReason::Failed, error });
+        scribe.session_ending(SessionEnding { reason: EndReason::Failed, error });
     }
 }
 
-/// The waiting itself is up to whoever drives the script.
-fn sleep(verb: &Verb<'_>, scribe: &mut Scribe) {
+/// Reports a pause. The driver does the waiting.
+fn sleep(verb: &Verb<'_>, scribe: &mut RunRecorder) {
     if let Wait::Time(time) = verb.wait() {
         let text = format!("sleeping for {} seconds", time.as_secs_f64());
-        scribe.notice(Notice::new(Topic::Status).with_name("sleep").with_text(text));
+        scribe.write_notice(Notice::new(Topic::Status).with_name("sleep").with_text(text));
     }
 }
 
-fn unheard_of(json: &str, scribe: &mut Scribe) {
+fn unheard_of(json: &str, scribe: &mut RunRecorder) {
     let notice = Notice::new(Topic::Unknown).with_name("raw").with_level(Level::Debug);
-    scribe.notice(match Json::parse(json) {
+    scribe.write_notice(match JsonView::parse(json) {
         Some(json) => Notice { detail: Some(json.to_raw()), ..notice },
         None => notice.with_text(json),
     });
 }
 
-fn unknown(line: &str, scribe: &mut Scribe) {
+fn unknown(line: &str, scribe: &mut RunRecorder) {
     let text = format!("not a line of a script: {line}");
-    scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+    scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
 }

@@ -1,6 +1,6 @@
-//! What can be chosen of a script, and its commands.
+//! The selections and slash commands of a script.
 
-use crate::driver_tests::Wish;
+use crate::driver_tests::LaunchFixture;
 
 fn check(script: &str) {
     let hello = r#"
@@ -8,7 +8,7 @@ fn check(script: &str) {
         > "ready"
         = {"kind":"session.started","data":{"info":{"model":"script-1","mode":"perform"}}}
     "#;
-    Wish::default().check(&super::AGENT, &format!("{hello}{script}"));
+    LaunchFixture::default().check_script(&super::AGENT, &format!("{hello}{script}"));
 }
 
 #[test]

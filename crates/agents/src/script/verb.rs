@@ -1,117 +1,103 @@
-//! The verbs of a script, one a line. Only what a line says; what it does is in `stage.rs`, and whoever drives a
-//! script learns here which lines make it wait.
+//! The verbs of a script, one per line: parsing, and which lines make the driver wait.
 
 use std::time::Duration;
 
 use super::literal::literal;
 
-/// What one line asks for.
+/// The instruction of one line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verb<'a> {
-    /// `title WORDS`: what the session is called.
+    /// `title WORDS`: the title of the session.
     Title(&'a str),
-    /// `text WORDS`: the agent says them.
+    /// `text WORDS`: a message of the agent.
     Text(&'a str),
-    /// `say LITERAL`: the agent says a text that no line could have.
+    /// `say LITERAL`: a message that a line cannot contain directly.
     Say(String),
-    /// `think WORDS`: the agent thinks them.
+    /// `think WORDS`: reasoning of the agent.
     Think(&'a str),
-    /// `run CMD`: a command, without asking.
+    /// `run CMD`: a command without approval.
     Run(Shell<'a>),
-    /// `edit PATH`: a change of a file, without asking.
+    /// `edit PATH`: a file change without approval.
     Edit(Sides<'a>),
     /// `plan A, B`: a plan with these steps.
     Plan(Vec<&'a str>),
-    /// `approve CMD`: a command, after asking.
+    /// `approve CMD`: a command with approval.
     Approve(Shell<'a>),
-    /// `approve-edit PATH`: a change of a file, after asking.
+    /// `approve-edit PATH`: a file change with approval.
     ApproveEdit(Sides<'a>),
-    /// `mcp SERVER TOOL`: a call of a tool of a server.
+    /// `mcp SERVER TOOL`: a call of an MCP tool.
     Mcp {
-        /// The server.
         server: &'a str,
-        /// The tool.
         tool: &'a str,
-        /// What it gives back.
+        /// The result.
         output: String,
     },
-    /// `search WORDS`: a search of the web.
+    /// `search WORDS`: a web search.
     Search(&'a str),
-    /// `image NAME`: a tool that looks at an image.
+    /// `image NAME`: a tool call that views an image.
     Image(&'a str),
-    /// `retry MESSAGE`: the model did not answer, and is asked again.
+    /// `retry MESSAGE`: the model did not answer and is called again.
     Retry(&'a str),
-    /// `ask QUESTION | A | B`: a question with answers to choose from.
-    Ask {
-        /// The question.
-        question: &'a str,
-        /// The answers.
-        choices: Vec<&'a str>,
-    },
-    /// `subagent LABEL`: another agent works for this one.
+    /// `ask QUESTION | A | B`: a question with choices.
+    Ask { question: &'a str, choices: Vec<&'a str> },
+    /// `subagent LABEL`: a subagent.
     Subagent(&'a str),
-    /// `sleep SECONDS`: nothing, for a while.
+    /// `sleep SECONDS`: a pause.
     Sleep(Duration),
-    /// `burst N`, `burst N at RATE`: a message of so many pieces. `burst A-B of N`: only some of them, so that whoever
-    /// drives a script can have a long message performed in several records.
+    /// `burst N`, `burst N at RATE`: a message of N pieces. `burst A-B of N`: only some of them, so that the driver can
+    /// split a long message into several records.
     Burst {
         /// The first piece, from 1.
         from: u64,
-        /// The last piece.
         to: u64,
-        /// How many the message has.
+        /// Number of pieces of the message.
         of: u64,
-        /// How many a second; as fast as it goes, if that is not said.
+        /// Pieces per second; unlimited if missing.
         rate: Option<u64>,
     },
     /// `fail MESSAGE`: the turn fails.
     Fail(&'a str),
-    /// `crash`: the agent is gone.
+    /// `crash`: the agent terminates.
     Crash,
-    /// `raw JSON`: something that nobody knows.
+    /// `raw JSON`: an unknown record.
     Raw(&'a str),
-    /// `# …`: nothing at all.
+    /// `# …`: a comment without effect.
     Remark,
     /// Not a verb.
     Unknown(&'a str),
 }
 
-/// `CMD`, or `CMD => LITERAL [exit N]`: a command, what it prints, and how it ends.
+/// `CMD`, or `CMD => LITERAL [exit N]`: a command, its output and its exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shell<'a> {
-    /// The command.
     pub command: &'a str,
-    /// What it prints, if that is said.
+    /// The output, if given.
     pub output: Option<String>,
-    /// Its exit code.
     pub exit: i32,
 }
 
-/// `PATH`, or `PATH => LITERAL => LITERAL`: a file before and after; one that is empty is not there.
+/// `PATH`, or `PATH => LITERAL => LITERAL`: a file before and after. An empty side means that the file does not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sides<'a> {
-    /// The file.
     pub path: &'a str,
-    /// Before and after, if that is said.
+    /// The content before and after, if given.
     pub sides: Option<(String, String)>,
 }
 
-/// What must happen before the next line is performed.
+/// The condition for performing the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing.
     Nothing,
-    /// Time must pass.
+    /// Some time passes.
     Time(Duration),
-    /// Somebody must answer, or be known not to.
+    /// The request is answered or declined.
     Answer,
 }
 
-/// More pieces than this in one burst would only measure memory.
+/// Maximum number of pieces of a burst.
 pub const LARGEST_BURST: u64 = 1_000_000;
 
 impl<'a> Verb<'a> {
-    /// Reads a line.
     #[must_use]
     pub fn parse(line: &'a str) -> Self {
         let line = line.trim_start();
@@ -142,7 +128,7 @@ impl<'a> Verb<'a> {
         }
     }
 
-    /// What a person would have asked for in place of this script: its title, if it begins with one.
+    /// Returns the prompt that a script represents: its title, if it begins with one.
     #[must_use]
     pub fn asked(script: &'a str) -> &'a str {
         match script.lines().next().map(Self::parse) {
@@ -156,7 +142,6 @@ impl<'a> Verb<'a> {
         Self::Ask { question: question.trim(), choices: list(choices, '|') }
     }
 
-    /// What must happen before the next line.
     #[must_use]
     pub fn wait(&self) -> Wait {
         match self {
@@ -189,7 +174,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// A literal and nothing else.
+/// Parses a literal without anything after it.
 fn whole(text: &str) -> Option<String> {
     literal(text).and_then(|(text, rest)| rest.is_empty().then_some(text))
 }
@@ -218,7 +203,7 @@ fn burst<'a>(text: &str) -> Option<Verb<'a>> {
     Some(Verb::Burst { from: from.max(1), to: to.min(of), of, rate })
 }
 
-/// How long so many pieces take.
+/// Returns the duration of a number of pieces.
 fn time(pieces: u64, rate: u64) -> Duration {
     Duration::from_micros(pieces.saturating_mul(1_000_000) / rate.max(1))
 }

@@ -1,37 +1,37 @@
-//! Watching a session that speaks all the time: how busy the main thread is, and what grows.
+//! Watching a busy session: load of the main thread, and growth of the heap.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{
-    stream::{Talk, collect, watch},
+    stream::{BusySession, collect_garbage, enable_metrics},
     trace,
 };
-use crate::trial::Trial;
+use crate::trial::PageTrial;
 
-/// How long things may take to settle before they are measured.
-const WARM: Duration = Duration::from_secs(5);
+/// Time for the page to settle before it is measured.
+const WARM_UP_TIME: Duration = Duration::from_secs(5);
 
-/// Watches for so long, in a browser that is traced. What the trace says is known when the browser has ended.
-pub fn figures(trial: &Trial, rate: u64, seconds: u64) -> anyhow::Result<Value> {
-    let talk = Talk::begin(trial, rate)?;
-    let tab = trial.tab(&talk.path())?;
-    tab.see("@entry[data-kind=answer]", "")?;
-    watch(&tab)?;
-    std::thread::sleep(WARM);
-    collect(&tab)?;
-    let before = talk.sample(trial, &tab)?;
-    trace::begin(&tab)?;
+/// Watches for `seconds`, in a browser that writes a trace. The trace is available only after the browser has quit.
+pub fn measure_stream(trial: &PageTrial, rate: u64, seconds: u64) -> anyhow::Result<Value> {
+    let talk = BusySession::start(trial, rate)?;
+    let tab = trial.open_tab(&talk.page_path())?;
+    tab.wait_for("@entry[data-kind=answer]", "")?;
+    enable_metrics(&tab)?;
+    std::thread::sleep(WARM_UP_TIME);
+    collect_garbage(&tab)?;
+    let before = talk.take_sample(trial, &tab)?;
+    trace::mark_begin(&tab)?;
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
         std::thread::sleep(Duration::from_millis(500));
-        talk.go_on(trial)?;
+        talk.continue_if_idle(trial)?;
     }
-    trace::end(&tab)?;
-    // Garbage is collected behind the mark: that is work which the page did not cause.
-    collect(&tab)?;
-    let after = talk.sample(trial, &tab)?;
+    trace::mark_end(&tab)?;
+    // Garbage is collected after the mark, because the page did not cause that work.
+    collect_garbage(&tab)?;
+    let after = talk.take_sample(trial, &tab)?;
     let time = after.at.duration_since(before.at).as_secs_f64();
     Ok(json!({
         "events_a_second": (after.events - before.events) / time,
@@ -43,8 +43,8 @@ pub fn figures(trial: &Trial, rate: u64, seconds: u64) -> anyhow::Result<Value> 
     }))
 }
 
-/// Adds what the trace says.
-pub fn add(figures: &mut Value, work: &trace::Work) {
+/// Adds the figures of the trace.
+pub fn add_trace_figures(figures: &mut Value, work: &trace::MainThreadWork) {
     figures["busy_percent"] = json!(work.busy_percent);
     figures["script_percent"] = json!(work.script_percent);
     figures["layout_percent"] = json!(work.layout_percent);

@@ -1,5 +1,5 @@
-//! `measure`: what the page weighs, how soon it is painted, and what it costs to watch a busy session. Each prints one
-//! line of JSON; `cargo xtask bench board` makes tables of it.
+//! `measure`: the page's weight, its first paint, and the cost of watching a busy session. Each case prints one line of
+//! JSON; `cargo xtask bench board` makes tables from it.
 
 mod busy;
 mod open;
@@ -10,18 +10,18 @@ pub mod trace;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    Place, say,
-    trial::{Trial, trace_file},
+    BrowserPrograms, print_line,
+    trial::{PageTrial, trace_file},
 };
 
 /// Measure the page, as JSON
 #[derive(Args)]
-pub struct Measure {
+pub struct MeasureArgs {
     #[command(flatten)]
-    place: Place,
+    place: BrowserPrograms,
     /// What is measured
     #[arg(value_enum)]
-    case: Case,
+    case: MeasureCase,
     /// For how long something is watched
     #[arg(long, default_value_t = 20)]
     seconds: u64,
@@ -35,7 +35,7 @@ pub struct Measure {
 
 /// What can be measured.
 #[derive(Clone, Copy, ValueEnum)]
-enum Case {
+enum MeasureCase {
     /// The page without content: its weight, and when it is painted first.
     Paint,
     /// A session that says something all the time.
@@ -44,25 +44,23 @@ enum Case {
     Open,
 }
 
-/// Measures.
-pub fn run(args: &Measure) -> anyhow::Result<()> {
-    let traced = matches!(args.case, Case::Stream);
-    let trial = if traced { Trial::traced(&args.place)? } else { Trial::new(&args.place)? };
+pub fn run(args: &MeasureArgs) -> anyhow::Result<()> {
+    let traced = matches!(args.case, MeasureCase::Stream);
+    let trial = if traced { PageTrial::with_trace(&args.place)? } else { PageTrial::new(&args.place)? };
     let mut figures = match args.case {
-        Case::Paint => paint::figures(&trial, args.runs)?,
-        Case::Stream => busy::figures(&trial, args.rate, args.seconds)?,
-        Case::Open => open::figures(&trial, args.runs)?,
+        MeasureCase::Paint => paint::measure_paint(&trial, args.runs)?,
+        MeasureCase::Stream => busy::measure_stream(&trial, args.rate, args.seconds)?,
+        MeasureCase::Open => open::measure_open(&trial, args.runs)?,
     };
-    trial.is_quiet()?;
-    let stage = trial.end();
+    trial.check_console()?;
+    let stage = trial.shut_down();
     if traced {
-        busy::add(&mut figures, &trace::read(&trace_file(&stage))?);
+        busy::add_trace_figures(&mut figures, &trace::read_trace(&trace_file(&stage))?);
     }
-    say(&figures.to_string());
+    print_line(&figures.to_string());
     Ok(())
 }
 
-/// The one in the middle.
 fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(0.0)

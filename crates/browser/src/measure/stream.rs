@@ -1,4 +1,4 @@
-//! A session that speaks all the time at a rate, of everything that agents do; and what the page that shows it costs, by
+//! A session that streams at a fixed rate with all kinds of items, and the cost of the page that shows it, by
 //! Chromium's own counters.
 
 use std::time::Instant;
@@ -6,107 +6,100 @@ use std::time::Instant;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::{tab::Tab, trial::Trial};
+use crate::{tab::BrowserTab, trial::PageTrial};
 
-/// So many pieces are said in a round.
-const PIECES: u64 = 400;
+const PIECES_PER_ROUND: u64 = 400;
 
-/// A prompt has at most so many rounds: prompts are bounded.
-const ROUNDS: u64 = 250;
+/// Prompts are limited in size, so a prompt has at most this number of rounds.
+const MAX_ROUNDS_PER_PROMPT: u64 = 250;
 
-/// A session that goes on for ever, prompt by prompt.
-pub struct Talk {
+/// A session that continues indefinitely, prompt by prompt.
+pub struct BusySession {
     id: String,
     rate: u64,
 }
 
-/// What Chromium counted so far.
+/// Chromium's counters at one point in time.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    /// When.
+pub struct PageSample {
     pub at: Instant,
-    /// Seconds that the main thread was busy.
+    /// Seconds that the main thread has been busy.
     pub busy: f64,
-    /// Bytes of JavaScript's heap that are used.
+    /// Used bytes of the JavaScript heap.
     pub heap: f64,
     /// Nodes of all documents.
     pub nodes: f64,
-    /// Listeners.
     pub listeners: f64,
-    /// Events of the session.
     pub events: f64,
     /// The server's memory in megabytes.
     pub server: f64,
 }
 
-impl Talk {
-    /// Begins one.
-    pub fn begin(trial: &Trial, rate: u64) -> anyhow::Result<Self> {
-        let id = trial.perform_with(&script(rate), json!({ "stay": true }))?;
+impl BusySession {
+    pub fn start(trial: &PageTrial, rate: u64) -> anyhow::Result<Self> {
+        let id = trial.start_script_with(&busy_script(rate), json!({ "stay": true }))?;
         Ok(Self { id, rate })
     }
 
-    /// Where it is shown.
-    pub fn path(&self) -> String {
+    pub fn page_path(&self) -> String {
         format!("/s/{}", self.id)
     }
 
-    /// Says more, if all was said.
-    pub fn go_on(&self, trial: &Trial) -> anyhow::Result<()> {
-        let view = trial.api().get(&format!("/api/sessions/{}", self.id))?;
+    /// Sends the next prompt if the session is idle.
+    pub fn continue_if_idle(&self, trial: &PageTrial) -> anyhow::Result<()> {
+        let view = trial.api_client().get(&format!("/api/sessions/{}", self.id))?;
         if view["activity"] == "idle" {
-            let prompt = json!({ "prompt": script(self.rate) });
-            trial.api().call("POST", &format!("/api/sessions/{}/prompt", self.id), Some(&prompt))?;
+            let prompt = json!({ "prompt": busy_script(self.rate) });
+            trial.api_client().call("POST", &format!("/api/sessions/{}/prompt", self.id), Some(&prompt))?;
         }
         Ok(())
     }
 
-    /// What was counted until now.
-    pub fn sample(&self, trial: &Trial, tab: &Tab) -> anyhow::Result<Sample> {
-        let told = tab.command("Performance.getMetrics", json!({}))?;
+    pub fn take_sample(&self, trial: &PageTrial, tab: &BrowserTab) -> anyhow::Result<PageSample> {
+        let told = tab.send_cdp_command("Performance.getMetrics", json!({}))?;
         let all = told["metrics"].as_array().context("no metrics")?;
         let metric = |name: &str| {
             let one = all.iter().find(|metric| metric["name"] == name);
             one.and_then(|metric| metric["value"].as_f64()).with_context(|| format!("no {name}"))
         };
-        let view = trial.api().get(&format!("/api/sessions/{}", self.id))?;
-        Ok(Sample {
+        let view = trial.api_client().get(&format!("/api/sessions/{}", self.id))?;
+        Ok(PageSample {
             at: Instant::now(),
             busy: metric("TaskDuration")?,
             heap: metric("JSHeapUsedSize")?,
             nodes: metric("Nodes")?,
             listeners: metric("JSEventListeners")?,
             events: view["events"].as_f64().context("no events")?,
-            server: megabytes(trial.server.borrow().memory()?.now),
+            server: kilobytes_to_megabytes(trial.server.borrow().memory_usage()?.now),
         })
     }
 }
 
-/// Throws away what nobody holds, so that what is left is held.
-pub fn collect(tab: &Tab) -> anyhow::Result<()> {
-    tab.command("HeapProfiler.collectGarbage", json!({})).map(drop)
+/// Collects garbage, so that the heap holds only reachable objects.
+pub fn collect_garbage(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.send_cdp_command("HeapProfiler.collectGarbage", json!({})).map(drop)
 }
 
-/// Begins to count.
-pub fn watch(tab: &Tab) -> anyhow::Result<Value> {
-    tab.command("Performance.enable", json!({}))
+/// Enables Chromium's performance counters.
+pub fn enable_metrics(tab: &BrowserTab) -> anyhow::Result<Value> {
+    tab.send_cdp_command("Performance.enable", json!({}))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
-fn megabytes(kilobytes: u64) -> f64 {
+fn kilobytes_to_megabytes(kilobytes: u64) -> f64 {
     kilobytes as f64 / 1024.0
 }
 
-/// Rounds of a thought, a text with blocks, a long text in pieces, a command with output and a change.
-fn script(rate: u64) -> String {
+/// Each round has a thought, a text with blocks, a long text in pieces, a command with output and a change.
+fn busy_script(rate: u64) -> String {
     let round = |n: u64| {
         format!(
             "think about round {n}\n\
              say \"## Round {n}\\n\\nSome *words* about `{n}`.\\n\\n```rust\\nfn round() {{}}\\n```\\n\"\n\
-             burst {PIECES} at {rate}\n\
+             burst {PIECES_PER_ROUND} at {rate}\n\
              run step {n} => \"a line of output\\n\" * 20\n\
              edit src/round.rs\n"
         )
     };
-    (1..=ROUNDS).map(round).collect()
+    (1..=MAX_ROUNDS_PER_PROMPT).map(round).collect()
 }

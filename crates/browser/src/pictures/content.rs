@@ -1,42 +1,32 @@
-//! What is pictured: sessions and logs that are made up, as they might be of somebody's afternoon.
+//! Invented sessions and logs for the screenshots.
 
 use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::json;
-use switchboard_testkit::corpus::{self, Wanted};
+use switchboard_testkit::corpus::{self, CorpusOptions};
 
-use crate::trial::Trial;
+use crate::trial::PageTrial;
 
-/// A page with its content.
 #[derive(Clone, Copy)]
-pub enum Page {
-    /// All sessions.
+pub enum PicturedPage {
     Board,
-    /// A form.
     New,
-    /// A session that speaks.
     Streaming,
-    /// One that has done much.
     Done,
-    /// One that asks for leave.
+    /// A session that waits for an approval.
     Asking,
-    /// One that asks a question.
+    /// A session that asks a question.
     Question,
-    /// One that changed files.
     Changed,
-    /// One that failed.
     Failed,
-    /// Words that were found.
     Search,
-    /// A log.
     Log,
-    /// Any other.
+    /// Any other path.
     At(&'static str),
 }
 
-/// Where the content is.
-pub struct Content {
+pub struct PictureContent {
     streaming: String,
     done: String,
     asking: String,
@@ -47,19 +37,21 @@ pub struct Content {
     log: String,
 }
 
-impl Content {
-    /// Makes it.
-    pub fn make(trial: &Trial) -> anyhow::Result<Self> {
-        let truth = corpus::write(trial.stage.root(), &Wanted { bytes: 3_000_000, ..Wanted::small(3) })?;
-        let begin = |project: &str, script: &str| trial.perform_with(script, json!({ "projectId": project }));
+impl PictureContent {
+    pub fn create(trial: &PageTrial) -> anyhow::Result<Self> {
+        let truth = corpus::write_corpus(
+            trial.stage.root_dir(),
+            &CorpusOptions { bytes: 3_000_000, ..CorpusOptions::small(3) },
+        )?;
+        let begin = |project: &str, script: &str| trial.start_script_with(script, json!({ "projectId": project }));
         let failed = begin("mail-gateway", include_str!("scripts/failed.txt"))?;
         let changed = begin("billing", include_str!("scripts/changed.txt"))?;
         let done = begin("orchard", include_str!("scripts/done.txt"))?;
         for other in [include_str!("scripts/notes.txt"), include_str!("scripts/release.txt")] {
-            trial.api().ended(&begin("orchard", other)?, Duration::from_secs(20))?;
+            trial.api_client().wait_for_end(&begin("orchard", other)?, Duration::from_secs(20))?;
         }
         for id in [&failed, &changed, &done] {
-            trial.api().ended(id, Duration::from_secs(20))?;
+            trial.api_client().wait_for_end(id, Duration::from_secs(20))?;
         }
         let question = begin("compiler", include_str!("scripts/question.txt"))?;
         let asking = begin("orchard", include_str!("scripts/asking.txt"))?;
@@ -68,21 +60,20 @@ impl Content {
         Ok(Self { streaming, done, asking, question, changed, failed, word: truth.common, log })
     }
 
-    /// The address of a page.
-    pub fn path(&self, page: Page) -> String {
+    pub fn page_path(&self, page: PicturedPage) -> String {
         let session = |id: &str| format!("/s/{id}");
         match page {
-            Page::Board => "/".to_owned(),
-            Page::New => "/new".to_owned(),
-            Page::Streaming => session(&self.streaming),
-            Page::Done => session(&self.done),
-            Page::Asking => session(&self.asking),
-            Page::Question => session(&self.question),
-            Page::Changed => session(&self.changed),
-            Page::Failed => session(&self.failed),
-            Page::Search => format!("/history?q={}", self.word),
-            Page::Log => format!("/h/{}", self.log),
-            Page::At(path) => path.to_owned(),
+            PicturedPage::Board => "/".to_owned(),
+            PicturedPage::New => "/new".to_owned(),
+            PicturedPage::Streaming => session(&self.streaming),
+            PicturedPage::Done => session(&self.done),
+            PicturedPage::Asking => session(&self.asking),
+            PicturedPage::Question => session(&self.question),
+            PicturedPage::Changed => session(&self.changed),
+            PicturedPage::Failed => session(&self.failed),
+            PicturedPage::Search => format!("/history?q={}", self.word),
+            PicturedPage::Log => format!("/h/{}", self.log),
+            PicturedPage::At(path) => path.to_owned(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `pictures`: what each page and state looks like, with content that is made up, as small PNG files.
+//! `pictures`: screenshots of each page and state with invented content, as small PNG files.
 
 mod content;
 mod small;
@@ -10,16 +10,16 @@ use anyhow::Context as _;
 use clap::Args;
 
 use self::{
-    content::Content,
-    table::{PICTURES, Picture, Screen},
+    content::PictureContent,
+    table::{PICTURES, PagePicture, PictureScreen},
 };
-use crate::{Place, say, tab::Tab, trial::Trial};
+use crate::{BrowserPrograms, print_line, tab::BrowserTab, trial::PageTrial};
 
 /// Take a picture of each page and state
 #[derive(Args)]
-pub struct Pictures {
+pub struct PicturesArgs {
     #[command(flatten)]
-    place: Place,
+    place: BrowserPrograms,
     /// Where to
     #[arg(long)]
     folder: PathBuf,
@@ -31,37 +31,41 @@ pub struct Pictures {
     only: String,
 }
 
-/// Takes them.
-pub fn run(args: &Pictures) -> anyhow::Result<()> {
+pub fn run(args: &PicturesArgs) -> anyhow::Result<()> {
     fs::create_dir_all(&args.folder)?;
-    let trial = Trial::new(&args.place)?;
-    let content = Content::make(&trial)?;
-    // In one tab: each that is open holds a connection, and a browser has six for a server.
-    let tab = trial.empty_tab()?;
+    let trial = PageTrial::new(&args.place)?;
+    let content = PictureContent::create(&trial)?;
+    // All pictures share a tab: every open tab holds a connection, and a browser has six per server.
+    let tab = trial.open_empty_tab()?;
     for picture in PICTURES.iter().filter(|it| (it.shown || !args.shown) && it.name.contains(&args.only)) {
-        let bytes = take(&trial, &content, picture, &tab).with_context(|| picture.name)?;
+        let bytes = take_picture(&trial, &content, picture, &tab).with_context(|| picture.name)?;
         let file = args.folder.join(format!("{}.png", picture.name));
         fs::write(&file, &bytes)?;
-        say(&format!("{} ({} KB)", file.display(), bytes.len() / 1024));
+        print_line(&format!("{} ({} KB)", file.display(), bytes.len() / 1024));
     }
-    drop(trial.end());
+    drop(trial.shut_down());
     Ok(())
 }
 
-fn take(trial: &Trial, content: &Content, picture: &Picture, tab: &Tab) -> anyhow::Result<Vec<u8>> {
+fn take_picture(
+    trial: &PageTrial,
+    content: &PictureContent,
+    picture: &PagePicture,
+    tab: &BrowserTab,
+) -> anyhow::Result<Vec<u8>> {
     let (width, height, scale) = match picture.screen {
-        Screen::Desk => (1280, 800, 1.0),
-        Screen::Phone => (390, 844, 2.0),
+        PictureScreen::Desk => (1280, 800, 1.0),
+        PictureScreen::Phone => (390, 844, 2.0),
     };
-    tab.resize(width, height, scale)?;
-    tab.prefer(picture.scheme)?;
+    tab.set_viewport(width, height, scale)?;
+    tab.set_color_scheme(picture.scheme)?;
     if !picture.outside {
-        tab.go(&trial.server.borrow().link())?;
+        tab.navigate(&trial.server.borrow().sign_in_link())?;
     }
-    trial.go(tab, &content.path(picture.page))?;
-    tab.see(picture.waits, "")?;
+    trial.show_page(tab, &content.page_path(picture.page))?;
+    tab.wait_for(picture.waits, "")?;
     if let Some(prepare) = picture.prepare {
         prepare(tab)?;
     }
-    small::png(&tab.png()?)
+    small::encode_with_palette(&tab.take_screenshot()?)
 }

@@ -1,48 +1,50 @@
-//! The pictures. A new one is a line here.
+//! The list of screenshots; add a line for a new one.
 
-use super::content::Page;
-use crate::tab::Tab;
+use super::content::PicturedPage;
+use crate::tab::BrowserTab;
 
-/// One picture.
-pub struct Picture {
-    /// The name of its file.
+pub struct PagePicture {
     pub name: &'static str,
-    /// What is shown.
-    pub page: Page,
-    /// What must be there.
+    pub page: PicturedPage,
+    /// Selector that must be visible first.
     pub waits: &'static str,
-    /// What is done before.
-    pub prepare: Option<fn(&Tab) -> anyhow::Result<()>>,
-    /// On what.
-    pub screen: Screen,
-    /// Light or dark.
+    /// Runs before the screenshot.
+    pub prepare: Option<fn(&BrowserTab) -> anyhow::Result<()>>,
+    pub screen: PictureScreen,
+    /// `light` or `dark`.
     pub scheme: &'static str,
-    /// By somebody who has no token.
+    /// Viewed without a token.
     pub outside: bool,
-    /// The README shows it.
+    /// Shown in the README.
     pub shown: bool,
 }
 
-/// What a page is shown on.
 #[derive(Clone, Copy)]
-pub enum Screen {
-    /// A computer.
+pub enum PictureScreen {
     Desk,
-    /// A phone.
     Phone,
 }
 
-const fn picture(name: &'static str, page: Page, waits: &'static str) -> Picture {
-    Picture { name, page, waits, prepare: None, screen: Screen::Desk, scheme: "light", outside: false, shown: false }
+const fn page_picture(name: &'static str, page: PicturedPage, waits: &'static str) -> PagePicture {
+    PagePicture {
+        name,
+        page,
+        waits,
+        prepare: None,
+        screen: PictureScreen::Desk,
+        scheme: "light",
+        outside: false,
+        shown: false,
+    }
 }
 
-impl Picture {
+impl PagePicture {
     const fn dark(self) -> Self {
         Self { scheme: "dark", ..self }
     }
 
     const fn phone(self) -> Self {
-        Self { screen: Screen::Phone, ..self }
+        Self { screen: PictureScreen::Phone, ..self }
     }
 
     const fn shown(self) -> Self {
@@ -53,76 +55,76 @@ impl Picture {
         Self { outside: true, ..self }
     }
 
-    const fn after(self, prepare: fn(&Tab) -> anyhow::Result<()>) -> Self {
+    const fn after(self, prepare: fn(&BrowserTab) -> anyhow::Result<()>) -> Self {
         Self { prepare: Some(prepare), ..self }
     }
 }
 
-/// Those that wait for an answer are answered by nobody, so that all pictures can be taken of the same content. Whoever
-/// has no token is pictured first: a browser that was let in stays in.
-pub const PICTURES: &[Picture] = &[
-    picture("signed-out", Page::Board, "@signed-out, main").outside(),
-    picture("board", Page::Board, "@card").shown(),
-    picture("board-dark", Page::Board, "@card").dark().shown(),
-    picture("board-phone", Page::Board, "@card").phone(),
-    picture("board-empty", Page::At("/?text=nothing+like+it"), "@empty"),
-    picture("new", Page::New, "@new-form").after(written),
-    picture("new-phone", Page::New, "@new-form").phone(),
-    picture("session-streaming", Page::Streaming, "@entry[data-kind=answer]").dark(),
-    picture("session", Page::Done, "@entry[data-kind=answer]").after(top).shown(),
-    picture("session-dark", Page::Done, "@entry[data-kind=answer]").after(top).dark(),
-    picture("session-phone", Page::Done, "@entry[data-kind=answer]").phone(),
-    picture("session-raw", Page::Done, "@entry[data-kind=answer]").after(raw),
-    picture("approval", Page::Asking, "@ask").shown(),
-    picture("approval-phone", Page::Asking, "@ask").phone().dark().shown(),
-    picture("question", Page::Question, "@ask"),
-    picture("diff-side", Page::Changed, "@entry[data-kind=change]").after(side),
-    picture("diff-inline", Page::Changed, "@entry[data-kind=change]").after(inline).dark(),
-    picture("failed", Page::Failed, "@entry"),
-    picture("history", Page::At("/history"), "@log"),
-    picture("search", Page::Search, "@hit"),
-    picture("search-dark", Page::Search, "@hit").dark(),
-    picture("transcript", Page::Log, "@entry"),
-    picture("usage", Page::At("/usage?range="), "@usage-table").shown(),
-    picture("usage-dark", Page::At("/usage?range="), "@usage-table").dark(),
-    picture("usage-phone", Page::At("/usage?range="), "@usage-table").phone(),
-    picture("error", Page::At("/s/01a1e0b0-d3d8-7c70-b6cd-33c646aea9c2"), "@error"),
-    picture("shortcuts", Page::Done, "@entry[data-kind=answer]").after(|tab| {
-        tab.press("?")?;
-        tab.see("@dialog[open]", "")
+/// Open requests are never answered, so that all pictures show the same content. The signed-out page comes first,
+/// because a browser that has signed in stays signed in.
+pub const PICTURES: &[PagePicture] = &[
+    page_picture("signed-out", PicturedPage::Board, "@signed-out, main").outside(),
+    page_picture("board", PicturedPage::Board, "@card").shown(),
+    page_picture("board-dark", PicturedPage::Board, "@card").dark().shown(),
+    page_picture("board-phone", PicturedPage::Board, "@card").phone(),
+    page_picture("board-empty", PicturedPage::At("/?text=nothing+like+it"), "@empty"),
+    page_picture("new", PicturedPage::New, "@new-form").after(fill_prompt),
+    page_picture("new-phone", PicturedPage::New, "@new-form").phone(),
+    page_picture("session-streaming", PicturedPage::Streaming, "@entry[data-kind=answer]").dark(),
+    page_picture("session", PicturedPage::Done, "@entry[data-kind=answer]").after(scroll_to_top).shown(),
+    page_picture("session-dark", PicturedPage::Done, "@entry[data-kind=answer]").after(scroll_to_top).dark(),
+    page_picture("session-phone", PicturedPage::Done, "@entry[data-kind=answer]").phone(),
+    page_picture("session-raw", PicturedPage::Done, "@entry[data-kind=answer]").after(open_raw_event),
+    page_picture("approval", PicturedPage::Asking, "@ask").shown(),
+    page_picture("approval-phone", PicturedPage::Asking, "@ask").phone().dark().shown(),
+    page_picture("question", PicturedPage::Question, "@ask"),
+    page_picture("diff-side", PicturedPage::Changed, "@entry[data-kind=change]").after(show_side_diff),
+    page_picture("diff-inline", PicturedPage::Changed, "@entry[data-kind=change]").after(show_inline_diff).dark(),
+    page_picture("failed", PicturedPage::Failed, "@entry"),
+    page_picture("history", PicturedPage::At("/history"), "@log"),
+    page_picture("search", PicturedPage::Search, "@hit"),
+    page_picture("search-dark", PicturedPage::Search, "@hit").dark(),
+    page_picture("transcript", PicturedPage::Log, "@entry"),
+    page_picture("usage", PicturedPage::At("/usage?range="), "@usage-table").shown(),
+    page_picture("usage-dark", PicturedPage::At("/usage?range="), "@usage-table").dark(),
+    page_picture("usage-phone", PicturedPage::At("/usage?range="), "@usage-table").phone(),
+    page_picture("error", PicturedPage::At("/s/01a1e0b0-d3d8-7c70-b6cd-33c646aea9c2"), "@error"),
+    page_picture("shortcuts", PicturedPage::Done, "@entry[data-kind=answer]").after(|tab| {
+        tab.press_keys("?")?;
+        tab.wait_for("@dialog[open]", "")
     }),
 ];
 
-fn written(tab: &Tab) -> anyhow::Result<()> {
-    tab.paste(
+fn fill_prompt(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.paste_text(
         "@prompt",
         "The login form forgets the e-mail address when the password was wrong. Keep it, and add a test.",
     )
 }
 
-fn top(tab: &Tab) -> anyhow::Result<()> {
-    tab.press("gg")?;
-    tab.see("@entry[data-kind=user]", "")?;
-    tab.until_js("everything to be drawn", "return !document.querySelector('.stand-in')", &[]).map(drop)
+fn scroll_to_top(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.press_keys("gg")?;
+    tab.wait_for("@entry[data-kind=user]", "")?;
+    tab.wait_until_js("everything to be drawn", "return !document.querySelector('.stand-in')", &[]).map(drop)
 }
 
-fn raw(tab: &Tab) -> anyhow::Result<()> {
-    tab.press("kr")?;
-    tab.see("@raw-event", "")
+fn open_raw_event(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.press_keys("kr")?;
+    tab.wait_for("@raw-event", "")
 }
 
-fn side(tab: &Tab) -> anyhow::Result<()> {
-    shape(tab, "side")
+fn show_side_diff(tab: &BrowserTab) -> anyhow::Result<()> {
+    select_diff_view(tab, "side")
 }
 
-fn inline(tab: &Tab) -> anyhow::Result<()> {
-    shape(tab, "inline")
+fn show_inline_diff(tab: &BrowserTab) -> anyhow::Result<()> {
+    select_diff_view(tab, "inline")
 }
 
-fn shape(tab: &Tab, shape: &str) -> anyhow::Result<()> {
-    let now = tab.js("return document.querySelector('[data-test=entries]').dataset.diff", &[])?;
+fn select_diff_view(tab: &BrowserTab, shape: &str) -> anyhow::Result<()> {
+    let now = tab.run_js("return document.querySelector('[data-test=entries]').dataset.diff", &[])?;
     if now != shape {
-        tab.press("v")?;
+        tab.press_keys("v")?;
     }
-    tab.see(&format!("@entries[data-diff={shape}] .diff"), "")
+    tab.wait_for(&format!("@entries[data-diff={shape}] .diff"), "")
 }

@@ -1,42 +1,42 @@
-//! What agents ask, and the answers that people give in the page.
+//! Requests of agents, answered in the page.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::trial::Trial;
+use crate::trial::PageTrial;
 
-/// The answers to all requests, as the log has them.
-fn resolutions(trial: &Trial, id: &str) -> anyhow::Result<Vec<Value>> {
-    let page = trial.api().get(&format!("/api/sessions/{id}/events?dialect=events&limit=10000"))?;
+/// Returns the resolutions of all requests from the log.
+fn request_resolutions(trial: &PageTrial, id: &str) -> anyhow::Result<Vec<Value>> {
+    let page = trial.api_client().get(&format!("/api/sessions/{id}/events?dialect=events&limit=10000"))?;
     let events = page["events"].as_array().context("no events")?;
     let resolved = events.iter().filter(|event| event["kind"] == "request.resolved");
     Ok(resolved.map(|event| event["data"].clone()).collect())
 }
 
-/// One is allowed, one declined with a reason, a question answered by a choice and one in own words; what exactly would
-/// run is shown, and the title counts what waits.
-pub fn answered(trial: &Trial) -> anyhow::Result<()> {
+/// Allows one request, declines one with a reason, answers one question by a choice and one with text. The page shows
+/// exactly what would run, and the title counts the open requests.
+pub fn answer_requests(trial: &PageTrial) -> anyhow::Result<()> {
     let script = "approve cargo test --workspace\napprove rm -rf build\nask Which colour? | red | blue\nask Which name?\n\
                   text All is answered";
-    let id = trial.perform(script)?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry.asks", "cargo test --workspace")?;
-    ensure!(tab.title()?.starts_with("(1)"), "the title is {:?}", tab.title()?);
+    let id = trial.start_script(script)?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry.asks", "cargo test --workspace")?;
+    ensure!(tab.page_title()?.starts_with("(1)"), "the title is {:?}", tab.page_title()?);
     tab.click("@allow", "")?;
-    tab.see("@entry[data-kind=command]", "pretending to run")?;
-    tab.see("@entry.asks", "rm -rf build")?;
+    tab.wait_for("@entry[data-kind=command]", "pretending to run")?;
+    tab.wait_for("@entry.asks", "rm -rf build")?;
     tab.click("@decline", "")?;
-    tab.fill("@reason", "the build is still needed")?;
+    tab.fill_field("@reason", "the build is still needed")?;
     tab.click("@decline-send", "")?;
-    tab.see("@ask", "Which colour?")?;
+    tab.wait_for("@ask", "Which colour?")?;
     tab.click("@choice", "blue")?;
-    tab.see("@ask", "Which name?")?;
-    tab.fill("@own-answer", "Ada")?;
+    tab.wait_for("@ask", "Which name?")?;
+    tab.fill_field("@own-answer", "Ada")?;
     tab.click("@answer", "")?;
-    tab.see("@entry[data-kind=answer]", "All is answered")?;
-    tab.gone("@ask", "")?;
-    ensure!(!tab.title()?.starts_with('('), "the title is {:?}", tab.title()?);
-    let told = resolutions(trial, &id)?;
+    tab.wait_for("@entry[data-kind=answer]", "All is answered")?;
+    tab.wait_until_gone("@ask", "")?;
+    ensure!(!tab.page_title()?.starts_with('('), "the title is {:?}", tab.page_title()?);
+    let told = request_resolutions(trial, &id)?;
     let outcomes: Vec<_> = told.iter().map(|resolved| resolved["outcome"].as_str().unwrap_or_default()).collect();
     ensure!(outcomes == ["allowed", "declined", "answered", "answered"], "{outcomes:?}");
     ensure!(told.get(1).is_some_and(|no| no["message"] == "the build is still needed"), "{told:?}");
@@ -45,89 +45,90 @@ pub fn answered(trial: &Trial) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A change of a file is asked for with its diff, and can be allowed for the session.
-pub fn change(trial: &Trial) -> anyhow::Result<()> {
+/// A file change is requested with its diff and can be allowed for the session.
+pub fn approve_change(trial: &PageTrial) -> anyhow::Result<()> {
     let script = "approve-edit src/lib.rs => \"fn old() {}\\n\" => \"fn new() {}\\n\"\ntext It is changed";
-    let id = trial.perform(script)?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry .diff .del", "old")?;
-    tab.see("@entry .diff .add", "new")?;
+    let id = trial.start_script(script)?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry .diff .del", "old")?;
+    tab.wait_for("@entry .diff .add", "new")?;
     tab.click("@allow-session", "")?;
-    tab.see("@entry[data-kind=answer]", "It is changed")?;
-    let told = resolutions(trial, &id)?;
+    tab.wait_for("@entry[data-kind=answer]", "It is changed")?;
+    let told = request_resolutions(trial, &id)?;
     ensure!(told.first().is_some_and(|yes| yes["option"] == "acceptForSession"), "{told:?}");
     Ok(())
 }
 
-/// The board has it in the column that needs somebody, and it can be answered there.
-pub fn on_the_board(trial: &Trial) -> anyhow::Result<()> {
-    let tab = trial.tab("/")?;
-    tab.see("@empty", "")?;
-    trial.perform("approve make release\ntext It is released")?;
-    tab.see("@column[data-column=waiting] @card", "make release")?;
-    ensure!(tab.title()?.starts_with("(1)"), "the title is {:?}", tab.title()?);
+/// The board shows the session in the waiting column, where it can be answered.
+pub fn answer_on_board(trial: &PageTrial) -> anyhow::Result<()> {
+    let tab = trial.open_tab("/")?;
+    tab.wait_for("@empty", "")?;
+    trial.start_script("approve make release\ntext It is released")?;
+    tab.wait_for("@column[data-column=waiting] @card", "make release")?;
+    ensure!(tab.page_title()?.starts_with("(1)"), "the title is {:?}", tab.page_title()?);
     tab.click("@card @allow", "")?;
-    tab.see("@column[data-column=done] @card", "make release")?;
-    tab.until("the title to count nothing", || Ok((!tab.title()?.starts_with('(')).then_some(())))
+    tab.wait_for("@column[data-column=done] @card", "make release")?;
+    tab.wait_until("the title to count nothing", || Ok((!tab.page_title()?.starts_with('(')).then_some(())))
 }
 
-/// What one tab answers, another sees; what is answered elsewhere is asked nowhere any more.
-pub fn elsewhere(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform("approve echo one\napprove echo two\ntext Both are answered")?;
-    let (first, second) = (trial.tab(&format!("/s/{id}"))?, trial.tab(&format!("/s/{id}"))?);
-    first.see("@entry.asks", "echo one")?;
-    second.see("@entry.asks", "echo one")?;
+/// An answer in one tab reaches the other; a request answered through the API disappears from both.
+pub fn answer_elsewhere(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script("approve echo one\napprove echo two\ntext Both are answered")?;
+    let (first, second) = (trial.open_tab(&format!("/s/{id}"))?, trial.open_tab(&format!("/s/{id}"))?);
+    first.wait_for("@entry.asks", "echo one")?;
+    second.wait_for("@entry.asks", "echo one")?;
     first.click("@allow", "")?;
-    second.see("@entry.asks", "echo two")?;
-    ensure!(second.count("@ask")? == 1, "what was answered is still asked");
-    let approvals = trial.api().get(&format!("/api/sessions/{id}/approvals"))?;
+    second.wait_for("@entry.asks", "echo two")?;
+    ensure!(second.count_elements("@ask")? == 1, "what was answered is still asked");
+    let approvals = trial.api_client().get(&format!("/api/sessions/{id}/approvals"))?;
     let request = approvals["approvals"][0]["id"].as_str().context("nothing is asked")?.to_owned();
     let decline = json!({ "decision": "decline" });
-    trial.api().call("POST", &format!("/api/sessions/{id}/approvals/{request}"), Some(&decline))?;
+    trial.api_client().call("POST", &format!("/api/sessions/{id}/approvals/{request}"), Some(&decline))?;
     for tab in [&first, &second] {
-        tab.gone("@ask", "")?;
-        tab.see("@entry[data-kind=answer]", "Both are answered")?;
+        tab.wait_until_gone("@ask", "")?;
+        tab.wait_for("@entry[data-kind=answer]", "Both are answered")?;
     }
     Ok(())
 }
 
-/// A key that is held down answers once, however long it is held.
-pub fn held_down(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform("approve make one\napprove rm -rf two\napprove make three\ntext fin")?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry.asks:has([data-ready])", "make one")?;
-    tab.hold('a', false)?;
-    tab.until("the next to be ready", || {
-        tab.hold('a', true)?;
-        Ok(tab.has("@entry.asks:has([data-ready])", "rm -rf two")?.then_some(()))
+/// A key that is held down answers once.
+pub fn hold_key_down(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script("approve make one\napprove rm -rf two\napprove make three\ntext fin")?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry.asks:has([data-ready])", "make one")?;
+    tab.send_key_down('a', false)?;
+    tab.wait_until("the next to be ready", || {
+        tab.send_key_down('a', true)?;
+        Ok(tab.is_shown("@entry.asks:has([data-ready])", "rm -rf two")?.then_some(()))
     })?;
     for _ in 0..20 {
-        tab.hold('a', true)?;
+        tab.send_key_down('a', true)?;
     }
-    // One that is pressed anew is meant; had the held one answered, this would be the third answer.
-    tab.hold('a', false)?;
-    tab.see("@entry.asks:has([data-ready])", "make three")?;
-    let told = resolutions(trial, &id)?;
+    // A new key press counts. If the held key had answered, this would be the third answer.
+    tab.send_key_down('a', false)?;
+    tab.wait_for("@entry.asks:has([data-ready])", "make three")?;
+    let told = request_resolutions(trial, &id)?;
     ensure!(told.len() == 2, "a held key answered: {told:?}");
     Ok(())
 }
 
-/// Who writes a reason while the request is answered elsewhere does not answer the next one with the letters that follow.
-pub fn half_typed(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform("approve make one\napprove rm -rf two\ntext fin")?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry.asks:has([data-ready])", "make one")?;
-    tab.press("d")?;
-    tab.see("@reason:focus", "")?;
-    tab.press("this is not ")?;
-    let approvals = trial.api().get(&format!("/api/sessions/{id}/approvals"))?;
+/// While a reason is being typed and the request is answered elsewhere, the remaining letters do not answer the next
+/// request.
+pub fn type_while_answered(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script("approve make one\napprove rm -rf two\ntext fin")?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry.asks:has([data-ready])", "make one")?;
+    tab.press_keys("d")?;
+    tab.wait_for("@reason:focus", "")?;
+    tab.press_keys("this is not ")?;
+    let approvals = trial.api_client().get(&format!("/api/sessions/{id}/approvals"))?;
     let request = approvals["approvals"][0]["id"].as_str().context("nothing is asked")?.to_owned();
     let accept = json!({ "decision": "accept" });
-    trial.api().call("POST", &format!("/api/sessions/{id}/approvals/{request}"), Some(&accept))?;
-    tab.see("@entry.asks", "rm -rf two")?;
-    tab.press("what was asked as a start")?;
-    tab.see("@entry.asks:has([data-ready])", "rm -rf two")?;
-    let told = resolutions(trial, &id)?;
+    trial.api_client().call("POST", &format!("/api/sessions/{id}/approvals/{request}"), Some(&accept))?;
+    tab.wait_for("@entry.asks", "rm -rf two")?;
+    tab.press_keys("what was asked as a start")?;
+    tab.wait_for("@entry.asks:has([data-ready])", "rm -rf two")?;
+    let told = request_resolutions(trial, &id)?;
     ensure!(told.len() == 1, "letters answered what they were not meant for: {told:?}");
     Ok(())
 }

@@ -1,126 +1,126 @@
-//! Beginning a session in the page, watching it, stopping it, going on with it.
+//! Starting, watching, interrupting and continuing a session in the page.
 
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::{tab::Tab, trial::Trial};
+use crate::{tab::BrowserTab, trial::PageTrial};
 
-/// All of an answer that is a burst of so many pieces.
-pub fn counted(pieces: u32) -> String {
+/// Returns the whole answer of a burst of `pieces` pieces.
+pub fn counted_answer(pieces: u32) -> String {
     (1..=pieces).map(|piece| piece.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// How much of the answer is shown now.
-pub fn length(tab: &Tab) -> anyhow::Result<u64> {
+/// Returns the length of the answer that is shown.
+pub fn answer_length(tab: &BrowserTab) -> anyhow::Result<u64> {
     let script = "return [...document.querySelectorAll('[data-test=entry][data-kind=answer] [data-test=entry-body]')]\
                   .reduce((sum, it) => sum + it.textContent.length, 0)";
-    Ok(tab.js(script, &[])?.as_u64().unwrap_or(0))
+    Ok(tab.run_js(script, &[])?.as_u64().unwrap_or(0))
 }
 
-/// Waits until there is more of the answer than there was.
-pub fn grows(tab: &Tab, than: u64) -> anyhow::Result<u64> {
-    tab.until("more of the answer", || Ok(Some(length(tab)?).filter(|now| *now > than)))
+/// Waits until more of the answer is shown.
+pub fn wait_for_growth(tab: &BrowserTab, than: u64) -> anyhow::Result<u64> {
+    tab.wait_until("more of the answer", || Ok(Some(answer_length(tab)?).filter(|now| *now > than)))
 }
 
-/// Waits until the answer is this text, each piece once and in order.
-pub fn says(tab: &Tab, whole: &str) -> anyhow::Result<()> {
+/// Waits until the answer is exactly this text, each piece once and in order.
+pub fn wait_for_answer(tab: &BrowserTab, whole: &str) -> anyhow::Result<()> {
     let mut last = String::new();
-    let seen = tab.until("the whole answer", || {
-        last = tab.texts("@entry[data-kind=answer] @entry-body")?.join("\n");
+    let seen = tab.wait_until("the whole answer", || {
+        last = tab.texts_of("@entry[data-kind=answer] @entry-body")?.join("\n");
         Ok((last.trim() == whole).then_some(()))
     });
-    seen.map_err(|error| error.context(format!("the answer ends with {:?}", tail(&last))))
+    seen.map_err(|error| error.context(format!("the answer ends with {:?}", text_tail(&last))))
 }
 
-fn tail(text: &str) -> &str {
+fn text_tail(text: &str) -> &str {
     (text.len().saturating_sub(80)..=text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
 }
 
-/// A person chooses an agent, writes what it shall do, and watches it do so; the choice is remembered.
-pub fn begun(trial: &Trial) -> anyhow::Result<()> {
-    let tab = trial.tab("/new")?;
-    tab.see("@new-form", "")?;
+/// Chooses an agent, enters a prompt and watches the session; the choice of agent is remembered.
+pub fn start_session(trial: &PageTrial) -> anyhow::Result<()> {
+    let tab = trial.open_tab("/new")?;
+    tab.wait_for("@new-form", "")?;
     tab.click("label:has(@agent[value=script])", "")?;
-    tab.fill("@prompt", "text Hello from the page\nrun echo hi\nburst 400 at 200")?;
+    tab.fill_field("@prompt", "text Hello from the page\nrun echo hi\nburst 400 at 200")?;
     tab.click("@start", "")?;
-    tab.until("the session's address", || Ok(Some(tab.address()?).filter(|address| address.contains("/s/"))))?;
-    tab.see("@entry[data-kind=answer]", "Hello from the page")?;
-    tab.see("@entry[data-kind=command]", "echo hi")?;
-    let now = grows(&tab, 30)?;
-    ensure!(tab.has("@interrupt", "")?, "it cannot be interrupted while it runs");
-    grows(&tab, now)?;
-    tab.see("@entry[data-kind=answer]", &counted(400))?;
-    tab.gone("@interrupt", "")?;
+    tab.wait_until("the session's address", || Ok(Some(tab.current_url()?).filter(|address| address.contains("/s/"))))?;
+    tab.wait_for("@entry[data-kind=answer]", "Hello from the page")?;
+    tab.wait_for("@entry[data-kind=command]", "echo hi")?;
+    let now = wait_for_growth(&tab, 30)?;
+    ensure!(tab.is_shown("@interrupt", "")?, "it cannot be interrupted while it runs");
+    wait_for_growth(&tab, now)?;
+    tab.wait_for("@entry[data-kind=answer]", &counted_answer(400))?;
+    tab.wait_until_gone("@interrupt", "")?;
     tab.click("@nav-board", "")?;
-    tab.see("@column[data-column=done] @card", "Hello from the page")?;
-    trial.go(&tab, "/new")?;
-    tab.see("@agent[value=script]:checked", "")
+    tab.wait_for("@column[data-column=done] @card", "Hello from the page")?;
+    trial.show_page(&tab, "/new")?;
+    tab.wait_for("@agent[value=script]:checked", "")
 }
 
-/// A turn is interrupted, and a follow-up goes on in the same session.
-pub fn interrupted(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform("burst 100000 at 200")?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    grows(&tab, 10)?;
+/// Interrupts a turn and continues in the same session.
+pub fn interrupt_turn(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script("burst 100000 at 200")?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    wait_for_growth(&tab, 10)?;
     tab.click("@interrupt", "")?;
-    tab.see("@entry[data-status=interrupted]", "")?;
-    trial.api().ended(&id, std::time::Duration::from_secs(10))?;
-    tab.gone("@interrupt", "")?;
-    tab.fill("@follow-up", "text Here I am again")?;
+    tab.wait_for("@entry[data-status=interrupted]", "")?;
+    trial.api_client().wait_for_end(&id, std::time::Duration::from_secs(10))?;
+    tab.wait_until_gone("@interrupt", "")?;
+    tab.fill_field("@follow-up", "text Here I am again")?;
     tab.click("@send", "")?;
-    tab.see("@entry[data-kind=answer]", "Here I am again")?;
-    let view = trial.api().get(&format!("/api/sessions/{id}"))?;
+    tab.wait_for("@entry[data-kind=answer]", "Here I am again")?;
+    let view = trial.api_client().get(&format!("/api/sessions/{id}"))?;
     ensure!(view["runs"] == 2, "it was not continued: {view}");
     Ok(())
 }
 
-/// A follow-up while the agent works waits for the turn, and is then done.
-pub fn queued(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform("burst 200 at 100\ntext The first is over")?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    grows(&tab, 10)?;
-    tab.fill("@follow-up", "text The second is over")?;
+/// A follow-up sent during a turn waits for the turn and then runs.
+pub fn queue_follow_up(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script("burst 200 at 100\ntext The first is over")?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    wait_for_growth(&tab, 10)?;
+    tab.fill_field("@follow-up", "text The second is over")?;
     tab.click("@send", "")?;
-    tab.see("@entry[data-kind=answer]", "The first is over")?;
-    tab.see("@entry[data-kind=answer]", "The second is over")
+    tab.wait_for("@entry[data-kind=answer]", "The first is over")?;
+    tab.wait_for("@entry[data-kind=answer]", "The second is over")
 }
 
-/// The whole session is ended; another is copied from it, archived, deleted.
-pub fn ended(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform_with("text Ready\nburst 100000 at 100", json!({ "stay": true }))?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    grows(&tab, 10)?;
+/// Ends a session, then forks, deletes and archives.
+pub fn end_session(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script_with("text Ready\nburst 100000 at 100", json!({ "stay": true }))?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    wait_for_growth(&tab, 10)?;
     tab.click("@cancel", "")?;
-    let view = trial.api().ended(&id, std::time::Duration::from_secs(10))?;
+    let view = trial.api_client().wait_for_end(&id, std::time::Duration::from_secs(10))?;
     ensure!(view["state"] == "cancelled", "{view}");
-    tab.gone("@cancel", "")?;
+    tab.wait_until_gone("@cancel", "")?;
     tab.click("@menu summary", "")?;
     tab.click("@fork", "")?;
-    tab.fill("@fork-prompt", "text A copy speaks")?;
+    tab.fill_field("@fork-prompt", "text A copy speaks")?;
     tab.click("@fork-start", "")?;
-    tab.see("@entry[data-kind=answer]", "A copy speaks")?;
-    ensure!(!tab.address()?.contains(&id), "it is the same session");
+    tab.wait_for("@entry[data-kind=answer]", "A copy speaks")?;
+    ensure!(!tab.current_url()?.contains(&id), "it is the same session");
     tab.click("@menu summary", "")?;
     tab.click("@delete", "")?;
     tab.click("@delete-sure", "")?;
-    tab.see("@column[data-column=failed] @card", "")?;
-    tab.gone("@card", "A copy")?;
-    tab.point_at("@column[data-column=failed] @card")?;
+    tab.wait_for("@column[data-column=failed] @card", "")?;
+    tab.wait_until_gone("@card", "A copy")?;
+    tab.hover_over("@column[data-column=failed] @card")?;
     tab.click("@column[data-column=failed] @card-archive", "")?;
-    tab.gone("@card", "")?;
-    // What was put away is found, and put back.
-    tab.choose("@filter-archived", "Archived")?;
-    tab.see("@card", "archived")?;
+    tab.wait_until_gone("@card", "")?;
+    // An archived session can be found and restored.
+    tab.choose_option("@filter-archived", "Archived")?;
+    tab.wait_for("@card", "archived")?;
     tab.click("@card-title", "")?;
     tab.click("@menu summary", "")?;
     tab.click("@archive", "Put back on the board")?;
     tab.click("@menu summary", "")?;
-    tab.see("@archive", "Archive")?;
+    tab.wait_for("@archive", "Archive")?;
     tab.click("@archive", "Archive")?;
-    tab.choose("@filter-archived", "Archived")?;
-    tab.point_at("@card")?;
+    tab.choose_option("@filter-archived", "Archived")?;
+    tab.hover_over("@card")?;
     tab.click("@card-archive", "")?;
-    tab.gone("@card", "")?;
-    tab.choose("@filter-archived", "Not archived")?;
-    tab.see("@column[data-column=failed] @card", "")
+    tab.wait_until_gone("@card", "")?;
+    tab.choose_option("@filter-archived", "Not archived")?;
+    tab.wait_for("@column[data-column=failed] @card", "")
 }

@@ -1,18 +1,18 @@
-//! What agents say is hostile: nothing of it is done, and nothing of it freezes the tab.
+//! Hostile output of agents: nothing of it is executed, and nothing freezes the tab.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use super::kinds::found;
-use crate::{tab::Tab, trial::Trial};
+use super::kinds::scroll_to;
+use crate::{tab::BrowserTab, trial::PageTrial};
 
-/// How long a page may take to answer, whatever it shows. Far above what it takes, far below a tab that hangs.
-const ANSWERS: Duration = Duration::from_secs(5);
+/// Far above the normal response time, far below a tab that hangs.
+const MAX_RESPONSE_TIME: Duration = Duration::from_secs(5);
 
-/// Things that are done when they are taken for what they pretend to be. Each would leave its mark.
-const BAITS: &[&str] = &[
+/// Payloads that would set `__pwned` if the page executed them.
+const INJECTION_PAYLOADS: &[&str] = &[
     "<script>window.__pwned = 1</script>",
     "<img src=x onerror=\"window.__pwned = 2\">",
     "<svg onload=\"window.__pwned = 3\"><script>window.__pwned = 3</script></svg>",
@@ -40,39 +40,39 @@ const BAITS: &[&str] = &[
     "\u{1b}]8;;javascript:window.__pwned=18\u{7}link\u{1b}]8;;\u{7}\u{1b}[2J\u{1b}[31mred\u{1b}[0m\u{1b}]0;title\u{7}",
 ];
 
-/// What no entry may have in it.
-const FORBIDDEN: &str = "const all = [...document.querySelectorAll('#page *')]; return all.filter(it => \
+/// Returns elements and attributes that no entry may have.
+const FORBIDDEN_ELEMENTS_JS: &str = "const all = [...document.querySelectorAll('#page *')]; return all.filter(it => \
     ['SCRIPT', 'IFRAME', 'OBJECT', 'EMBED', 'STYLE', 'BASE', 'META', 'LINK'].includes(it.tagName) \
     || [...it.attributes].some(one => one.name.startsWith('on') || one.name == 'style' && it.closest('[data-test=entry-body]') \
         || ['href', 'src', 'action', 'srcdoc'].includes(one.name) \
             && !/^(https?:|mailto:|\\/|#|blob:)/.test(one.value)) \
     || it.tagName == 'IMG' && !it.src.startsWith(location.origin)).map(it => it.outerHTML.slice(0, 200))";
 
-/// Nothing of what was said was done.
-fn is_harmless(tab: &Tab) -> anyhow::Result<()> {
-    let pwned = tab.js("return window.__pwned ?? null", &[])?;
+/// Checks that no payload was executed.
+fn check_harmless(tab: &BrowserTab) -> anyhow::Result<()> {
+    let pwned = tab.run_js("return window.__pwned ?? null", &[])?;
     ensure!(pwned.is_null(), "bait {pwned} was taken");
-    let forbidden = tab.js(FORBIDDEN, &[])?;
+    let forbidden = tab.run_js(FORBIDDEN_ELEMENTS_JS, &[])?;
     ensure!(forbidden.as_array().is_some_and(Vec::is_empty), "the page has {forbidden:#}");
     Ok(())
 }
 
-/// The page does what it is told, soon.
-fn answers(tab: &Tab) -> anyhow::Result<()> {
+/// Checks that the page responds in time.
+fn check_responsive(tab: &BrowserTab) -> anyhow::Result<()> {
     let begin = Instant::now();
-    tab.press("?")?;
-    tab.see("@dialog[open]", "")?;
-    tab.key(&thirtyfour::Key::Escape)?;
-    tab.gone("@dialog[open]", "")?;
-    ensure!(begin.elapsed() < ANSWERS, "the page took {:?} to answer", begin.elapsed());
+    tab.press_keys("?")?;
+    tab.wait_for("@dialog[open]", "")?;
+    tab.press_key(&thirtyfour::Key::Escape)?;
+    tab.wait_until_gone("@dialog[open]", "")?;
+    ensure!(begin.elapsed() < MAX_RESPONSE_TIME, "the page took {:?} to answer", begin.elapsed());
     Ok(())
 }
 
-/// HTML, scripts, links, terminal escapes and bidi characters in every place that shows what an agent says.
-pub fn words(trial: &Trial) -> anyhow::Result<()> {
-    let quoted: Vec<_> = BAITS.iter().map(|bait| json!(bait).to_string()).collect();
+/// HTML, scripts, links, terminal escapes and bidi characters wherever the page shows agent output.
+pub fn show_hostile_text(trial: &PageTrial) -> anyhow::Result<()> {
+    let quoted: Vec<_> = INJECTION_PAYLOADS.iter().map(|bait| json!(bait).to_string()).collect();
     let says = quoted.iter().map(|bait| format!("say {bait}\nrun cat page => {bait}\n"));
-    let named = BAITS.iter().filter(|bait| !bait.contains('\n')).take(12);
+    let named = INJECTION_PAYLOADS.iter().filter(|bait| !bait.contains('\n')).take(12);
     let named = named.map(|bait| {
         format!(
             "run {bait}\nedit {bait}\nplan {bait}\nsubagent {bait}\nsearch {bait}\nretry {bait}\nmcp {bait} {bait}\n"
@@ -81,50 +81,50 @@ pub fn words(trial: &Trial) -> anyhow::Result<()> {
     let script: String = says.chain(named).collect();
     let end =
         "approve <img src=x onerror=window.__pwned=19>\nask <b onclick=x>Which?</b> | <i>one</i> | two\ntext the end";
-    let id = trial.perform(&format!("{script}{end}"))?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    let board = trial.tab("/")?;
-    board.see("@card @ask", "")?;
-    is_harmless(&board)?;
-    tab.see("@ask", "Allow")?;
+    let id = trial.start_script(&format!("{script}{end}"))?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    let board = trial.open_tab("/")?;
+    board.wait_for("@card @ask", "")?;
+    check_harmless(&board)?;
+    tab.wait_for("@ask", "Allow")?;
     tab.click("@ask @allow", "")?;
     tab.click("@choice", "<i>one</i>")?;
-    tab.see("@entry[data-kind=answer]", "the end")?;
+    tab.wait_for("@entry[data-kind=answer]", "the end")?;
     scroll_through(&tab)?;
     tab.click("@entry-title", "")?;
-    is_harmless(&tab)?;
-    answers(&tab)?;
-    ensure!(tab.address()?.contains(&id), "it went to {}", tab.address()?);
-    bidi(&tab)
+    check_harmless(&tab)?;
+    check_responsive(&tab)?;
+    ensure!(tab.current_url()?.contains(&id), "it went to {}", tab.current_url()?);
+    check_bidi_controls(&tab)
 }
 
-/// Looks at every entry, and opens what is folded.
-fn scroll_through(tab: &Tab) -> anyhow::Result<()> {
-    tab.press("gg")?;
+/// Scrolls over every entry and unfolds it.
+fn scroll_through(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.press_keys("gg")?;
     let step = "const it = document.querySelector('[data-test=entries]'); \
                 document.querySelectorAll('[data-test=fold][aria-expanded=false]').forEach(one => one.hidden || one.click()); \
                 const before = it.scrollTop; \
                 it.scrollTop += Math.max(it.clientHeight * 0.8, it.scrollHeight / 150); return it.scrollTop <= before + 1";
     for _ in 0..400 {
-        is_harmless(tab)?;
-        if tab.js(step, &[])? == true {
+        check_harmless(tab)?;
+        if tab.run_js(step, &[])? == true {
             return Ok(());
         }
     }
     anyhow::bail!("the end of the list is never reached")
 }
 
-/// Characters that turn text around are made visible and turn nothing around.
-fn bidi(tab: &Tab) -> anyhow::Result<()> {
-    tab.press("gg")?;
-    found(tab, "@entry[data-kind=answer]", "txt.exe")?;
-    let shown = tab.texts("@entry[data-kind=answer] @entry-body")?.join("");
+/// Bidi control characters are made visible and have no effect.
+fn check_bidi_controls(tab: &BrowserTab) -> anyhow::Result<()> {
+    tab.press_keys("gg")?;
+    scroll_to(tab, "@entry[data-kind=answer]", "txt.exe")?;
+    let shown = tab.texts_of("@entry[data-kind=answer] @entry-body")?.join("");
     ensure!(!shown.contains(['\u{202e}', '\u{2066}', '\u{1b}', '\u{7}']), "a character that does something is shown");
     Ok(())
 }
 
-/// A line of ten megabytes, a change of a hundred thousand lines, and Markdown that explodes.
-pub fn sizes(trial: &Trial) -> anyhow::Result<()> {
+/// A line of 10 MB, a change of 100,000 lines, and Markdown that explodes.
+pub fn show_huge_output(trial: &PageTrial) -> anyhow::Result<()> {
     let bombs = [
         r#"run cat big => "0123456789abcdef" * 655360"#,
         r#"run yes => "y\n" * 1000000"#,
@@ -145,17 +145,17 @@ pub fn sizes(trial: &Trial) -> anyhow::Result<()> {
         "say \"\\u0300\" * 50000",
         "text the end of it all",
     ];
-    let id = trial.perform(&bombs.join("\n"))?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    trial.api().ended(&id, Duration::from_secs(60))?;
-    tab.see("@entry[data-kind=answer]", "the end of it all")?;
-    answers(&tab)?;
+    let id = trial.start_script(&bombs.join("\n"))?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    trial.api_client().wait_for_end(&id, Duration::from_secs(60))?;
+    tab.wait_for("@entry[data-kind=answer]", "the end of it all")?;
+    check_responsive(&tab)?;
     scroll_through(&tab)?;
-    answers(&tab)?;
-    let used = tab.command("Runtime.getHeapUsage", json!({}))?;
+    check_responsive(&tab)?;
+    let used = tab.send_cdp_command("Runtime.getHeapUsage", json!({}))?;
     let used = used["usedSize"].as_f64().context("no heap")? / 1e6;
     ensure!(used < 300.0, "the page holds {used} MB");
-    trial.go(&tab, "/")?;
-    tab.see("@card", "")?;
-    answers(&tab)
+    trial.show_page(&tab, "/")?;
+    tab.wait_for("@card", "")?;
+    check_responsive(&tab)
 }

@@ -1,68 +1,68 @@
-//! A session of a hundred thousand events: it opens at its end, scrolls freely, and never fills the page.
+//! A session of 100,000 events: it opens at its end, scrolls freely, and keeps the page small.
 
 use std::time::Duration;
 
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::{tab::Tab, trial::Trial};
+use crate::{tab::BrowserTab, trial::PageTrial};
 
-/// Elements that the page may have, whatever it shows.
-const MOST: u64 = 4_000;
+/// Maximum number of elements on the page.
+const MAX_PAGE_ELEMENTS: u64 = 4_000;
 
-/// A script of so many rounds, about 70 events each.
-pub fn script(rounds: u32) -> String {
+/// A script of `rounds` rounds, about 70 events each.
+pub fn long_script(rounds: u32) -> String {
     let round = |n: u32| format!("text Round {n} begins\nburst 60\nrun step {n}\n");
     (1..=rounds).map(round).collect::<String>() + "text This is the very end"
 }
 
-/// What the first row shows that is wholly on the screen.
-fn seen(tab: &Tab) -> anyhow::Result<String> {
+/// Returns the text of the entries on the screen.
+fn visible_text(tab: &BrowserTab) -> anyhow::Result<String> {
     let script = "const box = document.querySelector('[data-test=entries]').getBoundingClientRect(); \
                   return [...document.querySelectorAll('[data-test=entry]')].filter(it => { \
                       const at = it.getBoundingClientRect(); return at.bottom > box.top && at.top < box.bottom; \
                   }).map(it => it.textContent).join('\\n')";
-    Ok(tab.js(script, &[])?.as_str().unwrap_or_default().to_owned())
+    Ok(tab.run_js(script, &[])?.as_str().unwrap_or_default().to_owned())
 }
 
-fn is_small(tab: &Tab) -> anyhow::Result<()> {
-    let count = tab.count("*")?;
-    ensure!(count < MOST, "the page has {count} elements");
+fn check_element_count(tab: &BrowserTab) -> anyhow::Result<()> {
+    let count = tab.count_elements("*")?;
+    ensure!(count < MAX_PAGE_ELEMENTS, "the page has {count} elements");
     Ok(())
 }
 
-/// Opens, scrolls to the beginning, to the middle and back.
-pub fn session(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform(&script(1_600))?;
-    let view = trial.api().ended(&id, Duration::from_secs(120))?;
+/// Opens a long session and scrolls to its beginning, to its middle and back.
+pub fn scroll_long_session(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script(&long_script(1_600))?;
+    let view = trial.api_client().wait_for_end(&id, Duration::from_secs(120))?;
     ensure!(view["events"].as_u64() >= Some(100_000), "there are only {} events", view["events"]);
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry[data-kind=answer]", "This is the very end")?;
-    is_small(&tab)?;
-    tab.press("gg")?;
-    tab.until("the beginning", || Ok(seen(&tab)?.contains("Round 1 begins").then_some(())))?;
-    is_small(&tab)?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry[data-kind=answer]", "This is the very end")?;
+    check_element_count(&tab)?;
+    tab.press_keys("gg")?;
+    tab.wait_until("the beginning", || Ok(visible_text(&tab)?.contains("Round 1 begins").then_some(())))?;
+    check_element_count(&tab)?;
     let halfway = "const it = document.querySelector('[data-test=entries]'); it.scrollTop = it.scrollHeight / 2";
-    tab.js(halfway, &[])?;
-    let middle = tab.until("the middle", || {
-        let text = seen(&tab)?;
+    tab.run_js(halfway, &[])?;
+    let middle = tab.wait_until("the middle", || {
+        let text = visible_text(&tab)?;
         let round = text.split("Round ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
         Ok(round.filter(|round| (300..1_300).contains(round)))
     })?;
-    is_small(&tab)?;
+    check_element_count(&tab)?;
     let next = format!("step {middle}");
-    tab.until(&next, || Ok(seen(&tab)?.contains(&next).then_some(())))?;
-    wheel(&tab)?;
+    tab.wait_until(&next, || Ok(visible_text(&tab)?.contains(&next).then_some(())))?;
+    scroll_by_wheel(&tab)?;
     tab.click("@latest", "")?;
-    tab.until("the end", || Ok(seen(&tab)?.contains("This is the very end").then_some(())))?;
-    is_small(&tab)
+    tab.wait_until("the end", || Ok(visible_text(&tab)?.contains("This is the very end").then_some(())))?;
+    check_element_count(&tab)
 }
 
-/// Turning the wheel moves what is read by that much, and shows what is there: no hole stays.
-fn wheel(tab: &Tab) -> anyhow::Result<()> {
+/// The mouse wheel scrolls by its distance, and the rows there are rendered.
+fn scroll_by_wheel(tab: &BrowserTab) -> anyhow::Result<()> {
     for _ in 0..10 {
         let turn = json!({ "type": "mouseWheel", "x": 400, "y": 400, "deltaX": 0, "deltaY": -900 });
-        tab.command("Input.dispatchMouseEvent", turn)?;
+        tab.send_cdp_command("Input.dispatchMouseEvent", turn)?;
     }
-    tab.until("rows where the reader is", || Ok(seen(tab)?.contains("Round ").then_some(())))
+    tab.wait_until("rows where the reader is", || Ok(visible_text(tab)?.contains("Round ").then_some(())))
 }

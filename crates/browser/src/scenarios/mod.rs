@@ -1,4 +1,4 @@
-//! The scenarios, by what they are about.
+//! The scenarios, by topic.
 
 pub mod asked;
 pub mod begun;

@@ -1,34 +1,34 @@
-//! A real agent with a scripted model: what it asks is allowed in the page, and the file appears.
+//! A real agent with a scripted model: its request is allowed in the page, and the file appears.
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
-use switchboard_testkit::clis::CLIS;
+use switchboard_testkit::clis::AGENT_CLIS;
 
-use crate::trial::Trial;
+use crate::trial::PageTrial;
 
-/// The first agent of the table asks to run two commands: one is allowed, one is not.
-pub fn asks(trial: &Trial) -> anyhow::Result<()> {
-    let cli = CLIS.first().context("there are no agents")?;
-    let made = |name: &str| trial.stage.project().join(name).exists();
-    let (yes, no) = (cli.shell("echo hello > allowed.txt"), cli.shell("touch declined.txt"));
+/// The first agent asks to run two commands: one is allowed, one declined.
+pub fn approve_real_agent(trial: &PageTrial) -> anyhow::Result<()> {
+    let cli = AGENT_CLIS.first().context("there are no agents")?;
+    let made = |name: &str| trial.stage.project_dir().join(name).exists();
+    let (yes, no) = (cli.shell_directive("echo hello > allowed.txt"), cli.shell_directive("touch declined.txt"));
     let prompt = format!("[[text I make a file.]] {yes} [[then]] {no} [[then]] [[text It is made.]]");
-    let tab = trial.tab("/new")?;
+    let tab = trial.open_tab("/new")?;
     tab.click(&format!("label:has(@agent[value={}])", cli.name), "")?;
-    tab.paste("@prompt", &prompt)?;
+    tab.paste_text("@prompt", &prompt)?;
     tab.click("@start", "")?;
-    tab.see("@entry[data-kind=answer]", "I make a file.")?;
-    tab.see("@entry.asks", "echo hello > allowed.txt")?;
+    tab.wait_for("@entry[data-kind=answer]", "I make a file.")?;
+    tab.wait_for("@entry.asks", "echo hello > allowed.txt")?;
     ensure!(!made("allowed.txt"), "it ran before it was allowed");
     tab.click("@allow", "")?;
-    tab.until("the file", || Ok(made("allowed.txt").then_some(())))?;
-    tab.see("@entry.asks", "touch declined.txt")?;
+    tab.wait_until("the file", || Ok(made("allowed.txt").then_some(())))?;
+    tab.wait_for("@entry.asks", "touch declined.txt")?;
     tab.click("@decline", "")?;
-    tab.fill("@reason", "we do not need it")?;
+    tab.fill_field("@reason", "we do not need it")?;
     tab.click("@decline-send", "")?;
-    tab.see("@entry[data-kind=answer]", "It is made.")?;
-    tab.gone("@interrupt", "")?;
+    tab.wait_for("@entry[data-kind=answer]", "It is made.")?;
+    tab.wait_until_gone("@interrupt", "")?;
     ensure!(!made("declined.txt"), "it ran although it was declined");
-    let asked = trial.stage.model().conversation();
+    let asked = trial.stage.scripted_model().conversation_requests();
     let heard = asked.iter().any(|request| json!(request.body).to_string().contains("we do not need it"));
     ensure!(heard, "the model was not told why");
     Ok(())

@@ -1,109 +1,109 @@
-//! Without a mouse: every step by keys alone.
+//! Everything with the keyboard, without a mouse.
 
 use anyhow::ensure;
 use serde_json::json;
 use thirtyfour::Key;
 
-use super::begun::grows;
-use crate::trial::Trial;
+use super::begun::wait_for_growth;
+use crate::trial::PageTrial;
 
-/// A session is begun, answered, interrupted, continued and found again, and the mouse is never touched.
-pub fn everything(trial: &Trial) -> anyhow::Result<()> {
-    let tab = trial.tab("/")?;
-    tab.see("@empty", "")?;
-    tab.press("?")?;
-    tab.see("@dialog[open]", "new session")?;
-    tab.key(&Key::Escape)?;
-    tab.gone("@dialog[open]", "")?;
-    tab.press("n")?;
-    tab.see("@new-form", "")?;
-    choose(&tab)?;
-    tab.press("approve one\napprove two\nask Which? | red | blue\nburst 100000 at 200")?;
-    tab.chord(&Key::Control, &Key::Enter)?;
-    tab.see("@entry.asks:has([data-ready])", "one")?;
-    tab.press("a")?;
-    tab.see("@entry.asks:has([data-ready])", "two")?;
-    tab.press("d")?;
-    tab.see("@reason:focus", "")?;
-    tab.press("not today")?;
-    tab.key(&Key::Enter)?;
-    tab.see("@ask[data-ready]", "Which?")?;
-    tab.press("2")?;
-    grows(&tab, 10)?;
-    tab.press("x")?;
-    tab.see("@entry[data-status=interrupted]", "")?;
-    tab.gone("@interrupt", "")?;
-    tab.press("i")?;
-    tab.see("@follow-up:focus", "")?;
-    tab.press("text by keys alone")?;
-    tab.key(&Key::Enter)?;
-    tab.see("@entry[data-kind=answer]", "by keys alone")?;
-    tab.key(&Key::Escape)?;
-    tab.press("gb")?;
-    tab.see("@column[data-column=done] @card", "")?;
-    tab.press("j")?;
-    tab.see("@card-title:focus", "")?;
-    tab.key(&Key::Enter)?;
-    tab.see("@entry[data-kind=answer]", "by keys alone")?;
-    records(trial, &tab)
+/// Starts, answers, interrupts, continues and finds a session without the mouse.
+pub fn use_keyboard_only(trial: &PageTrial) -> anyhow::Result<()> {
+    let tab = trial.open_tab("/")?;
+    tab.wait_for("@empty", "")?;
+    tab.press_keys("?")?;
+    tab.wait_for("@dialog[open]", "new session")?;
+    tab.press_key(&Key::Escape)?;
+    tab.wait_until_gone("@dialog[open]", "")?;
+    tab.press_keys("n")?;
+    tab.wait_for("@new-form", "")?;
+    choose_agent_by_keys(&tab)?;
+    tab.press_keys("approve one\napprove two\nask Which? | red | blue\nburst 100000 at 200")?;
+    tab.press_chord(&Key::Control, &Key::Enter)?;
+    tab.wait_for("@entry.asks:has([data-ready])", "one")?;
+    tab.press_keys("a")?;
+    tab.wait_for("@entry.asks:has([data-ready])", "two")?;
+    tab.press_keys("d")?;
+    tab.wait_for("@reason:focus", "")?;
+    tab.press_keys("not today")?;
+    tab.press_key(&Key::Enter)?;
+    tab.wait_for("@ask[data-ready]", "Which?")?;
+    tab.press_keys("2")?;
+    wait_for_growth(&tab, 10)?;
+    tab.press_keys("x")?;
+    tab.wait_for("@entry[data-status=interrupted]", "")?;
+    tab.wait_until_gone("@interrupt", "")?;
+    tab.press_keys("i")?;
+    tab.wait_for("@follow-up:focus", "")?;
+    tab.press_keys("text by keys alone")?;
+    tab.press_key(&Key::Enter)?;
+    tab.wait_for("@entry[data-kind=answer]", "by keys alone")?;
+    tab.press_key(&Key::Escape)?;
+    tab.press_keys("gb")?;
+    tab.wait_for("@column[data-column=done] @card", "")?;
+    tab.press_keys("j")?;
+    tab.wait_for("@card-title:focus", "")?;
+    tab.press_key(&Key::Enter)?;
+    tab.wait_for("@entry[data-kind=answer]", "by keys alone")?;
+    open_native_record(trial, &tab)
 }
 
-/// Who begins to name a command of the agent is shown those that it has; choosing one does not send it.
-pub fn command(trial: &Trial) -> anyhow::Result<()> {
-    let id = trial.perform_with("text ready", json!({ "stay": true }))?;
-    let tab = trial.tab(&format!("/s/{id}"))?;
-    tab.see("@entry[data-kind=answer]", "ready")?;
-    tab.press("i")?;
-    tab.see("@follow-up:focus", "")?;
-    tab.press("/")?;
-    tab.see("@follow-up-option", "/compact")?;
-    tab.press("ren")?;
-    tab.gone("@follow-up-option", "/compact")?;
-    tab.key(&Key::Down)?;
-    tab.key(&Key::Enter)?;
-    tab.until_js("the command", "return document.activeElement.value === '/rename '", &[])?;
-    tab.press("by keys")?;
-    tab.key(&Key::Enter)?;
-    tab.until("another title", || Ok(tab.title()?.starts_with("by keys").then_some(())))
+/// Typing a slash offers the agent's commands; choosing one does not send it.
+pub fn complete_command(trial: &PageTrial) -> anyhow::Result<()> {
+    let id = trial.start_script_with("text ready", json!({ "stay": true }))?;
+    let tab = trial.open_tab(&format!("/s/{id}"))?;
+    tab.wait_for("@entry[data-kind=answer]", "ready")?;
+    tab.press_keys("i")?;
+    tab.wait_for("@follow-up:focus", "")?;
+    tab.press_keys("/")?;
+    tab.wait_for("@follow-up-option", "/compact")?;
+    tab.press_keys("ren")?;
+    tab.wait_until_gone("@follow-up-option", "/compact")?;
+    tab.press_key(&Key::Down)?;
+    tab.press_key(&Key::Enter)?;
+    tab.wait_until_js("the command", "return document.activeElement.value === '/rename '", &[])?;
+    tab.press_keys("by keys")?;
+    tab.press_key(&Key::Enter)?;
+    tab.wait_until("another title", || Ok(tab.page_title()?.starts_with("by keys").then_some(())))
 }
 
-/// Goes with the keys to the built-in agent that performs scripts, and into the prompt.
-fn choose(tab: &crate::tab::Tab) -> anyhow::Result<()> {
-    tab.see("@prompt:focus", "")?;
-    let shift_tab = || tab.chord(&Key::Shift, &Key::Tab);
+/// Selects the built-in script agent with keys and moves to the prompt.
+fn choose_agent_by_keys(tab: &crate::tab::BrowserTab) -> anyhow::Result<()> {
+    tab.wait_for("@prompt:focus", "")?;
+    let shift_tab = || tab.press_chord(&Key::Shift, &Key::Tab);
     shift_tab()?;
     for _ in 0..8 {
-        if tab.has("@agent:focus", "")? {
+        if tab.is_shown("@agent:focus", "")? {
             break;
         }
         shift_tab()?;
     }
-    tab.see("@agent:focus", "")?;
+    tab.wait_for("@agent:focus", "")?;
     for _ in 0..8 {
-        if tab.has("@agent[value=script]:checked", "")? {
+        if tab.is_shown("@agent[value=script]:checked", "")? {
             break;
         }
-        tab.key(&Key::Down)?;
+        tab.press_key(&Key::Down)?;
     }
-    tab.see("@agent[value=script]:checked", "")?;
+    tab.wait_for("@agent[value=script]:checked", "")?;
     for _ in 0..8 {
-        if tab.has("@prompt:focus", "")? {
+        if tab.is_shown("@prompt:focus", "")? {
             break;
         }
-        tab.key(&Key::Tab)?;
+        tab.press_key(&Key::Tab)?;
     }
-    tab.see("@prompt:focus", "")
+    tab.wait_for("@prompt:focus", "")
 }
 
-/// An entry is gone to, and its native record looked at.
-fn records(_: &Trial, tab: &crate::tab::Tab) -> anyhow::Result<()> {
-    tab.press("k")?;
-    tab.see("@entry:focus", "")?;
-    tab.press("r")?;
-    tab.see("@dialog[open] @raw-event", "")?;
-    tab.key(&Key::Escape)?;
-    tab.gone("@dialog[open]", "")?;
-    let focused = tab.js("return document.activeElement.dataset.test", &[])?;
+/// Focuses an entry and opens its native record.
+fn open_native_record(_: &PageTrial, tab: &crate::tab::BrowserTab) -> anyhow::Result<()> {
+    tab.press_keys("k")?;
+    tab.wait_for("@entry:focus", "")?;
+    tab.press_keys("r")?;
+    tab.wait_for("@dialog[open] @raw-event", "")?;
+    tab.press_key(&Key::Escape)?;
+    tab.wait_until_gone("@dialog[open]", "")?;
+    let focused = tab.run_js("return document.activeElement.dataset.test", &[])?;
     ensure!(focused == "entry", "the focus went to {focused}");
     Ok(())
 }

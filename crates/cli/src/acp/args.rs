@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, builder::TypedValueParser as _};
-use switchboard_agents::{AGENTS, agent};
+use switchboard_agents::{AGENTS, find_agent};
 use switchboard_event::{ApprovalMode, SandboxMode, SessionConfig};
 use switchboard_serve::acp::Front;
 
@@ -65,7 +65,7 @@ impl Acp {
             known: names(AGENTS.iter().map(|agent| (agent.name, agent.title))),
         };
         Ok(Front {
-            agent: agent(&self.agent).ok_or_else(unknown)?,
+            agent: find_agent(&self.agent).ok_or_else(unknown)?,
             config: SessionConfig {
                 project_id: self.project.clone(),
                 model: self.model.clone(),

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{Sink, Stream, StreamExt as _, sink, stream};
 use tokio::sync::{mpsc, oneshot};
 
-/// So many lines wait to be written before whoever writes them does.
+/// Maximum number of queued lines before the sender waits.
 const WAITING: usize = 64;
 /// How long an editor that is gone may take to read what was said last.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub fn standard() -> (
     let (says, said) = mpsc::channel(WAITING);
     let (done, written) = oneshot::channel();
     thread::spawn(move || {
-        // Whoever read us is gone, and so will be our input in a moment.
+        // The editor has closed our output; the input ends in a moment too.
         drop(write(said));
         done.send(()).ok();
     });

@@ -36,7 +36,7 @@ pub fn run(args: &Acp) -> Result<ExitCode, Failure> {
             served = acp::serve(service, front, incoming, outgoing) => served,
             () = ended(&mut signals) => Ok(()),
         };
-        data.engine.stop_all(ENDING).await;
+        data.engine.stop_all_sessions(ENDING).await;
         if let Some(private) = private {
             private.close(PARTING).await;
         }
@@ -46,7 +46,7 @@ pub fn run(args: &Acp) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Somebody wants us to end. An editor may send Ctrl-C to all that it started, and that is no reason yet.
+/// Waits for a signal to end. An editor may send Ctrl-C to all its children, which is no reason to end yet.
 async fn ended(signals: &mut Signals) {
     while signals.next().await != Asked::End {}
 }

@@ -9,8 +9,8 @@ use futures_util::{
     FutureExt as _,
     future::{FusedFuture as _, join_all},
 };
-use switchboard_agents::{Agent, Command, agent};
-use switchboard_engine::{Engine, Session, StartError};
+use switchboard_agents::{Agent, AgentCommand, find_agent};
+use switchboard_engine::{Engine, SessionHandle, StartError};
 use switchboard_serve::harness::{Connection, Purpose};
 use tokio::{sync::mpsc, time::timeout};
 
@@ -45,18 +45,18 @@ pub fn run(args: &Harness) -> Result<ExitCode, Failure> {
     let runtime = host::server_runtime()?;
     let purpose = Purpose { agent, command, ..Purpose::default() };
     let ended = runtime.block_on(serve(args, &data, purpose));
-    // Whoever waits for standard input waits for good.
+    // A thread that reads standard input never returns.
     runtime.shutdown_background();
     ended.map(|()| ExitCode::SUCCESS)
 }
 
 fn known(name: &str) -> Result<&'static Agent, Failure> {
-    agent(name).ok_or_else(|| StartError::UnknownAgent(name.to_owned()).into())
+    find_agent(name).ok_or_else(|| StartError::UnknownAgent(name.to_owned()).into())
 }
 
 async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    // Before there are sessions, so that whoever sees one can reach it.
+    // Before there are sessions, so that every visible session can be reached.
     let private = data.door()?;
     data.adopt_orphans()?;
     let service = data.service(args.folder()?, Bounds { limits: args.timeouts.limits(), ..Bounds::default() })?;
@@ -66,7 +66,7 @@ async fn serve(args: &Harness, data: &Data, purpose: Purpose) -> Result<(), Fail
     tokio::select! {
         () = listen(heard, &connection) => drop(timeout(ANSWERING, connection.settled()).await),
         _ = signals.next() => {}
-        // Nobody reads what we say.
+        // The client has closed our output.
         () = &mut written => {}
     }
     tokio::select! {
@@ -99,12 +99,12 @@ async fn end(engine: &Engine) {
     let sessions = engine.sessions();
     let closed = join_all(sessions.iter().map(close));
     drop(timeout(CLOSING, closed).await);
-    engine.stop_all(STOPPING).await;
+    engine.stop_all_sessions(STOPPING).await;
 }
 
-async fn close(session: &Session) {
+async fn close(session: &SessionHandle) {
     // One that has ended by itself is as good.
     drop(session.interrupt().await);
-    drop(session.command(Command::Close).await);
-    session.outcome().await;
+    drop(session.send_command(AgentCommand::Close).await);
+    session.wait_for_outcome().await;
 }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 pub enum Heard {
     /// A line, without its end.
     Line(Vec<u8>),
-    /// A line that nobody could mean.
+    /// A line above the size limit.
     TooLong,
 }
 
@@ -57,11 +57,11 @@ fn next(input: &mut impl BufRead) -> io::Result<Option<Heard>> {
     }
 }
 
-/// Writes lines to standard output. Is done when there are no more, or nobody reads them.
+/// Writes lines to standard output until there are no more, or the reader has closed the pipe.
 pub async fn write(lines: Lines) {
     let (done, is_done) = oneshot::channel::<()>();
     thread::spawn(move || {
-        // Whoever closes the pipe has heard enough.
+        // A closed pipe is not an error.
         drop(write_all(lines));
         drop(done);
     });

@@ -3,7 +3,7 @@
 use clap::Args;
 use jiff::tz::TimeZone;
 use switchboard_agents::AGENTS;
-use switchboard_logs::{Filter, Library};
+use switchboard_logs::{LogFilter, LogLibrary};
 
 use super::times;
 use crate::{
@@ -66,24 +66,24 @@ impl Only {
 
     /// What was typed, with a session's id as it was typed: it may be the beginning of one. Fails before anything was
     /// opened if an option makes no sense.
-    pub fn filter(&self, zone: &TimeZone) -> Result<Filter, Failure> {
+    pub fn filter(&self, zone: &TimeZone) -> Result<LogFilter, Failure> {
         let whose = self.whose.filter()?;
         let (since, until) = times::between(self.since.as_deref(), self.until.as_deref(), zone)?;
-        Ok(Filter { session: self.session.clone(), since, until, ..whose })
+        Ok(LogFilter { session: self.session.clone(), since, until, ..whose })
     }
 }
 
 impl Whose {
     /// What was typed. Fails if there is no such agent.
-    pub fn filter(&self) -> Result<Filter, Failure> {
+    pub fn filter(&self) -> Result<LogFilter, Failure> {
         check_agents(&self.agent)?;
-        Ok(Filter {
+        Ok(LogFilter {
             agents: self.agent.clone(),
             project: self.project.clone(),
             model: self.model.clone(),
             branch: self.branch.clone(),
             machine: self.machine.clone(),
-            ..Filter::default()
+            ..LogFilter::default()
         })
     }
 }
@@ -97,9 +97,9 @@ pub fn check_agents(names: &[String]) -> Result<(), Failure> {
 }
 
 /// The filter with the whole id of the session that is meant.
-pub fn resolve(mut filter: Filter, library: &Library) -> Result<Filter, Failure> {
+pub fn resolve(mut filter: LogFilter, library: &LogLibrary) -> Result<LogFilter, Failure> {
     if let Some(given) = filter.session.take() {
-        filter.session = Some(library.session_of(&given, &filter.agents)?.id);
+        filter.session = Some(library.find_session_of_agents(&given, &filter.agents)?.id);
     }
     Ok(filter)
 }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_agents::Depth;
-use switchboard_logs::{Home, Library, Ours, Report, Setup, looked_in};
-use switchboard_store::{Options, Store};
+use switchboard_agents::ScanDepth;
+use switchboard_logs::{AgentHome, LibraryConfig, LogLibrary, OwnLog, ScanReport, candidate_homes};
+use switchboard_store::{SqliteStore, StoreOptions};
 
 use super::progress::Bar;
 use crate::{failure::Failure, host, sessions::say, view::clean};
@@ -35,7 +35,7 @@ impl Place {
     }
 
     /// The library, as it was left.
-    pub fn library(&self, keep: bool) -> Result<Library, Failure> {
+    pub fn library(&self, keep: bool) -> Result<LogLibrary, Failure> {
         // What was indexed of a home stays when it is gone; but more often its name was mistyped.
         for home in self.home.iter().filter(|home| !home.is_dir()) {
             say(&format!("--home {}: there is no such folder", clean::line(&home.to_string_lossy())));
@@ -44,18 +44,18 @@ impl Place {
     }
 
     /// The same with its index in another folder.
-    pub fn library_in(&self, folder: &Path) -> Result<Library, Failure> {
+    pub fn library_in(&self, folder: &Path) -> Result<LogLibrary, Failure> {
         self.opened(folder.to_owned(), false)
     }
 
-    fn opened(&self, data: PathBuf, keep: bool) -> Result<Library, Failure> {
+    fn opened(&self, data: PathBuf, keep: bool) -> Result<LogLibrary, Failure> {
         let (sessions, homes) = (self.data()?, self.looked_in()?);
-        let own = Ours::new(move || Ok(Arc::new(Store::open(&sessions, &Options::default())?)));
-        Ok(Library::open(Setup { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
+        let own = OwnLog::new(move || Ok(Arc::new(SqliteStore::open(&sessions, &StoreOptions::default())?)));
+        Ok(LogLibrary::open(LibraryConfig { data, homes, alone: !self.home.is_empty(), keep, own: Some(own) })?)
     }
 
     /// The library, brought up to date.
-    pub fn current(&self, depth: Depth) -> Result<(Library, Report), Failure> {
+    pub fn current(&self, depth: ScanDepth) -> Result<(LogLibrary, ScanReport), Failure> {
         let library = self.library(false)?;
         let report = refresh(&library, depth)?;
         Ok((library, report))
@@ -64,24 +64,24 @@ impl Place {
     /// Asks the library as it is now.
     pub fn ask<T: Send>(
         &self,
-        depth: Depth,
-        question: impl Fn(&Library) -> Result<T, Failure> + Sync,
-    ) -> Result<(Library, Report, T), Failure> {
+        depth: ScanDepth,
+        question: impl Fn(&LogLibrary) -> Result<T, Failure> + Sync,
+    ) -> Result<(LogLibrary, ScanReport, T), Failure> {
         let (library, bar) = (self.library(false)?, Bar::new());
-        let (report, answer) = library.ask(depth, &|at| bar.show(at), question)?;
+        let (report, answer) = library.refresh_and_query(depth, &|at| bar.show(at), question)?;
         Ok((library, report, answer))
     }
 
     /// All folders that are looked for, whether they are there or not.
-    pub fn looked_in(&self) -> Result<Vec<Home>, Failure> {
-        Ok(looked_in(&host::machine()?, &self.home, self.machine.as_deref()))
+    pub fn looked_in(&self) -> Result<Vec<AgentHome>, Failure> {
+        Ok(candidate_homes(&host::machine()?, &self.home, self.machine.as_deref()))
     }
 
     /// The agents' folders, also those that may be made later. A named folder is an agent's own only if it looks so.
-    pub fn watched(&self) -> Result<Vec<Home>, Failure> {
-        let may_be = |home: &Home| {
+    pub fn watched(&self) -> Result<Vec<AgentHome>, Failure> {
+        let may_be = |home: &AgentHome| {
             let is_below = || home.logs.below.iter().any(|below| home.folder.ends_with(below));
-            self.home.is_empty() || home.is_there() || is_below()
+            self.home.is_empty() || home.has_logs() || is_below()
         };
         Ok(self.looked_in()?.into_iter().filter(may_be).collect())
     }
@@ -99,7 +99,7 @@ impl Place {
 }
 
 /// Brings the index up to date, with a bar where that takes long.
-pub fn refresh(library: &Library, depth: Depth) -> Result<Report, Failure> {
+pub fn refresh(library: &LogLibrary, depth: ScanDepth) -> Result<ScanReport, Failure> {
     let bar = Bar::new();
-    Ok(library.refresh(depth, &|at| bar.show(at))?)
+    Ok(library.refresh_index(depth, &|at| bar.show(at))?)
 }

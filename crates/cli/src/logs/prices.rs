@@ -2,15 +2,18 @@
 
 use std::{borrow::Cow, path::Path};
 
-use switchboard_logs::usage::{BadPrices, Prices};
+use switchboard_logs::usage::{PriceFileError, TokenPrices};
 
 use crate::failure::Failure;
 
 /// The prices, with the file that was named or the one in the data folder.
-pub fn prices(named: Option<&Path>, data: &Path) -> Result<Cow<'static, Prices>, Failure> {
-    let found = named.map_or_else(|| Prices::kept_in(data), |path| Prices::with(path).map(Cow::Owned));
+pub fn prices(named: Option<&Path>, data: &Path) -> Result<Cow<'static, TokenPrices>, Failure> {
+    let found = named.map_or_else(
+        || TokenPrices::load_for_data_directory(data),
+        |path| TokenPrices::load_with_overrides(path).map(Cow::Owned),
+    );
     found.map_err(|bad| match bad {
-        BadPrices::Unreadable { path, error } => Failure::Unreadable { path, cause: error },
+        PriceFileError::Unreadable { path, error } => Failure::Unreadable { path, cause: error },
         other => Failure::Refused(other.to_string()),
     })
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use switchboard_logs::Progress;
+use switchboard_logs::ScanProgress;
 
 /// What takes less long needs no bar.
 const LONG: Duration = Duration::from_millis(300);
@@ -32,7 +32,7 @@ impl Bar {
     }
 
     /// Shows how far it is. Several threads may say so at once.
-    pub fn show(&self, at: Progress) {
+    pub fn show(&self, at: ScanProgress) {
         if !self.seen || self.began.elapsed() < LONG {
             return;
         }

@@ -7,8 +7,8 @@ use std::{
 
 use clap::Args;
 use serde_json::json;
-use switchboard_agents::Depth;
-use switchboard_logs::{Library, Report};
+use switchboard_agents::ScanDepth;
+use switchboard_logs::{LogLibrary, ScanReport};
 
 use super::place::{Place, refresh};
 use crate::{
@@ -40,19 +40,19 @@ pub struct Scan {
 pub fn run(args: &Scan, place: &Place) -> Result<(), Failure> {
     let began = Instant::now();
     if args.rebuild
-        && let Some(aside) = Library::put_aside(&place.data()?)?
+        && let Some(aside) = LogLibrary::set_aside_damaged(&place.data()?)?
     {
         say(&format!("the index was damaged; it now lies in {}", clean::line(&aside.to_string_lossy())));
     }
     let mut library = place.library(args.keep)?;
     if args.rebuild {
         // Copies that were kept are made anew with the rest.
-        if !args.keep && !library.copied()?.is_empty() {
+        if !args.keep && !library.sessions_with_copies()?.is_empty() {
             library = place.library(true)?;
         }
-        library.rebuild()?;
+        library.schedule_rebuild()?;
     }
-    let report = refresh(&library, Depth::All)?;
+    let report = refresh(&library, ScanDepth::All)?;
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if report.files == 0 && !args.json {
         return place.say_nothing_found();
@@ -65,7 +65,7 @@ pub fn run(args: &Scan, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(report: &Report, millis: u64) -> String {
+fn line(report: &ScanReport, millis: u64) -> String {
     let number = |number: u64, of: &str| count(usize::try_from(number).unwrap_or(usize::MAX), of);
     let mut words = vec![number(report.files, "log"), format!("{} read", report.read), bytes(report.bytes)];
     words.push(duration(millis));
@@ -78,7 +78,7 @@ fn line(report: &Report, millis: u64) -> String {
     words.join(" · ")
 }
 
-fn object(report: &Report, millis: u64) -> String {
+fn object(report: &ScanReport, millis: u64) -> String {
     json!({
         "files": report.files,
         "read": report.read,

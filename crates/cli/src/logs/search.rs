@@ -7,8 +7,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
-use switchboard_agents::{Depth, Kind};
-use switchboard_logs::{Hit, HitView, Hits, Query, Words, export::minute};
+use switchboard_agents::{PassageKind, ScanDepth};
+use switchboard_logs::{HitView, LogSearchQuery, SearchHit, SearchResults, SearchWords, export::format_minute};
 
 use super::{
     filter::{self, Only},
@@ -67,13 +67,15 @@ enum Within {
 }
 
 impl Within {
-    fn kinds(self) -> &'static [Kind] {
+    fn kinds(self) -> &'static [PassageKind] {
         match self {
-            Self::User => &[Kind::UserMessage],
-            Self::Assistant => &[Kind::AssistantMessage],
-            Self::Tools => &[Kind::ToolCall, Kind::ToolResult],
-            Self::Thinking => &[Kind::Reasoning],
-            Self::System => &[Kind::SystemMessage, Kind::SessionSummary, Kind::Meta, Kind::Log],
+            Self::User => &[PassageKind::UserMessage],
+            Self::Assistant => &[PassageKind::AssistantMessage],
+            Self::Tools => &[PassageKind::ToolCall, PassageKind::ToolResult],
+            Self::Thinking => &[PassageKind::Reasoning],
+            Self::System => {
+                &[PassageKind::SystemMessage, PassageKind::SessionSummary, PassageKind::Meta, PassageKind::Log]
+            }
         }
     }
 }
@@ -83,8 +85,8 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
     args.check()?;
-    let (library, report, found) = place.ask(Depth::All, |library| {
-        let query = Query {
+    let (library, report, found) = place.ask(ScanDepth::All, |library| {
+        let query = LogSearchQuery {
             words: args.query(),
             kinds: args.within.iter().flat_map(|within| within.kinds()).copied().collect(),
             filter: filter::resolve(wanted.clone(), library)?,
@@ -115,9 +117,9 @@ impl Search {
     }
 
     /// What was typed: a shell has taken quotation marks away, so that an argument of several words is a phrase.
-    fn query(&self) -> Words {
+    fn query(&self) -> SearchWords {
         if self.regex {
-            return Words::Regex(self.words.join(" "));
+            return SearchWords::Regex(self.words.join(" "));
         }
         let phrase = |word: &String| match word {
             word if word.contains(char::is_whitespace) && !word.contains('"') && self.words.len() > 1 => {
@@ -125,11 +127,11 @@ impl Search {
             }
             word => word.clone(),
         };
-        Words::Plain(self.words.iter().map(phrase).collect::<Vec<_>>().join(" "))
+        SearchWords::Plain(self.words.iter().map(phrase).collect::<Vec<_>>().join(" "))
     }
 }
 
-fn show(found: &Hits, short_ids: &ShortIds, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
+fn show(found: &SearchResults, short_ids: &ShortIds, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
     let (room, colour) = (terminal.room(), terminal.stdout && terminal.colour);
     for hit in &found.hits {
         let head = pieces::wrapped(&heading(hit, &short_ids.shorten(&hit.session), zone), room, 2, colour);
@@ -148,11 +150,11 @@ fn show(found: &Hits, short_ids: &ShortIds, zone: &TimeZone, terminal: &Terminal
 }
 
 /// Where a hit is.
-fn heading(hit: &Hit, id: &str, zone: &TimeZone) -> Vec<Piece> {
-    let at = hit.at.map(|at| format!("  {}", minute(at, zone))).unwrap_or_default();
+fn heading(hit: &SearchHit, id: &str, zone: &TimeZone) -> Vec<Piece> {
+    let at = hit.at.map(|at| format!("  {}", format_minute(at, zone))).unwrap_or_default();
     let what = match (hit.kind, hit.tool.as_deref()) {
-        (Kind::ToolCall, Some(tool)) => format!("called {tool}"),
-        (Kind::ToolResult, Some(tool)) => format!("{tool} gave"),
+        (PassageKind::ToolCall, Some(tool)) => format!("called {tool}"),
+        (PassageKind::ToolResult, Some(tool)) => format!("{tool} gave"),
         (kind, _) => word(kind).to_owned(),
     };
     let project = hit.project.as_deref().map(|project| format!("  {project}")).unwrap_or_default();
@@ -162,7 +164,7 @@ fn heading(hit: &Hit, id: &str, zone: &TimeZone) -> Vec<Piece> {
 }
 
 /// Where in the session it is, as `show` takes it. A subagent counts turns of its own, so that its time says more.
-fn place_in(hit: &Hit) -> String {
+fn place_in(hit: &SearchHit) -> String {
     match (&hit.subagent, hit.at) {
         (Some(_), Some(at)) => format!(" --at {at}"),
         (Some(_), None) => String::new(),
@@ -170,17 +172,17 @@ fn place_in(hit: &Hit) -> String {
     }
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: PassageKind) -> &'static str {
     match kind {
-        Kind::UserMessage => "asked",
-        Kind::AssistantMessage => "said",
-        Kind::SystemMessage => "system",
-        Kind::Reasoning => "thought",
-        Kind::ToolCall => "called a tool",
-        Kind::ToolResult => "a tool gave",
-        Kind::SessionSummary => "summary",
-        Kind::Meta => "context",
-        Kind::Log => "printed",
+        PassageKind::UserMessage => "asked",
+        PassageKind::AssistantMessage => "said",
+        PassageKind::SystemMessage => "system",
+        PassageKind::Reasoning => "thought",
+        PassageKind::ToolCall => "called a tool",
+        PassageKind::ToolResult => "a tool gave",
+        PassageKind::SessionSummary => "summary",
+        PassageKind::Meta => "context",
+        PassageKind::Log => "printed",
     }
 }
 

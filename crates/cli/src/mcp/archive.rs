@@ -1,12 +1,10 @@
 //! The library, opened when it is first needed and brought up to date before it is asked.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use switchboard_agents::Depth;
-use switchboard_logs::Library;
+use parking_lot::Mutex;
+use switchboard_agents::ScanDepth;
+use switchboard_logs::LogLibrary;
 
 use crate::{failure::Failure, logs::Place};
 
@@ -16,7 +14,7 @@ const MOMENT: Duration = Duration::from_secs(2);
 /// The library.
 pub struct Archive {
     place: Place,
-    open: Mutex<Option<(Library, Option<Instant>)>>,
+    open: Mutex<Option<(LogLibrary, Option<Instant>)>>,
 }
 
 impl Archive {
@@ -26,8 +24,8 @@ impl Archive {
     }
 
     /// Asks the library as it is now. Questions wait for each other: there is one agent who asks.
-    pub fn ask<T>(&self, question: impl FnOnce(&Library) -> Result<T, Failure>) -> Result<T, Failure> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn ask<T>(&self, question: impl FnOnce(&LogLibrary) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut open = self.open.lock();
         if open.is_none() {
             *open = Some((self.place.library(false)?, None));
         }
@@ -35,7 +33,7 @@ impl Archive {
             return Err(Failure::Machine("the index of logs could not be opened".to_owned()));
         };
         if current.is_none_or(|at| at.elapsed() > MOMENT) {
-            library.refresh(Depth::All, &|_| {})?;
+            library.refresh_index(ScanDepth::All, &|_| {})?;
             *current = Some(Instant::now());
         }
         question(library)

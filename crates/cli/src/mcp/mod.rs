@@ -38,7 +38,7 @@ pub fn run(args: Mcp) -> Result<ExitCode, Failure> {
         running.waiting().await.map_err(|error| failed(error.to_string()))?;
         Ok(ExitCode::SUCCESS)
     });
-    // Standard input cannot be given up; and nobody waits for what is still being looked up.
+    // A read of standard input cannot be cancelled, and running queries have no reader any more.
     runtime.shutdown_background();
     served
 }

@@ -1,4 +1,4 @@
-//! The server: says which tools there are, and calls them. What goes wrong in a tool is told to the model, which can do
+//! The server: says which tools there are, and calls them. Errors of a tool are returned to the model, which can do
 //! something about it.
 
 use std::sync::Arc;

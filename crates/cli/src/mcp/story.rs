@@ -1,11 +1,13 @@
 //! A session for a model to read: as much as says what happened, and little more.
 
-use switchboard_logs::export::story::{Did, Step, Story, Turn, What};
+use switchboard_logs::export::story::{
+    StepContent, TranscriptDocument, TranscriptStep, TranscriptToolCall, TranscriptTurn,
+};
 
-/// Of what a tool printed, so many characters of the beginning and of the end.
+/// Characters kept of the beginning and of the end of a tool's output.
 const OUTPUT: (usize, usize) = (1_000, 500);
 
-/// Of a diff, so many characters.
+/// Characters kept of the beginning and of the end of a diff.
 const DIFF: (usize, usize) = (2_000, 500);
 
 /// What is shown.
@@ -17,7 +19,7 @@ pub struct Look {
 }
 
 /// The story from a turn on.
-pub fn written(story: &Story, from: u32, look: &Look) -> String {
+pub fn written(story: &TranscriptDocument, from: u32, look: &Look) -> String {
     let mut text = String::new();
     for turn in story.turns.iter().filter(|turn| turn.number >= from) {
         begin(turn, &mut text);
@@ -29,7 +31,7 @@ pub fn written(story: &Story, from: u32, look: &Look) -> String {
     text
 }
 
-fn begin(turn: &Turn, text: &mut String) {
+fn begin(turn: &TranscriptTurn, text: &mut String) {
     let at = turn.at.map(|at| format!(" · {at}")).unwrap_or_default();
     text.push_str(&format!("\n## Turn {}{at}\n", turn.number));
     if let Some(prompt) = &turn.prompt {
@@ -38,14 +40,14 @@ fn begin(turn: &Turn, text: &mut String) {
     }
 }
 
-fn step(step: &Step, depth: usize, look: &Look, text: &mut String) {
+fn step(step: &TranscriptStep, depth: usize, look: &Look, text: &mut String) {
     let margin = "  ".repeat(depth);
     match &step.what {
-        What::Said(said) => paragraph(said, &margin, text),
-        What::Thought(thought) if look.thinking => paragraph(&format!("(thinks) {thought}"), &margin, text),
-        What::Thought(_) => {}
-        What::Did(did) => done(did, &margin, look, text),
-        What::Note(note) => paragraph(&format!("({note})"), &margin, text),
+        StepContent::Said(said) => paragraph(said, &margin, text),
+        StepContent::Thought(thought) if look.thinking => paragraph(&format!("(thinks) {thought}"), &margin, text),
+        StepContent::Thought(_) => {}
+        StepContent::Did(did) => done(did, &margin, look, text),
+        StepContent::Note(note) => paragraph(&format!("({note})"), &margin, text),
     }
     step.inner.iter().for_each(|inner| self::step(inner, depth + 1, look, text));
 }
@@ -55,7 +57,7 @@ fn paragraph(said: &str, margin: &str, text: &mut String) {
     said.trim().lines().for_each(|line| text.push_str(&format!("{margin}{line}\n")));
 }
 
-fn done(did: &Did, margin: &str, look: &Look, text: &mut String) {
+fn done(did: &TranscriptToolCall, margin: &str, look: &Look, text: &mut String) {
     let about = did.command.as_deref().unwrap_or(&did.about);
     let about = if about.trim().is_empty() { did.input.as_deref().unwrap_or_default() } else { about };
     text.push_str(&format!("\n{margin}- **{}** {}", did.name, folded(about.trim(), OUTPUT, look.full)));

@@ -9,8 +9,8 @@ use std::{
 
 use clap::{Args, builder::TypedValueParser as _};
 use serde_json::value::RawValue;
-use switchboard_agents::{Image, Prompt};
-use switchboard_engine::{Audience, Limits, StartRequest};
+use switchboard_agents::{AgentPrompt, PromptImage};
+use switchboard_engine::{RequestAudience, SessionTimeouts, StartRequest, parse_domain};
 use switchboard_event::{
     ApprovalMode, McpServerConfig, SandboxMode, SessionConfig, describe_ignored, read_mcp_servers,
 };
@@ -49,6 +49,15 @@ pub struct Run {
     /// Protected path that a confined agent may write all the same, such as .git/config; repeatable
     #[arg(long, value_name = "PATH")]
     pub writable_path: Vec<String>,
+    /// Host that a confined agent may reach, such as example.com, *.example.com, localhost:8080 or @packages; repeatable
+    #[arg(long, value_name = "HOST", value_delimiter = ',', value_parser = domain)]
+    pub allow_domain: Vec<String>,
+    /// Let a confined agent use the whole network
+    #[arg(long, conflicts_with = "allow_domain")]
+    pub network_access: bool,
+    /// Forward a port of this machine's loopback address to the same port of a confined session; repeatable
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub publish: Vec<u16>,
     /// A tool that needs no approval: its name, or command, edit, read, web, mcp
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     pub allow_tool: Vec<String>,
@@ -134,6 +143,11 @@ pub fn approval(text: &str) -> Result<ApprovalMode, String> {
     }
 }
 
+/// A host, or a group of hosts.
+pub fn domain(text: &str) -> Result<String, String> {
+    parse_domain(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
 /// A sandbox mode.
 pub fn sandbox(text: &str) -> Result<SandboxMode, String> {
     match plain(text).as_str() {
@@ -158,14 +172,14 @@ impl Run {
     }
 
     /// What was typed, as the engine takes it. The session to resume is still to be found.
-    pub fn request(&self, audience: Audience) -> Result<StartRequest, Failure> {
+    pub fn request(&self, audience: RequestAudience) -> Result<StartRequest, Failure> {
         let (agent, task) = self.agent_and_task()?;
-        let prompt = Prompt {
+        let prompt = AgentPrompt {
             text: text(task)?,
             images: self.image.iter().map(|path| image(path)).collect::<Result<_, _>>()?,
             output_schema: self.schema()?,
         };
-        let limits = Limits::default();
+        let limits = SessionTimeouts::default();
         Ok(StartRequest {
             agent,
             prompt: Some(prompt),
@@ -177,7 +191,7 @@ impl Run {
             env_only: self.env_only.clone(),
             audience,
             sandbox_best_effort: self.sandbox_best_effort,
-            limits: Limits {
+            timeouts: SessionTimeouts {
                 total: self.timeout,
                 idle: self.idle_timeout.or(limits.idle),
                 approval: self.approval_timeout.unwrap_or(limits.approval),
@@ -206,6 +220,9 @@ impl Run {
             max_turns: self.max_turns,
             mcp_servers: self.mcp_servers()?,
             writable_paths: list(&self.writable_path),
+            network_access: self.network_access.then_some(true),
+            allowed_domains: list(&self.allow_domain),
+            published_ports: (!self.publish.is_empty()).then(|| self.publish.clone()),
             ..SessionConfig::default()
         })
     }
@@ -247,7 +264,7 @@ pub fn text(task: Option<&str>) -> Result<String, Failure> {
 }
 
 /// An image to look at.
-pub fn image(path: &Path) -> Result<Image, Failure> {
+pub fn image(path: &Path) -> Result<PromptImage, Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     let media_type = match extension.as_str() {
         "png" => "image/png",
@@ -257,7 +274,7 @@ pub fn image(path: &Path) -> Result<Image, Failure> {
         _ => return Err(bad("--image", format!("{}: not a png, jpeg, gif or webp file", path.display()))),
     };
     let data = host::read_base64(path)?;
-    Ok(Image { media_type: media_type.to_owned(), data, path: Some(host::absolute(path)) })
+    Ok(PromptImage { media_type: media_type.to_owned(), data, path: Some(host::absolute(path)) })
 }
 
 /// A variable and its value.

@@ -3,18 +3,18 @@
 
 use std::ops::ControlFlow;
 
-use switchboard_agents::{Abilities, Answer};
-use switchboard_engine::{CommandError, Session};
+use switchboard_agents::{Abilities, RequestAnswer};
+use switchboard_engine::{CommandError, SessionHandle};
 
 use crate::watch::{Asked, Steer};
 
-impl Steer for Session {
+impl Steer for SessionHandle {
     fn abilities(&self) -> &Abilities {
         &self.agent().abilities
     }
 
-    async fn answer(&self, answer: Answer) -> Result<(), String> {
-        match Session::answer(self, answer).await {
+    async fn answer(&self, answer: RequestAnswer) -> Result<(), String> {
+        match self.answer_request(answer).await {
             Ok(()) | Err(CommandError::NotOpen | CommandError::Ended) => Ok(()),
             Err(error) => Err(error.to_string()),
         }

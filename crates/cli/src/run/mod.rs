@@ -7,10 +7,10 @@ mod resume;
 use std::{process::ExitCode, time::Duration};
 
 use switchboard_dialects::Dialect;
-use switchboard_engine::{Audience, Outcome, StartRequest};
+use switchboard_engine::{RequestAudience, RunOutcome, StartRequest};
 use switchboard_event::EndReason;
 
-pub use args::{Run, approval, image, sandbox, text, variable, words};
+pub use args::{Run, approval, domain, image, sandbox, text, variable, words};
 
 use crate::{
     data::{self, Data},
@@ -37,8 +37,8 @@ pub fn run(args: &Run) -> Result<ExitCode, Failure> {
 }
 
 /// Who is there to be asked.
-pub fn audience(dialect: Option<&Dialect>, terminal: &Terminal) -> Audience {
-    if dialect.is_none() && terminal.can_ask() { Audience::Client } else { Audience::Nobody }
+pub fn audience(dialect: Option<&Dialect>, terminal: &Terminal) -> RequestAudience {
+    if dialect.is_none() && terminal.can_ask() { RequestAudience::Client } else { RequestAudience::None }
 }
 
 /// Runs a session here to its end, and shows it.
@@ -51,20 +51,20 @@ pub fn perform(
 ) -> Result<ExitCode, Failure> {
     host::runtime()?.block_on(async {
         let mut signals = Signals::listen()?;
-        // Before anybody can see the session, so that whoever sees it can reach it.
+        // Before the session is visible, so that every visible session can be reached.
         let private = data.door()?;
         data.adopt_orphans()?;
-        let session = data.engine.start(request).await?;
+        let session = data.engine.start_session(request).await?;
         let mut follower = session.follow();
         let written = match dialect {
             Some(dialect) => watch::write(&mut follower, &session, Writer::new(dialect), &mut signals).await,
             None => watch::show(&mut follower, &session, look, terminal, &mut signals).await,
         };
         if written.is_err() {
-            // Whoever read us is gone, and nobody else wants this.
+            // The reader of our output is gone, so the session has no purpose.
             drop(session.cancel().await);
         }
-        let outcome = session.outcome().await;
+        let outcome = session.wait_for_outcome().await;
         if let Some(private) = private {
             private.close(PARTING).await;
         }
@@ -74,10 +74,10 @@ pub fn perform(
 }
 
 /// How it ended, as an exit code.
-fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
-    match &outcome.unwritten {
+fn ended(outcome: &RunOutcome) -> Result<ExitCode, Failure> {
+    match &outcome.write_error {
         Some(error) => Err(Failure::Log(error.clone())),
-        None => Ok(code(outcome.reason, || outcome.started)),
+        None => Ok(code(outcome.reason, || outcome.agent_started)),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The session that `run --resume` continues: one of Switchboard's, or one that an agent left on disk.
 
-use switchboard_agents::Depth;
+use switchboard_agents::ScanDepth;
 use switchboard_engine::StartRequest;
 use switchboard_event::Id;
-use switchboard_logs::{Library, LogsError, Session as LoggedSession, Setup, looked_in};
+use switchboard_logs::{LibraryConfig, LogLibrary, LogSession as LoggedSession, LogsError, candidate_homes};
 use switchboard_serve::{AdoptError, adopt, adopt_session};
-use switchboard_store::{Filter, Log};
+use switchboard_store::{SessionFilter, SessionLog};
 
 use crate::{data::Data, failure::Failure, host, sessions};
 
@@ -19,8 +19,10 @@ enum Candidate {
 /// whose id begins with it, among Switchboard's sessions and all that agents left on this machine.
 pub fn find(what: &str, data: &Data, request: &mut StartRequest) -> Result<(), Failure> {
     let log = &**data.engine.log();
-    let exact = log.session(what)?;
-    if let Some(session) = exact.map_or_else(|| log.session_at(what, &Filter::default()), |found| Ok(Some(found)))? {
+    let exact = log.get_session(what)?;
+    if let Some(session) =
+        exact.map_or_else(|| log.session_at(what, &SessionFilter::default()), |found| Ok(Some(found)))?
+    {
         request.resume = Some(session.id);
         return Ok(());
     }
@@ -46,35 +48,36 @@ pub fn find(what: &str, data: &Data, request: &mut StartRequest) -> Result<(), F
 
 /// Returns every session that an id can mean, each once: one that Switchboard ran is also in its agent's logs. Only the
 /// sessions of an agent count if one is named.
-fn candidates(what: &str, log: &dyn Log, library: &Library, agent: &str) -> Result<Vec<Candidate>, Failure> {
+fn candidates(what: &str, log: &dyn SessionLog, library: &LogLibrary, agent: &str) -> Result<Vec<Candidate>, Failure> {
     let agents: Vec<String> = Some(agent.to_owned()).filter(|agent| !agent.is_empty()).into_iter().collect();
-    let mut logged = library.sessions_named(what, &agents)?;
+    let mut logged = library.find_sessions(what, &agents)?;
     let is_exact = logged.iter().any(|session| session.id == what);
-    let prefix = Filter { prefix: Some(what.to_owned()), agent: agents.first().cloned(), ..Filter::default() };
-    let own = if is_exact || what.is_empty() { Vec::new() } else { log.sessions(&prefix)? };
+    let prefix =
+        SessionFilter { prefix: Some(what.to_owned()), agent: agents.first().cloned(), ..SessionFilter::default() };
+    let own = if is_exact || what.is_empty() { Vec::new() } else { log.list_sessions(&prefix)? };
     logged.retain(|session| session.own.as_ref().is_none_or(|known| !own.iter().any(|session| session.id == known.id)));
     let own = own.into_iter().map(|session| Candidate::Own(session.id));
     Ok(own.chain(logged.into_iter().map(|session| Candidate::Logged(Box::new(session)))).collect())
 }
 
 impl Candidate {
-    fn describe(&self, log: &dyn Log) -> Result<String, Failure> {
+    fn describe(&self, log: &dyn SessionLog) -> Result<String, Failure> {
         Ok(match self {
-            Self::Own(id) => match log.session(id)? {
+            Self::Own(id) => match log.get_session(id)? {
                 Some(session) => sessions::one_line(&session, host::now()),
                 None => format!("  {id}"),
             },
-            Self::Logged(session) => format!("  {}", session.describe()),
+            Self::Logged(session) => format!("  {}", session.summary_line()),
         })
     }
 }
 
 /// The sessions that agents left on this machine, as they are now.
-fn library(data: &Data) -> Result<Library, Failure> {
-    let homes = looked_in(&host::machine()?, &[], None);
+fn library(data: &Data) -> Result<LogLibrary, Failure> {
+    let homes = candidate_homes(&host::machine()?, &[], None);
     let own = Some(data.engine.log().clone().into());
-    let library = Library::open(Setup { data: data.folder.clone(), homes, alone: false, keep: false, own })?;
-    library.refresh(Depth::Tokens, &|_| {})?;
+    let library = LogLibrary::open(LibraryConfig { data: data.folder.clone(), homes, alone: false, keep: false, own })?;
+    library.refresh_index(ScanDepth::Tokens, &|_| {})?;
     Ok(library)
 }
 

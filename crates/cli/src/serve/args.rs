@@ -8,7 +8,7 @@ use switchboard_serve::{
     listen::Address,
 };
 
-use crate::{host, timeouts::Timeouts};
+use crate::{host, run::domain, timeouts::Timeouts};
 
 /// Serve sessions over HTTP: REST, WebSocket and server-sent events
 ///
@@ -60,6 +60,9 @@ pub struct Serve {
     /// Start confined sessions even if the kernel cannot enforce all of the sandbox; each reports what is missing
     #[arg(long)]
     pub sandbox_best_effort: bool,
+    /// Host that confined sessions may reach, such as example.com, *.example.com, localhost:8080 or @packages; repeatable
+    #[arg(long, value_name = "HOST", value_delimiter = ',', value_parser = domain)]
+    pub allow_domain: Vec<String>,
     /// How long sessions wait for people
     #[command(flatten)]
     pub timeouts: Timeouts,

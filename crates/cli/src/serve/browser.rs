@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use switchboard_engine::supervise::DETACH;
+use switchboard_engine::supervise::DETACH_MODE;
 use switchboard_serve::{guard::Token, listen::Address};
 
 use super::greeting;
@@ -43,7 +43,7 @@ fn page(folder: &Path, link: &str) -> io::Result<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "the browser is the user's: it stays when we go")]
 fn start(page: &Path) -> io::Result<()> {
     let mut opener = Command::new("/proc/self/exe");
-    opener.args([DETACH, OPENER]).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.args([DETACH_MODE, OPENER]).arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let is_started = opener.status()?.success();
     if is_started { Ok(()) } else { Err(io::Error::other(format!("cannot run `{OPENER}`"))) }
 }

@@ -21,7 +21,7 @@ const SESSIONS: Duration = Duration::from_secs(7);
 /// For what cannot be interrupted.
 pub const LAST_MOMENT: Duration = Duration::from_millis(500);
 
-/// Somebody wants us to stop.
+/// The signals that stop a server.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -53,7 +53,7 @@ impl Signals {
     }
 }
 
-/// Ends a server in good order, or at once if somebody insists.
+/// Shuts a server down gracefully, or at once after a second signal.
 pub async fn end(running: Running, signals: &mut Signals) -> ExitCode {
     drop(writeln!(
         std::io::stderr(),
@@ -72,11 +72,11 @@ async fn wind_down(running: Running) {
     let left = || ALL.saturating_sub(began.elapsed());
     server.stop().await;
     drain.begin();
-    data.engine.stop_all(SESSIONS).await;
+    data.engine.stop_all_sessions(SESSIONS).await;
     server.close(left()).await;
     if let Some(private) = private {
         private.close(left()).await;
     }
-    // Somebody may have started one more at the last moment.
-    data.engine.stop_all(left().max(LAST_MOMENT)).await;
+    // A client may have started another session at the last moment.
+    data.engine.stop_all_sessions(left().max(LAST_MOMENT)).await;
 }

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-use switchboard_engine::{Engine, Inspected, glance};
+use switchboard_engine::{AgentInstallation, Engine, locate_agents};
 use switchboard_serve::{guard::Token, listen::Address};
 
 use crate::data::Data;
@@ -13,16 +13,16 @@ use crate::data::Data;
 /// Says where we listen and how to get in.
 pub fn say(addresses: &[Address], token: Option<&Token>, data: &Data) {
     let text = greeting(addresses, token, data);
-    // A server that nobody watches serves all the same.
+    // A server without a terminal serves all the same.
     drop(std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Says which agents are there, as soon as that is known. Nobody has to wait for it.
+/// Prints the installed agents as soon as they are known, without delaying the server.
 pub fn say_agents(engine: &Engine) {
     let engine = engine.clone();
     tokio::task::spawn_blocking(move || {
-        let is_there = |agent: &Inspected| agent.path.is_some();
-        let found: Vec<_> = glance(engine.machine()).into_iter().filter(is_there).map(|agent| agent.name).collect();
+        let is_there = |agent: &AgentInstallation| agent.path.is_some();
+        let found: Vec<_> = locate_agents(engine.host()).into_iter().filter(is_there).map(|agent| agent.name).collect();
         let mut text = String::new();
         let none = "none is installed; `switchboard agents` says how";
         line(&mut text, "agents", &if found.is_empty() { none.to_owned() } else { found.join(", ") });

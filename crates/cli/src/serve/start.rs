@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use switchboard_engine::parse_domain;
 use switchboard_serve::{
     Drain, Private,
     guard::{Guard, Rules, Token},
@@ -75,18 +76,21 @@ fn folder_of(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
     if real.is_dir() { Ok(real) } else { Err(bad("it is not a folder".to_owned())) }
 }
 
-/// Listens, opens the log, and serves. Whoever connects in between waits for a moment.
+/// Listens, opens the log, and serves. Clients that connect in between wait for a moment.
 pub async fn start(plan: Plan<'_>) -> Result<Running, Failure> {
     let listeners = plan.listeners()?;
     let data = data::open(Some(plan.folder.clone()), plan.args.durable)?;
     if plan.args.sandbox_best_effort {
         data.engine.accept_weaker_sandbox();
     }
+    let domains = plan.args.allow_domain.iter().filter_map(|domain| parse_domain(domain).ok());
+    data.engine.allow_domains(domains.flatten());
+    listeners.iter().filter_map(Listener::tcp_address).for_each(|address| data.engine.shield_listener(address));
     if let Some(file) = &plan.args.token_file {
         data.engine.hide_from_sessions(file.clone());
     }
     if let Some(token) = &plan.token {
-        data.engine.keep_secret(token.expose().to_owned());
+        data.engine.mask_secret(token.expose().to_owned());
     }
     let (most_sessions, limits) = (plan.args.max_sessions, plan.args.timeouts.limits());
     let service = data.service(plan.cwd.clone(), Bounds { roots: plan.roots.clone(), most_sessions, limits })?;

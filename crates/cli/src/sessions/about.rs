@@ -1,8 +1,8 @@
 //! What is known of a session as a whole, for people: who, where, when, how it ended, what it used.
 
-use switchboard_agents::agent;
-use switchboard_event::{Body, Event, Timestamp, Usage};
-use switchboard_store::Session;
+use switchboard_agents::find_agent;
+use switchboard_event::{Event, EventBody, Timestamp, Usage};
+use switchboard_store::SessionRecord;
 
 use super::row::{Row, age};
 use crate::view::{
@@ -28,15 +28,15 @@ impl Tally {
     /// Takes note of an event.
     pub fn see(&mut self, event: &Event) {
         match &event.body {
-            Body::SessionStarted(started) => {
+            EventBody::SessionStarted(started) => {
                 let info = &started.info;
                 self.version = info.version.clone().or(self.version.take());
                 self.model = info.model.clone().or_else(|| started.config.model.clone()).or(self.model.take());
             }
-            Body::SessionUpdated(updated) => self.model = updated.info.model.clone().or(self.model.take()),
-            Body::Usage(usage) if usage.cumulative => self.total = Some((**usage).clone()),
-            Body::Usage(usage) => self.usage.add(usage),
-            Body::TurnCompleted(turn) if event.thread.is_none() => {
+            EventBody::SessionUpdated(updated) => self.model = updated.info.model.clone().or(self.model.take()),
+            EventBody::Usage(usage) if usage.cumulative => self.total = Some((**usage).clone()),
+            EventBody::Usage(usage) => self.usage.add(usage),
+            EventBody::TurnCompleted(turn) if event.thread.is_none() => {
                 self.cost = turn.cost_usd.map(|cost| cost + self.cost.unwrap_or_default()).or(self.cost);
             }
             _ => {}
@@ -61,7 +61,7 @@ impl Tally {
 }
 
 /// The lines above a transcript.
-pub fn header(session: &Session, tally: &Tally, now: Timestamp, colour: bool) -> String {
+pub fn header(session: &SessionRecord, tally: &Tally, now: Timestamp, colour: bool) -> String {
     let row = Row::of(session, now);
     let (id, state) = (clean::line(&session.id), row.state);
     let mut text = format!("{}  {}\n", paint(colour, BOLD, &id), paint(colour, state.style(), state.word()));
@@ -83,24 +83,24 @@ pub fn header(session: &Session, tally: &Tally, now: Timestamp, colour: bool) ->
     text + "\n"
 }
 
-fn who(session: &Session, tally: &Tally) -> String {
-    let title = agent(&session.agent).map_or_else(|| session.agent.to_string(), |agent| agent.title.to_owned());
+fn who(session: &SessionRecord, tally: &Tally) -> String {
+    let title = find_agent(&session.agent).map_or_else(|| session.agent.to_string(), |agent| agent.title.to_owned());
     let version = tally.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let model = tally.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
     format!("{title}{version}{model}")
 }
 
-fn ended_at(session: &Session, ended: Timestamp, now: Timestamp) -> String {
+fn ended_at(session: &SessionRecord, ended: Timestamp, now: Timestamp) -> String {
     let took = duration(ended.millis_since(session.created));
     format!("{} ({} ago), after {took}", time(ended), age(now.millis_since(ended)))
 }
 
-fn why(session: &Session) -> String {
-    let end = session.end().ok().flatten();
+fn why(session: &SessionRecord) -> String {
+    let end = session.parse_end().ok().flatten();
     end.and_then(|end| end.error).map(|error| error.message).unwrap_or_default()
 }
 
-fn turns(session: &Session) -> String {
+fn turns(session: &SessionRecord) -> String {
     let runs = if session.runs > 1 { format!(" in {} runs", session.runs) } else { String::new() };
     let turns = usize::try_from(session.turns).unwrap_or_default();
     format!("{}{runs}, {} events", count(turns, "turn"), session.head)

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::Args;
-use switchboard_client::{Answer, Approval, Decision};
+use switchboard_client::{Approval, ApprovalAnswer, ApprovalDecision};
 use switchboard_event::{OptionKind, Question};
 
 use super::{found, process, say};
@@ -48,10 +48,10 @@ pub fn run(args: &Approve, data: Option<PathBuf>) -> Result<(), Failure> {
     let remote = process::living(&folder, &session)?;
     host::runtime()?.block_on(async {
         let explained = |error| process::explained(&*log, &session, error);
-        let open = remote.approvals(&session.id).await.map_err(explained)?;
+        let open = remote.list_approvals(&session.id).await.map_err(explained)?;
         let request = args.chosen(&open)?;
         let answer = args.answered(request)?;
-        remote.answer(&session.id, &request.id, &answer).await.map_err(explained)?;
+        remote.answer_approval(&session.id, &request.id, &answer).await.map_err(explained)?;
         say(&format!("{}: {}", word(answer.decision, request), line(request)));
         Ok(())
     })
@@ -73,8 +73,8 @@ impl Approve {
         }
     }
 
-    fn answered(&self, request: &Approval) -> Result<Answer, Failure> {
-        Ok(Answer {
+    fn answered(&self, request: &Approval) -> Result<ApprovalAnswer, Failure> {
+        Ok(ApprovalAnswer {
             decision: self.decision(request),
             option: self.option.clone(),
             reason: self.reason.clone(),
@@ -84,14 +84,14 @@ impl Approve {
     }
 
     /// Yes or no; an option says it by itself.
-    fn decision(&self, request: &Approval) -> Decision {
+    fn decision(&self, request: &Approval) -> ApprovalDecision {
         let option = request.options.iter().find(|option| Some(&option.id) == self.option.as_ref());
         match (option.map(|option| option.kind), self) {
-            (_, Self { decline: true, .. }) | (Some(OptionKind::Reject), _) => Decision::Decline,
-            (_, Self { cancel: true, .. }) | (Some(OptionKind::Cancel), _) => Decision::Cancel,
-            (_, Self { for_session: true, .. }) => Decision::AcceptForSession,
-            (Some(OptionKind::AllowSession | OptionKind::AllowAlways), _) => Decision::AcceptForSession,
-            (Some(OptionKind::AllowOnce) | None, _) => Decision::Accept,
+            (_, Self { decline: true, .. }) | (Some(OptionKind::Reject), _) => ApprovalDecision::Decline,
+            (_, Self { cancel: true, .. }) | (Some(OptionKind::Cancel), _) => ApprovalDecision::Cancel,
+            (_, Self { for_session: true, .. }) => ApprovalDecision::AcceptForSession,
+            (Some(OptionKind::AllowSession | OptionKind::AllowAlways), _) => ApprovalDecision::AcceptForSession,
+            (Some(OptionKind::AllowOnce) | None, _) => ApprovalDecision::Accept,
         }
     }
 
@@ -136,7 +136,7 @@ fn list(open: &[Approval]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A request in one line. Whoever agrees must see all of it, so nothing is cut.
+/// Formats a request in one line. Nothing is cut: the user must see all of it before agreeing.
 fn line(request: &Approval) -> String {
     let questions = request.questions.iter().map(|question| question.question.clone()).collect::<Vec<_>>().join(" · ");
     let changes = request.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>().join(" ");
@@ -149,13 +149,13 @@ fn line(request: &Approval) -> String {
     clean::exact(&what).replace('\n', " ⏎ ")
 }
 
-fn word(decision: Decision, request: &Approval) -> &'static str {
+fn word(decision: ApprovalDecision, request: &Approval) -> &'static str {
     match decision {
-        Decision::Accept if request.questions.is_empty() => "allowed",
-        Decision::Accept => "answered",
-        Decision::AcceptForSession => "allowed for the session",
-        Decision::Decline => "declined",
-        Decision::Cancel => "declined, and the turn stops",
+        ApprovalDecision::Accept if request.questions.is_empty() => "allowed",
+        ApprovalDecision::Accept => "answered",
+        ApprovalDecision::AcceptForSession => "allowed for the session",
+        ApprovalDecision::Decline => "declined",
+        ApprovalDecision::Cancel => "declined, and the turn stops",
     }
 }
 

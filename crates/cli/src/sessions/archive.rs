@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use switchboard_store::Log as _;
+use switchboard_store::SessionLog as _;
 
 use super::{found, say};
 use crate::{data, failure::Failure};
@@ -25,7 +25,7 @@ pub struct Archive {
 pub fn run(args: &Archive, data: Option<PathBuf>) -> Result<(), Failure> {
     let log = data::log(data)?;
     for session in found::find_all(&*log, &args.sessions)? {
-        log.archive(&session.id, !args.undo)?;
+        log.set_archived(&session.id, !args.undo)?;
         say(&format!("{} {}", if args.undo { "took out" } else { "put away" }, session.id));
     }
     Ok(())

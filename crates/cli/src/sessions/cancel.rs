@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use switchboard_store::{Log, Session};
+use switchboard_store::{SessionLog, SessionRecord};
 use tokio::time::{sleep, timeout};
 
 use super::{found, process, say};
@@ -36,7 +36,7 @@ pub fn run(args: &Cancel, data: Option<PathBuf>) -> Result<(), Failure> {
                 say(&format!("session {} has ended already: {}", session.id, session.state));
                 continue;
             };
-            let cancelled = remote.cancel(&session.id).await;
+            let cancelled = remote.cancel_session(&session.id).await;
             cancelled.map_err(|error| process::explained(&*log, session, error))?;
             let ended = timeout(PATIENCE, end(&*log, session)).await;
             let late = |_| Failure::Machine(format!("session {} was told to end, and has not", session.id));
@@ -47,9 +47,9 @@ pub fn run(args: &Cancel, data: Option<PathBuf>) -> Result<(), Failure> {
 }
 
 /// Waits until it has ended, and says how.
-async fn end(log: &dyn Log, session: &Session) -> Result<&'static str, Failure> {
+async fn end(log: &dyn SessionLog, session: &SessionRecord) -> Result<&'static str, Failure> {
     loop {
-        match log.session(&session.id)? {
+        match log.get_session(&session.id)? {
             Some(now) if now.state.is_final() => return Ok(now.state.name()),
             None => return Ok("deleted"),
             Some(_) => sleep(LOOK).await,

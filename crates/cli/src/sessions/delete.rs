@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use switchboard_event::Timestamp;
-use switchboard_store::{Filter, Log, Session, State, Store};
+use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, SqliteStore};
 
 use super::{found, process, say};
 use crate::{data, failure::Failure, host, terminal::Terminal};
@@ -55,7 +55,7 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
         return Ok(());
     }
     sessions.iter().try_for_each(|session| delete(&folder, &log, session))?;
-    log.reclaim()?;
+    log.reclaim_space()?;
     say(&match sessions.as_slice() {
         [one] => format!("deleted {}", one.id),
         many => format!("deleted {} sessions", many.len()),
@@ -64,19 +64,19 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
 }
 
 impl Delete {
-    fn chosen(&self, log: &Store) -> Result<Vec<Session>, Failure> {
+    fn chosen(&self, log: &SqliteStore) -> Result<Vec<SessionRecord>, Failure> {
         if !self.all_ended && self.older_than.is_none() {
             return found::find_all(log, &self.sessions);
         }
         let age = self.older_than.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let now = host::now();
         let is_old = |ended: Timestamp| now.millis_since(ended) >= age;
-        let states = vec![State::Done, State::Failed, State::Cancelled];
-        let ended = log.sessions(&Filter { states, ..Filter::default() })?.into_iter();
+        let states = vec![SessionPhase::Done, SessionPhase::Failed, SessionPhase::Cancelled];
+        let ended = log.list_sessions(&SessionFilter { states, ..SessionFilter::default() })?.into_iter();
         Ok(ended.filter(|session| session.ended.is_some_and(is_old)).collect())
     }
 
-    fn is_meant(&self, sessions: &[Session]) -> Result<bool, Failure> {
+    fn is_meant(&self, sessions: &[SessionRecord]) -> Result<bool, Failure> {
         let terminal = Terminal::new();
         if self.yes {
             return Ok(true);
@@ -95,16 +95,16 @@ impl Delete {
 }
 
 /// One that goes on is deleted by the process that runs it, which cancels it first.
-fn delete(folder: &Path, log: &Store, session: &Session) -> Result<(), Failure> {
-    let Some(remote) = process::of(folder, session)? else { return Ok(log.delete(&session.id)?) };
-    let deleted = host::runtime()?.block_on(remote.delete(&session.id));
+fn delete(folder: &Path, log: &SqliteStore, session: &SessionRecord) -> Result<(), Failure> {
+    let Some(remote) = process::of(folder, session)? else { return Ok(log.delete_session(&session.id)?) };
+    let deleted = host::runtime()?.block_on(remote.delete_session(&session.id));
     deleted.map_err(|error| process::explained(log, session, error))
 }
 
-/// So many are named before it is asked.
+/// Maximum number of sessions listed in the confirmation.
 const NAMED: usize = 10;
 
-fn question(sessions: &[Session]) -> String {
+fn question(sessions: &[SessionRecord]) -> String {
     let now = host::now();
     let mut lines: Vec<_> = sessions.iter().take(NAMED).map(|session| found::one_line(session, now)).collect();
     if sessions.len() > NAMED {

@@ -4,8 +4,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use switchboard_engine::Engine;
-use switchboard_event::{Body, Event, Id};
-use switchboard_store::Session;
+use switchboard_event::{Event, EventBody, Id};
+use switchboard_store::SessionRecord;
 
 use super::{
     found,
@@ -84,14 +84,14 @@ impl Follow {
 /// The exit code of a session that has ended, as `run` would have it.
 fn over(engine: &Engine, id: &Id) -> Result<ExitCode, Failure> {
     let log = &**engine.log();
-    let session = log.session(id)?.ok_or_else(|| Failure::NoSession(id.to_string()))?;
-    let reason = session.end()?.map(|end| end.reason);
+    let session = log.get_session(id)?.ok_or_else(|| Failure::NoSession(id.to_string()))?;
+    let reason = session.parse_end()?.map(|end| end.reason);
     Ok(run::code(reason, || began(engine, &session)))
 }
 
 /// The last run came as far as a turn.
-fn began(engine: &Engine, session: &Session) -> bool {
-    let is_turn = |event: &Event| event.run == session.runs && matches!(event.body, Body::TurnStarted(_));
+fn began(engine: &Engine, session: &SessionRecord) -> bool {
+    let is_turn = |event: &Event| event.run == session.runs && matches!(event.body, EventBody::TurnStarted(_));
     let history = History::new(&**engine.log(), session);
     history.pages(0).flatten().any(|page| page.iter().any(is_turn))
 }

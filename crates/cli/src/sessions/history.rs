@@ -5,8 +5,8 @@ use std::{
     collections::{BTreeSet, VecDeque},
 };
 
-use switchboard_event::{Body, Event};
-use switchboard_store::{Log, Page, Row, Session, StoreError};
+use switchboard_event::{Event, EventBody};
+use switchboard_store::{EventRow, PageQuery, SessionLog, SessionRecord, StoreError};
 
 use super::say;
 use crate::failure::Failure;
@@ -14,17 +14,17 @@ use crate::failure::Failure;
 /// So much is read at once.
 const PAGE: (usize, usize) = (4096, 4 << 20);
 
-/// What a session has behind it, up to where it was when somebody looked.
+/// The events of a session up to its head at the time of reading.
 pub struct History<'a> {
-    log: &'a dyn Log,
-    session: &'a Session,
+    log: &'a dyn SessionLog,
+    session: &'a SessionRecord,
     /// The damaged events of which the user was told: a session is read more than once.
     warned: RefCell<BTreeSet<u64>>,
 }
 
 impl<'a> History<'a> {
     /// The events of a session.
-    pub fn new(log: &'a dyn Log, session: &'a Session) -> Self {
+    pub fn new(log: &'a dyn SessionLog, session: &'a SessionRecord) -> Self {
         Self { log, session, warned: RefCell::default() }
     }
 
@@ -34,24 +34,25 @@ impl<'a> History<'a> {
             if after >= self.session.head {
                 return None;
             }
-            let page = Page { after, limit: PAGE.0, max_bytes: PAGE.1 };
+            let page = PageQuery { after, limit: PAGE.0, max_bytes: PAGE.1, kinds: &[] };
             let page = self.read(page);
-            // A session that somebody deletes in the meantime just ends here.
+            // A session that is deleted in the meantime just ends here.
             after = page.as_ref().ok().and_then(|events| events.last()).map_or(u64::MAX, |event| event.seq);
             Some(page.map_err(Failure::from))
         })
     }
 
     /// A page without the events that are damaged.
-    fn read(&self, page: Page) -> Result<Vec<Event>, StoreError> {
-        let (rows, damaged) = self.log.sound_rows(&self.session.id, page)?;
+    fn read(&self, page: PageQuery) -> Result<Vec<Event>, StoreError> {
+        let (rows, damaged) = self.log.read_sound_rows(&self.session.id, page)?;
         for seq in damaged {
             if self.warned.borrow_mut().insert(seq) {
                 say(&format!("warning: event {seq} is damaged and left out: its checksum does not match"));
             }
         }
-        let event =
-            |row: Row| Event::from_json(&row.json).map_err(|error| StoreError::Event(self.session.id.clone(), error));
+        let event = |row: EventRow| {
+            Event::from_json(&row.json).map_err(|error| StoreError::Event(self.session.id.clone(), error))
+        };
         rows.into_iter().map(event).collect()
     }
 
@@ -61,14 +62,14 @@ impl<'a> History<'a> {
         for page in self.pages(0) {
             for event in page?.into_iter().filter(|event| event.thread.is_none()) {
                 match event.body {
-                    Body::TurnStarted(_) => {
+                    EventBody::TurnStarted(_) => {
                         count += 1;
                         starts.push_back(Place { after: event.seq - 1, opening: run.clone() });
                         if starts.len() > turns {
                             starts.pop_front();
                         }
                     }
-                    Body::SessionStarted(_) => run = Some(event),
+                    EventBody::SessionStarted(_) => run = Some(event),
                     _ => {}
                 }
             }
@@ -78,11 +79,11 @@ impl<'a> History<'a> {
     }
 }
 
-/// Where in a session somebody begins to read.
+/// The position in a session from which it is shown.
 #[derive(Clone, Default)]
 pub struct Place {
     /// Behind this event.
     pub after: u64,
-    /// How the run began that this is the middle of: without that, nobody knows what is spoken of.
+    /// The start of the run that contains this position, which gives the agent, model and directory.
     pub opening: Option<Event>,
 }

@@ -23,7 +23,7 @@ pub fn run(args: &Interrupt, data: Option<PathBuf>) -> Result<(), Failure> {
     let log = data::log(Some(folder.clone()))?;
     let session = found::find(&*log, &args.session)?;
     let remote = process::living(&folder, &session)?;
-    let interrupted = host::runtime()?.block_on(remote.interrupt(&session.id));
+    let interrupted = host::runtime()?.block_on(remote.interrupt_turn(&session.id));
     interrupted.map_err(|error| process::explained(&*log, &session, error))?;
     say(&format!("session {} was interrupted", session.id));
     Ok(())

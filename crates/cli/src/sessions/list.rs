@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use switchboard_serve::view::SessionView;
-use switchboard_store::{Filter, Log, Session, State, StoreError};
+use switchboard_serve::view::read_session_view;
+use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, StoreError};
 
 use super::{say, table::table};
 use crate::{data, failure::Failure, host, offered, short_ids::ShortIds, terminal::Terminal};
@@ -66,15 +66,15 @@ enum Only {
 }
 
 impl Only {
-    fn states(self) -> &'static [State] {
+    fn states(self) -> &'static [SessionPhase] {
         match self {
-            Self::Open => &[State::Running, State::Waiting, State::Idle],
-            Self::Running => &[State::Running],
-            Self::Waiting => &[State::Waiting],
-            Self::Idle => &[State::Idle],
-            Self::Done => &[State::Done],
-            Self::Failed => &[State::Failed],
-            Self::Cancelled => &[State::Cancelled],
+            Self::Open => &[SessionPhase::Running, SessionPhase::Waiting, SessionPhase::Idle],
+            Self::Running => &[SessionPhase::Running],
+            Self::Waiting => &[SessionPhase::Waiting],
+            Self::Idle => &[SessionPhase::Idle],
+            Self::Done => &[SessionPhase::Done],
+            Self::Failed => &[SessionPhase::Failed],
+            Self::Cancelled => &[SessionPhase::Cancelled],
         }
     }
 }
@@ -102,9 +102,9 @@ pub fn run(args: &List, data: Option<PathBuf>) -> Result<(), Failure> {
 }
 
 impl List {
-    fn sessions(&self, log: &dyn Log, limit: Option<usize>) -> Result<Vec<Session>, StoreError> {
+    fn sessions(&self, log: &dyn SessionLog, limit: Option<usize>) -> Result<Vec<SessionRecord>, StoreError> {
         let cwd = self.cwd.as_ref().map(|cwd| std::fs::canonicalize(cwd).unwrap_or_else(|_| host::absolute(cwd)));
-        log.sessions(&Filter {
+        log.list_sessions(&SessionFilter {
             agent: self.agent.clone(),
             project: self.project.clone(),
             cwd: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
@@ -112,7 +112,7 @@ impl List {
             text: self.text.clone(),
             archived: Some(self.archived),
             limit,
-            ..Filter::default()
+            ..SessionFilter::default()
         })
     }
 
@@ -129,10 +129,10 @@ impl List {
 }
 
 /// One JSON object a line, as a server shows sessions.
-fn lines(log: &dyn Log, sessions: Vec<Session>) -> Result<String, Failure> {
+fn lines(log: &dyn SessionLog, sessions: Vec<SessionRecord>) -> Result<String, Failure> {
     let mut text = String::new();
     for session in sessions {
-        let view = SessionView::read(log, session)?;
+        let view = read_session_view(log, session)?;
         text.push_str(&serde_json::to_string(&view).unwrap_or_default());
         text.push('\n');
     }

@@ -75,7 +75,7 @@ pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A word to whoever watches; that nobody does is no failure.
+/// Prints a message to standard error; a closed standard error is not an error.
 pub fn say(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use switchboard_client::{AgentErrorKind, Remote};
-use switchboard_store::{Log, Session, Store};
+use switchboard_client::{AgentErrorKind, RemoteServer};
+use switchboard_store::{SessionLog, SessionRecord, SqliteStore};
 
 use crate::failure::Failure;
 
@@ -13,24 +13,24 @@ fn socket(data: &Path, number: u64) -> PathBuf {
 }
 
 /// The process that runs a session; nothing if it has ended.
-pub fn of(data: &Path, session: &Session) -> Result<Option<Remote>, Failure> {
+pub fn of(data: &Path, session: &SessionRecord) -> Result<Option<RemoteServer>, Failure> {
     if session.state.is_final() {
         return Ok(None);
     }
     let socket = session.owner.map(|number| socket(data, number)).filter(|socket| socket.exists());
     match socket {
-        Some(socket) => Ok(Some(Remote::unix(socket))),
+        Some(socket) => Ok(Some(RemoteServer::from_socket_path(socket))),
         None => Err(Failure::Machine(format!("the process that runs session {} does not listen", session.id))),
     }
 }
 
 /// The process that runs a session, for what makes sense only while it lives.
-pub fn living(data: &Path, session: &Session) -> Result<Remote, Failure> {
+pub fn living(data: &Path, session: &SessionRecord) -> Result<RemoteServer, Failure> {
     of(data, session)?.ok_or_else(|| ended(session))
 }
 
 /// It is too late.
-pub fn ended(session: &Session) -> Failure {
+pub fn ended(session: &SessionRecord) -> Failure {
     Failure::Refused(format!(
         "session {id} has ended: {state}\nhint: go on with it by `switchboard sessions prompt {id} \"…\"`",
         id = session.id,
@@ -39,8 +39,8 @@ pub fn ended(session: &Session) -> Failure {
 }
 
 /// What went wrong with a process: one that is gone has ended its sessions, and then that is the news.
-pub fn explained(log: &dyn Log, session: &Session, error: switchboard_client::AgentError) -> Failure {
-    let now = log.session(&session.id).ok().flatten().filter(|now| now.state.is_final());
+pub fn explained(log: &dyn SessionLog, session: &SessionRecord, error: switchboard_client::AgentError) -> Failure {
+    let now = log.get_session(&session.id).ok().flatten().filter(|now| now.state.is_final());
     match now {
         Some(now) if error.kind == AgentErrorKind::ConnectionFailed => ended(&now),
         _ => Failure::Remote(error),
@@ -48,12 +48,12 @@ pub fn explained(log: &dyn Log, session: &Session, error: switchboard_client::Ag
 }
 
 /// A server of this data folder, which can run any session.
-pub async fn server(data: &Path, log: &Store) -> Option<Remote> {
-    let owners = log.owners().unwrap_or_default().into_iter().rev().filter(|owner| owner.alive);
+pub async fn server(data: &Path, log: &SqliteStore) -> Option<RemoteServer> {
+    let owners = log.list_owners().unwrap_or_default().into_iter().rev().filter(|owner| owner.alive);
     for socket in owners.map(|owner| socket(data, owner.number)).filter(|socket| socket.exists()) {
-        let remote = Remote::unix(socket);
+        let remote = RemoteServer::from_socket_path(socket);
         // One that does not answer is none.
-        let health = remote.health().await.unwrap_or_default();
+        let health = remote.get_health().await.unwrap_or_default();
         if health.get("serves").and_then(serde_json::Value::as_bool) == Some(true) {
             return Some(remote);
         }

@@ -6,10 +6,10 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_agents::Prompt as Words;
-use switchboard_client::{ImageData, PromptRequest, Remote};
+use switchboard_agents::AgentPrompt;
+use switchboard_client::{FollowUpRequest, ImageData, RemoteServer};
 use switchboard_engine::StartRequest;
-use switchboard_store::{Session, Store};
+use switchboard_store::{SessionRecord, SqliteStore};
 
 use super::{found, process, say};
 use crate::{data, failure::Failure, host, run, terminal::Terminal, watch::Look};
@@ -49,25 +49,30 @@ pub fn run(args: &Prompt, data: Option<PathBuf>) -> Result<ExitCode, Failure> {
 }
 
 impl Prompt {
-    fn words(&self) -> Result<Words, Failure> {
+    fn words(&self) -> Result<AgentPrompt, Failure> {
         let images = self.image.iter().map(|path| run::image(path)).collect::<Result<_, _>>()?;
-        Ok(Words { text: run::text(self.prompt.as_deref())?, images, ..Words::default() })
+        Ok(AgentPrompt { text: run::text(self.prompt.as_deref())?, images, ..AgentPrompt::default() })
     }
 }
 
-/// Whoever runs it, or can, is told.
-async fn there(remote: &Remote, log: &Store, session: &Session, words: Words) -> Result<(), Failure> {
+/// Sends the prompt to the process that runs the session, or to a server that can.
+async fn there(
+    remote: &RemoteServer,
+    log: &SqliteStore,
+    session: &SessionRecord,
+    words: AgentPrompt,
+) -> Result<(), Failure> {
     let images = words.images.into_iter().map(|image| ImageData { media_type: image.media_type, data: image.data });
-    let request = PromptRequest { prompt: words.text, images: images.collect(), ..PromptRequest::default() };
-    let told = remote.prompt(&session.id, &request).await;
+    let request = FollowUpRequest { prompt: words.text, images: images.collect(), ..FollowUpRequest::default() };
+    let told = remote.send_prompt(&session.id, &request).await;
     told.map_err(|error| process::explained(log, session, error))?;
     let what = if session.state.is_final() { "goes on" } else { "was told" };
     say(&format!("session {id} {what}; watch it with: switchboard sessions follow {id}", id = session.id));
     Ok(())
 }
 
-/// Nobody else can run it.
-fn here(folder: &Path, session: &Session, words: Words) -> Result<ExitCode, Failure> {
+/// Continues the session in this process, as no other can run it.
+fn here(folder: &Path, session: &SessionRecord, words: AgentPrompt) -> Result<ExitCode, Failure> {
     say(&format!("session {} has ended and no server runs; it is continued here", session.id));
     let terminal = Terminal::new();
     let request = StartRequest {

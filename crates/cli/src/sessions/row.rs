@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use switchboard_event::Timestamp;
-use switchboard_store::{Session, State};
+use switchboard_store::{SessionPhase, SessionRecord};
 
 use crate::view::{
     clean, fold,
@@ -29,11 +29,11 @@ pub struct Row {
 
 /// What a session is doing.
 #[derive(Clone, Copy)]
-pub struct Doing(State);
+pub struct Doing(SessionPhase);
 
 impl Row {
     /// What is known of a session.
-    pub fn of(session: &Session, now: Timestamp) -> Self {
+    pub fn of(session: &SessionRecord, now: Timestamp) -> Self {
         let task = session.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&session.prompt);
         Self {
             agent: clean::line(&session.agent),
@@ -46,7 +46,7 @@ impl Row {
         }
     }
 
-    /// What it is about, in so many columns.
+    /// Returns the title or first prompt, cut to a number of columns.
     pub fn task(&self, columns: usize) -> String {
         clip(&self.task, columns)
     }
@@ -56,7 +56,7 @@ impl Doing {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self.0 {
-            State::Waiting => "needs you",
+            SessionPhase::Waiting => "needs you",
             other => other.name(),
         }
     }
@@ -64,12 +64,12 @@ impl Doing {
     /// How it is painted.
     pub fn style(self) -> Style {
         match self.0 {
-            State::Running => CYAN,
-            State::Waiting => YELLOW.effects(BOLD.get_effects()),
-            State::Done => GREEN,
-            State::Failed => RED,
-            State::Cancelled => DIM,
-            State::Idle | State::Other => PLAIN,
+            SessionPhase::Running => CYAN,
+            SessionPhase::Waiting => YELLOW.effects(BOLD.get_effects()),
+            SessionPhase::Done => GREEN,
+            SessionPhase::Failed => RED,
+            SessionPhase::Cancelled => DIM,
+            SessionPhase::Idle | SessionPhase::Other => PLAIN,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_store::Session;
+use switchboard_store::SessionRecord;
 
 use super::{
     about, found,
@@ -63,8 +63,8 @@ fn write(history: &History<'_>, mut writer: Writer) -> Result<(), Failure> {
     })
 }
 
-/// Header and transcript, both to standard output: here nothing is an answer to somebody who waits.
-fn show(args: &Show, session: &Session, history: &History<'_>, place: &Place) -> Result<(), Failure> {
+/// Header and transcript, both to standard output: the agent's answer is not separated here.
+fn show(args: &Show, session: &SessionRecord, history: &History<'_>, place: &Place) -> Result<(), Failure> {
     let terminal = Terminal::new();
     let look = Look { reasoning: !args.no_reasoning, first_prompt: true, ..Look::default() };
     let options = Options { screen: Screen::Both, resume: false, ..look.options(&terminal) };

@@ -1,7 +1,7 @@
-//! The table of sessions for people. In a pipe nothing is cut but what nobody would read.
+//! The table of sessions for people. In a pipe only very long tasks are cut.
 
 use anstyle::Style;
-use switchboard_store::Session;
+use switchboard_store::SessionRecord;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::row::{Row, clip};
@@ -22,7 +22,7 @@ const WIDEST: usize = 28;
 const TASK: (usize, usize) = (16, 200);
 
 /// A table of sessions, a line each.
-pub fn table(sessions: &[Session], short_ids: &ShortIds, terminal: &Terminal) -> String {
+pub fn table(sessions: &[SessionRecord], short_ids: &ShortIds, terminal: &Terminal) -> String {
     if sessions.is_empty() {
         return String::new();
     }
@@ -94,7 +94,7 @@ pub fn tilde(path: &str, home: Option<&str>) -> String {
     inside.map_or_else(|| path.to_owned(), |rest| format!("~{rest}"))
 }
 
-/// The end of a text, if it is longer than so many columns.
+/// Returns the end of a text that is longer than a number of columns.
 pub fn end(text: String, columns: usize) -> String {
     if text.width() <= columns {
         return text;
@@ -103,7 +103,7 @@ pub fn end(text: String, columns: usize) -> String {
     format!("…{}", ends.find(|end| end.width() < columns).unwrap_or_default())
 }
 
-/// A text in so many columns: of a folder its end, of all others their beginning.
+/// Cuts a text to a number of columns: paths keep their end, other texts their beginning.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.starts_with(['/', '~']) { end(text.to_owned(), columns) } else { clip(text, columns) }
 }

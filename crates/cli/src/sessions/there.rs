@@ -2,10 +2,10 @@
 
 use std::{ops::ControlFlow, path::PathBuf, sync::Arc};
 
-use switchboard_agents::{Abilities, Answer, Decision, agent};
+use switchboard_agents::{Abilities, RequestAnswer, RequestDecision, find_agent};
 use switchboard_client as client;
 use switchboard_event::Id;
-use switchboard_store::{Log, Session};
+use switchboard_store::{SessionLog, SessionRecord};
 
 use super::process;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 
 /// A session of another process.
 pub struct There {
-    log: Arc<dyn Log>,
+    log: Arc<dyn SessionLog>,
     data: PathBuf,
     id: Id,
     abilities: Abilities,
@@ -23,16 +23,16 @@ pub struct There {
 
 impl There {
     /// A session of the log.
-    pub fn new(log: Arc<dyn Log>, data: PathBuf, session: &Session) -> Self {
-        let abilities = agent(&session.agent).map_or(Abilities::NONE, |agent| agent.abilities);
+    pub fn new(log: Arc<dyn SessionLog>, data: PathBuf, session: &SessionRecord) -> Self {
+        let abilities = find_agent(&session.agent).map_or(Abilities::NONE, |agent| agent.abilities);
         Self { log, data, id: session.id.clone(), abilities }
     }
 
-    async fn pass_on(&self, answer: &Answer) -> Result<(), Failure> {
-        // Whoever runs it now, which need not be who ran it when this began.
-        let Some(session) = self.log.session(&self.id)? else { return Ok(()) };
+    async fn pass_on(&self, answer: &RequestAnswer) -> Result<(), Failure> {
+        // The current owner, which need not be the owner from when watching began.
+        let Some(session) = self.log.get_session(&self.id)? else { return Ok(()) };
         let Some(remote) = process::of(&self.data, &session)? else { return Ok(()) };
-        match remote.answer(&self.id, &answer.request, &said(answer)).await {
+        match remote.answer_approval(&self.id, &answer.request, &said(answer)).await {
             Err(error) if matches!(error.code.as_deref(), Some("not_open" | "ended")) => Ok(()),
             other => other.map_err(Failure::Remote),
         }
@@ -44,7 +44,7 @@ impl Steer for There {
         &self.abilities
     }
 
-    async fn answer(&self, answer: Answer) -> Result<(), String> {
+    async fn answer(&self, answer: RequestAnswer) -> Result<(), String> {
         self.pass_on(&answer).await.map_err(|error| error.to_string())
     }
 
@@ -54,13 +54,13 @@ impl Steer for There {
 }
 
 /// An answer, as it is sent.
-fn said(answer: &Answer) -> client::Answer {
-    client::Answer {
+fn said(answer: &RequestAnswer) -> client::ApprovalAnswer {
+    client::ApprovalAnswer {
         decision: match answer.decision {
-            Decision::Allow => client::Decision::Accept,
-            Decision::AllowSession => client::Decision::AcceptForSession,
-            Decision::Decline => client::Decision::Decline,
-            Decision::Cancel => client::Decision::Cancel,
+            RequestDecision::Allow => client::ApprovalDecision::Accept,
+            RequestDecision::AllowSession => client::ApprovalDecision::AcceptForSession,
+            RequestDecision::Decline => client::ApprovalDecision::Decline,
+            RequestDecision::Cancel => client::ApprovalDecision::Cancel,
         },
         option: answer.option.clone(),
         reason: answer.message.clone(),

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use switchboard_agents::{Depth, Form, LOGS, Logs, Queries, Source};
+use switchboard_agents::{AgentLogs, LOGS, LogFormat, RecordSource, ScanDepth, SessionQueries};
 use switchboard_logs::read;
 
 use super::stage::Stage;
@@ -17,36 +17,35 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A file that an agent wrote as a log.
 pub struct Log<'a> {
-    logs: &'static Logs,
+    logs: &'static AgentLogs,
     path: &'a Path,
-    form: Form,
+    form: LogFormat,
 }
 
 impl<'a> Log<'a> {
     /// What a file is, for an agent that leaves logs.
-    pub fn find(source: &Source, path: &'a Path) -> Option<Self> {
+    pub fn find(source: &RecordSource, path: &'a Path) -> Option<Self> {
         let logs = LOGS.iter().find(|logs| logs.source == source.name)?;
-        let compressed = || begins_with(path, ZSTD).then_some(Form::Compressed);
+        let compressed = || begins_with(path, ZSTD).then_some(LogFormat::Compressed);
         form(logs, path).or_else(compressed).map(|form| Self { logs, path, form })
     }
 
-    /// The folder that was worked in, if a file beside it says so.
+    /// Returns the session's working directory, if a file next to the log names it.
     pub fn root(&self) -> Option<String> {
-        read::root(self.logs, self.path)
+        read::working_directory(self.logs, self.path)
     }
 
     /// It is made of lines.
     pub fn is_lines(&self) -> bool {
-        matches!(self.form, Form::Lines | Form::Replayed)
+        matches!(self.form, LogFormat::Lines | LogFormat::Replayed)
     }
 
     /// Translates it; of a database all sessions, or the one that was named.
     pub fn translate(&self, session: Option<&str>, mut stage: Stage) -> Result<(), Failure> {
         let read = match self.form {
-            Form::Database(queries) => self.database(queries, session, &mut stage),
-            form => {
-                read::records(self.path, &form, None, 0, Depth::All, &mut |_, record| stage.line(record)).map(|_| true)
-            }
+            LogFormat::Database(queries) => self.database(queries, session, &mut stage),
+            form => read::read_records(self.path, &form, None, 0, ScanDepth::All, &mut |_, record| stage.line(record))
+                .map(|_| true),
         };
         if let Ok(true) | Err(_) = read {
             // What was read is worth having.
@@ -60,16 +59,16 @@ impl<'a> Log<'a> {
     }
 
     /// False if there is no such session.
-    fn database(&self, queries: &Queries, named: Option<&str>, stage: &mut Stage) -> io::Result<bool> {
-        let database = read::Database::open(self.path)?;
-        let sessions = database.sessions(queries)?;
+    fn database(&self, queries: &SessionQueries, named: Option<&str>, stage: &mut Stage) -> io::Result<bool> {
+        let database = read::AgentDatabase::open(self.path)?;
+        let sessions = database.list_sessions(queries)?;
         let wanted = sessions.iter().filter(|(id, _)| named.is_none_or(|named| named == id));
         let mut is_any = false;
         for (id, _) in wanted {
             if std::mem::replace(&mut is_any, true) {
                 stage.next();
             }
-            database.records(queries, id, 0, Depth::All, &mut |_, record| stage.line(record))?;
+            database.read_records(queries, id, 0, ScanDepth::All, &mut |_, record| stage.line(record))?;
         }
         Ok(is_any)
     }
@@ -81,7 +80,7 @@ impl<'a> Log<'a> {
 
 /// The form of a file. It may have been taken from where its agent put it: then the end of its path tells, or its name if
 /// it were there.
-fn form(logs: &Logs, path: &Path) -> Option<Form> {
+fn form(logs: &AgentLogs, path: &Path) -> Option<LogFormat> {
     let mut below = path.iter();
     let ends = std::iter::from_fn(|| below.next().map(|_| below.as_path().to_owned()));
     let moved = logs.folders.iter().filter_map(|folder| Some(Path::new(folder).join(path.file_name()?)));

@@ -9,7 +9,7 @@ use std::{
     process::ExitCode,
 };
 
-use switchboard_agents::{LOGS, Lines, Options, SOURCES, Source, Start, source};
+use switchboard_agents::{LOGS, LineSplitter, RecordSource, SOURCES, SessionContext, TranslatorOptions, find_source};
 use switchboard_event::Id;
 
 use self::{log::Log, stage::Stage};
@@ -28,18 +28,18 @@ const STOPPED: u8 = 130;
 
 /// Runs the command.
 pub fn run(args: &args::Translate) -> Result<ExitCode, Failure> {
-    let source = find_source(&args.from)?;
+    let source = parse_source(&args.from)?;
     let dialect = dialects::find(&args.to)?;
     let log = args.file.as_deref().and_then(|path| Log::find(source, path));
     let mut start = start(args)?;
     start.config.working_directory = log.as_ref().and_then(Log::root);
-    let options = Options {
+    let options = TranslatorOptions {
         session: args.session.as_deref().map(Id::from),
         made_up: args.file.as_deref().and_then(session_of_name).unwrap_or_else(host::fresh_id),
         arrival: host::now(),
         run: 1,
         start,
-        ..Options::default()
+        ..TranslatorOptions::default()
     };
     let stage = Stage::new(source, dialect, options);
     match log.filter(|log| !log.is_lines()) {
@@ -65,7 +65,7 @@ fn lines(args: &args::Translate, mut stage: Stage) -> Result<ExitCode, Failure> 
     // What was being written when the machine went down is zeros, in a file that is kept.
     stage.trims_zeros = LOGS.iter().any(|logs| logs.source == args.from);
     let mut input = host::open(args.file.as_deref()).and_then(Input::new).map_err(unreadable)?;
-    let (mut lines, mut chunk) = (Lines::default(), vec![0; CHUNK]);
+    let (mut lines, mut chunk) = (LineSplitter::default(), vec![0; CHUNK]);
     let code = loop {
         match input.read(&mut chunk) {
             Ok(Read::Some(length)) => {
@@ -73,7 +73,7 @@ fn lines(args: &args::Translate, mut stage: Stage) -> Result<ExitCode, Failure> 
                 stage.flush()?;
             }
             Ok(Read::End) => break ExitCode::SUCCESS,
-            // It is closed like any other stream that stops, and whoever waits hears that it was stopped.
+            // It is closed like any other stream that stops; the exit code reports the signal.
             Ok(Read::Stopped) => break ExitCode::from(STOPPED),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
@@ -88,17 +88,17 @@ fn lines(args: &args::Translate, mut stage: Stage) -> Result<ExitCode, Failure> 
     stage.finish().map(|()| code)
 }
 
-fn start(args: &args::Translate) -> Result<Start, Failure> {
+fn start(args: &args::Translate) -> Result<SessionContext, Failure> {
     let base = args.usage_base.as_deref().map(serde_json::from_str).transpose();
-    Ok(Start {
+    Ok(SessionContext {
         resumed: args.resumed.as_deref().map(Id::from),
         usage_base: base.map_err(|cause| Failure::BadValue { option: "--usage-base", cause: cause.to_string() })?,
-        ..Start::default()
+        ..SessionContext::default()
     })
 }
 
-fn find_source(name: &str) -> Result<&'static Source, Failure> {
-    source(name).ok_or_else(|| Failure::UnknownName {
+fn parse_source(name: &str) -> Result<&'static RecordSource, Failure> {
+    find_source(name).ok_or_else(|| Failure::UnknownName {
         what: "source",
         given: name.to_owned(),
         known: names(SOURCES.iter().copied().flatten().map(|s| (s.name, s.title))),

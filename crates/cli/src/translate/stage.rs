@@ -2,8 +2,8 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write as _};
 
-use switchboard_agents::{Options, Record, Source, Translator};
-use switchboard_dialects::{Dialect, Messages, Projection};
+use switchboard_agents::{Record, RecordSource, RecordTranslator, TranslatorOptions};
+use switchboard_dialects::{Dialect, MessageBuffer, Projection};
 use switchboard_event::Event;
 
 use super::CHUNK;
@@ -14,13 +14,13 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Translates one session after the other.
 pub struct Stage {
-    source: &'static Source,
+    source: &'static RecordSource,
     dialect: &'static Dialect,
-    options: Options,
-    translator: Translator,
+    options: TranslatorOptions,
+    translator: RecordTranslator,
     projection: Box<dyn Projection>,
     events: Vec<Event>,
-    messages: Messages,
+    messages: MessageBuffer,
     /// Zeros around a line are no part of it.
     pub trims_zeros: bool,
     /// A line came.
@@ -31,15 +31,15 @@ pub struct Stage {
 
 impl Stage {
     /// For one source and one dialect.
-    pub fn new(source: &'static Source, dialect: &'static Dialect, options: Options) -> Self {
+    pub fn new(source: &'static RecordSource, dialect: &'static Dialect, options: TranslatorOptions) -> Self {
         Self {
-            translator: Translator::new(source, options.clone()),
+            translator: RecordTranslator::new(source, options.clone()),
             projection: (dialect.projection)(),
             source,
             dialect,
             options,
             events: Vec::new(),
-            messages: Messages::default(),
+            messages: MessageBuffer::default(),
             trims_zeros: false,
             begun: false,
             out: BufWriter::with_capacity(CHUNK, io::stdout().lock()),
@@ -56,32 +56,32 @@ impl Stage {
         let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line);
         let line = if self.trims_zeros { trimmed(line) } else { line };
         Record::for_each_in_line(line, |record| {
-            if self.translator.is_another(record) {
+            if self.translator.starts_other_session(record) {
                 self.next();
             }
-            self.translator.record(record, &mut self.events);
+            self.translator.translate_record(record, &mut self.events);
             self.project();
         });
     }
 
     /// What follows is another session.
     pub fn next(&mut self) {
-        self.translator.end(&mut self.events);
+        self.translator.finish(&mut self.events);
         self.project();
-        self.translator = Translator::new(self.source, self.options.clone());
+        self.translator = RecordTranslator::new(self.source, self.options.clone());
         self.projection = (self.dialect.projection)();
     }
 
     /// Nothing follows.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        self.translator.end(&mut self.events);
+        self.translator.finish(&mut self.events);
         self.project();
         self.flush()
     }
 
     fn project(&mut self) {
         for event in self.events.drain(..) {
-            self.projection.event(&event, &mut self.messages);
+            self.projection.project_event(&event, &mut self.messages);
         }
         let written = self.messages.iter().try_for_each(|message| {
             self.out.write_all(message)?;
@@ -91,7 +91,7 @@ impl Stage {
         self.broken = self.broken.take().or(written.err());
     }
 
-    /// Whoever reads us sees what came so far, before we wait for more.
+    /// Flushes the output, so that the reader has everything before more input is awaited.
     pub fn flush(&mut self) -> Result<(), Failure> {
         if let Some(error) = self.broken.take() {
             return Err(Failure::Output(error));

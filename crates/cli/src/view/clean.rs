@@ -81,7 +81,7 @@ pub fn exact(text: &str) -> String {
 /// Text that comes in pieces. However it is cut, it comes out the same.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
-    /// A carriage return came last; whether it ends a line is told by what follows.
+    /// A carriage return came last; the next character decides whether it ends a line.
     returned: bool,
     /// The last character, as it was shown.
     last: Option<char>,

@@ -15,7 +15,7 @@ use super::{
 /// Lines of a diff that are shown: the first, and the last.
 const DIFF: (usize, usize) = (28, 8);
 
-/// So many files are shown.
+/// Maximum number of files shown per change.
 const FILES: usize = 20;
 
 /// What a change is called.
@@ -63,7 +63,7 @@ impl View {
         if item.status == Status::Declined && self.requests.is_told(id) {
             return;
         }
-        // What somebody just agreed to was on the screen already.
+        // An approved change was on the screen already.
         let is_seen = self.requests.was_shown(id) || item.status != Status::Completed;
         let files = if self.paper.options.detail == Detail::Full { change.changes.len() } else { FILES };
         for change in change.changes.iter().take(files) {

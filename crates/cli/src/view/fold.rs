@@ -34,7 +34,7 @@ pub fn fold(text: &str, head: usize, tail: usize) -> Folded<'_> {
     Folded { head: text.split('\n').take(head).collect(), more: lines - head - tail, tail: last }
 }
 
-/// The beginning of a text, of so many bytes or a little less.
+/// Returns the beginning of a text, cut at a character boundary within `bytes`.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
@@ -50,7 +50,7 @@ pub struct Cell {
     pub width: usize,
 }
 
-/// The characters of a line, up to so many columns, and whether there are more.
+/// Returns the characters of a line that fit into `columns`, and whether there are more.
 pub fn cells<'a>(parts: impl IntoIterator<Item = &'a str>, columns: usize) -> (Vec<Cell>, bool) {
     let (mut cells, mut used) = (Vec::new(), 0);
     // Marks without a width pile up on one column for ever.
@@ -69,7 +69,7 @@ pub fn cells<'a>(parts: impl IntoIterator<Item = &'a str>, columns: usize) -> (V
     (cells, false)
 }
 
-/// Every so many columns there is a tab stop.
+/// The distance of tab stops, in columns.
 const TAB: usize = 4;
 
 /// Cuts cells to a width; a cut is marked.

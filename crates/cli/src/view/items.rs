@@ -4,7 +4,7 @@ use switchboard_event::{Delta, Details, Event, Field, Id, Item, Status};
 
 use super::{clean, fold, options::Detail, paper::Block, speech::Voice, style::DIM, tools, viewer::View};
 
-/// So many columns of a remark are enough for who reads it later.
+/// Maximum width of a remark in a stored transcript, in columns.
 const REMARK: usize = 120;
 
 /// An item that is not finished.

@@ -1,12 +1,12 @@
 //! The last message: what the agent answered in the end. Subagents and thoughts are no part of it.
 
-use switchboard_event::{Body, Details, Event, Origin, Status};
+use switchboard_event::{Details, Event, EventBody, Origin, Status};
 
-/// Keeps the last message of the last turn that somebody asked for.
+/// Keeps the last message of the last turn that was not started in the background.
 #[derive(Clone, Debug, Default)]
 pub struct LastMessage {
     message: Option<String>,
-    /// What the turn gave as its answer beside the messages.
+    /// The result of the turn, which some agents report separately from the messages.
     result: Option<String>,
 }
 
@@ -18,15 +18,15 @@ impl LastMessage {
         }
         match &event.body {
             // Work that ends in the background opens a turn too, and may have nothing to add to the answer.
-            Body::TurnStarted(turn) if turn.origin != Origin::Background => *self = Self::default(),
-            Body::ItemCompleted(item) if item.status != Status::Superseded => {
+            EventBody::TurnStarted(turn) if turn.origin != Origin::Background => *self = Self::default(),
+            EventBody::ItemCompleted(item) if item.status != Status::Superseded => {
                 if let Details::AgentMessage(message) = &item.details
                     && !message.text.trim().is_empty()
                 {
                     self.message = Some(message.text.clone());
                 }
             }
-            Body::TurnCompleted(turn) => self.result.clone_from(&turn.result),
+            EventBody::TurnCompleted(turn) => self.result.clone_from(&turn.result),
             _ => {}
         }
     }

@@ -104,7 +104,7 @@ impl Paper {
         self.owner.as_ref() == Some(item)
     }
 
-    /// Nobody's line is the last: somebody else wrote.
+    /// Forgets the owner of the last line, after the caller wrote to the screen.
     pub fn disown(&mut self) {
         (self.owner, self.speaker) = (None, None);
         self.activity.block = None;
@@ -182,7 +182,7 @@ impl Paper {
         self.row(indent, &fold::cut(cells, more, room), spans);
     }
 
-    /// A line of activity, broken into at most so many rows.
+    /// Writes a line of activity, wrapped into at most `most` rows.
     pub fn rows(&mut self, indent: usize, most: usize, spans: &[Span<'_>]) {
         if self.silent {
             return;
@@ -256,7 +256,7 @@ impl Paper {
         }
     }
 
-    /// Somebody else begins to speak: a begun line is ended. True if it is somebody else.
+    /// Ends a begun line if the speaker changes. Returns whether it does.
     fn take_turn(&mut self, speaker: &Id, sink: Sink, block: Block) -> bool {
         let changes = self.speaker.as_ref() != Some(speaker);
         if changes {

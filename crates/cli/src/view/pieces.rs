@@ -16,13 +16,13 @@ pub fn whole(pieces: &[Piece], colour: bool) -> String {
     pieces.iter().map(|(style, text)| paint(colour, *style, text)).collect()
 }
 
-/// So many columns of it at most; a cut is marked.
+/// Cuts pieces to a number of columns; a cut is marked.
 pub fn clipped(pieces: &[Piece], columns: usize, colour: bool) -> String {
     let (cells, more) = fold::cells(texts(pieces), columns);
     painted(&fold::cut(cells, more, columns), pieces, colour)
 }
 
-/// Rows of so many columns at most, all but the first indented; without a number, one row.
+/// Wraps pieces into rows of at most `columns`, all but the first indented; without a limit, one row.
 pub fn wrapped(pieces: &[Piece], columns: Option<usize>, indent: usize, colour: bool) -> String {
     let Some(columns) = columns else { return whole(pieces, colour) };
     let (cells, _) = fold::cells(texts(pieces), fold::WHOLE);

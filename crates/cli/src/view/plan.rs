@@ -9,7 +9,7 @@ use super::{
     viewer::View,
 };
 
-/// So many steps are shown.
+/// Maximum number of steps shown.
 const STEPS: usize = 40;
 
 /// The plan holds. One that a tool makes holds when the tool has made it, and not if it was refused.

@@ -1,4 +1,4 @@
-//! Requests of the agent, as far as they are not asked in place: what was declined, by whom, and what nobody answered.
+//! Requests of the agent, as far as they are not asked in place: which were declined, by whom, and which expired.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ pub struct Requests {
     open: HashMap<Id, (String, String)>,
     /// Items of which it was said that they were declined.
     told: HashSet<Id>,
-    /// Items whose content somebody saw and agreed to.
+    /// Items whose content the user saw and approved.
     shown: HashSet<Id>,
 }
 
@@ -28,12 +28,12 @@ impl Requests {
         self.told.contains(item)
     }
 
-    /// Somebody saw what this item does, and agreed to it.
+    /// Returns whether the user saw this item's content and approved it.
     pub fn was_shown(&self, item: &Id) -> bool {
         self.shown.contains(item)
     }
 
-    /// Somebody is waited for.
+    /// Returns whether a request is open.
     pub fn are_open(&self) -> bool {
         !self.open.is_empty()
     }

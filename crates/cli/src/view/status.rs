@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_event::{Body, Event, SessionStatus, Topic};
+use switchboard_event::{Event, EventBody, SessionStatus, Topic};
 
 use super::{
     clean,
@@ -27,16 +27,16 @@ impl Doing {
     /// Takes note of an event.
     pub fn see(&mut self, event: &Event) {
         match &event.body {
-            Body::SessionStarted(_) => self.is_over = false,
-            Body::SessionEnded(_) => self.is_over = true,
-            Body::SessionUpdated(updated) if updated.info.status.is_some() => self.status = updated.info.status,
-            Body::Notice(notice) if notice.topic == Topic::Retry => self.status = Some(SessionStatus::Retrying),
-            Body::Notice(notice) if notice.topic == Topic::Compaction => {
+            EventBody::SessionStarted(_) => self.is_over = false,
+            EventBody::SessionEnded(_) => self.is_over = true,
+            EventBody::SessionUpdated(updated) if updated.info.status.is_some() => self.status = updated.info.status,
+            EventBody::Notice(notice) if notice.topic == Topic::Retry => self.status = Some(SessionStatus::Retrying),
+            EventBody::Notice(notice) if notice.topic == Topic::Compaction => {
                 let is_running = notice.status.as_deref().is_some_and(|status| status != "completed");
                 self.status = is_running.then_some(SessionStatus::Compacting);
             }
             // Whatever it waited for is over.
-            Body::ItemStarted(_) | Body::ItemDelta(_) | Body::TurnStarted(_) => self.status = None,
+            EventBody::ItemStarted(_) | EventBody::ItemDelta(_) | EventBody::TurnStarted(_) => self.status = None,
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use super::{
     viewer::View,
 };
 
-/// So many subagents are remembered. Of one that is long gone, the label is forgotten.
+/// Maximum number of remembered subagents; the oldest are forgotten.
 const REMEMBERED: usize = 64;
 
 /// The subagents that were seen.

@@ -97,7 +97,7 @@ impl View {
 
     /// Something the user said. The prompt of the turn was shown when it began.
     pub(super) fn user_said(&mut self, event: &Event, message: &UserMessage) {
-        let text = message.joined();
+        let text = message.joined_text();
         if message.synthetic || event.thread.is_some() || text.trim().is_empty() {
             return;
         }
@@ -114,7 +114,7 @@ impl View {
         }
     }
 
-    /// The first prompt is what the user has just typed, unless somebody else looks.
+    /// The first prompt is skipped for the user who has just typed it.
     fn shows_prompt(&self) -> bool {
         self.turn.count > 1 || self.paper.options.first_prompt
     }
@@ -134,7 +134,7 @@ impl View {
             return;
         }
         self.tell_result(turn);
-        // That somebody stopped it is said below.
+        // An interruption is reported below.
         if let Some(fault) = turn.error.as_ref().filter(|fault| fault.code != ErrorCode::Aborted) {
             self.problem(event, fault);
             self.advise(fault.code);
@@ -152,7 +152,7 @@ impl View {
         self.paper.line(0, &[(DIM, "— "), (YELLOW, &said.join(": ")), (DIM, between), (DIM, &figures)]);
     }
 
-    /// An answer that was given beside the messages.
+    /// Shows a result that differs from the last message.
     fn tell_result(&mut self, turn: &TurnCompleted) {
         let Some(result) = turn.result.as_deref().filter(|_| !self.last.is_said_twice()) else { return };
         if !self.paper.options.last_message {

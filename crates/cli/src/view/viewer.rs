@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use switchboard_event::{Body, Event, Id};
+use switchboard_event::{Event, EventBody, Id};
 
 use super::{
     clean::Flow,
@@ -66,7 +66,7 @@ impl View {
         self.write(out, |view| view.paper.draw_status(&text));
     }
 
-    /// Makes room for somebody else to write to the screen: the status line goes, a begun line ends.
+    /// Prepares the screen for other output: removes the status line and ends a begun line.
     pub fn pause(&mut self, out: &mut Output) {
         self.write(out, |view| {
             view.paper.clear_status();
@@ -82,7 +82,7 @@ impl View {
         self.write(out, |view| view.paper.aside(text));
     }
 
-    /// Somebody typed a line: what stood before it is ended by that.
+    /// Notes that the user typed a line, which ended the prompt in front of it.
     pub fn entered(&mut self) {
         self.paper.entered();
     }
@@ -103,18 +103,18 @@ impl View {
         self.doing.see(event);
         self.paper.depth = self.subagents.depth(event);
         match &event.body {
-            Body::SessionStarted(started) => self.session_started(event, started),
-            Body::SessionUpdated(updated) => self.session_updated(updated),
-            Body::SessionEnded(ended) => self.session_ended(event, ended),
-            Body::TurnStarted(turn) => self.turn_started(event, turn),
-            Body::TurnCompleted(turn) => self.turn_completed(event, turn),
-            Body::ItemStarted(item) => self.item_started(event, item),
-            Body::ItemDelta(delta) => self.item_grew(event, delta),
-            Body::ItemCompleted(item) => self.item_completed(event, item),
-            Body::RequestOpened(request) => self.request_opened(event, request),
-            Body::RequestResolved(resolved) => self.request_resolved(event, resolved),
-            Body::Usage(usage) => self.turn.used(usage),
-            Body::Notice(notice) => self.notice(event, notice),
+            EventBody::SessionStarted(started) => self.session_started(event, started),
+            EventBody::SessionUpdated(updated) => self.session_updated(updated),
+            EventBody::SessionEnded(ended) => self.session_ended(event, ended),
+            EventBody::TurnStarted(turn) => self.turn_started(event, turn),
+            EventBody::TurnCompleted(turn) => self.turn_completed(event, turn),
+            EventBody::ItemStarted(item) => self.item_started(event, item),
+            EventBody::ItemDelta(delta) => self.item_grew(event, delta),
+            EventBody::ItemCompleted(item) => self.item_completed(event, item),
+            EventBody::RequestOpened(request) => self.request_opened(event, request),
+            EventBody::RequestResolved(resolved) => self.request_resolved(event, resolved),
+            EventBody::Usage(usage) => self.turn.used(usage),
+            EventBody::Notice(notice) => self.notice(event, notice),
         }
     }
 

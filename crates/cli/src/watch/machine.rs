@@ -5,7 +5,7 @@ use std::{
     ops::ControlFlow,
 };
 
-use switchboard_dialects::{Dialect, Messages, Projection};
+use switchboard_dialects::{Dialect, MessageBuffer, Projection};
 use switchboard_engine::Follower;
 use switchboard_event::Event;
 
@@ -36,7 +36,7 @@ pub async fn follow(
 /// Events in, lines out.
 pub struct Writer {
     projection: Box<dyn Projection>,
-    messages: Messages,
+    messages: MessageBuffer,
     /// Messages of events up to this one are not written: they only bring the projection to where it should be.
     silent: u64,
 }
@@ -44,7 +44,7 @@ pub struct Writer {
 impl Writer {
     /// Writes messages of a dialect.
     pub fn new(dialect: &Dialect) -> Self {
-        Self { projection: (dialect.projection)(), messages: Messages::default(), silent: 0 }
+        Self { projection: (dialect.projection)(), messages: MessageBuffer::default(), silent: 0 }
     }
 
     /// Writes only what comes behind an event.
@@ -54,7 +54,7 @@ impl Writer {
 
     /// Takes an event. What it means is written by [`Writer::flush`].
     pub fn event(&mut self, event: &Event) {
-        self.projection.event(event, &mut self.messages);
+        self.projection.project_event(event, &mut self.messages);
         if event.seq <= self.silent {
             self.messages.clear();
         }
@@ -68,7 +68,7 @@ impl Writer {
     }
 }
 
-fn lines(messages: &Messages) -> io::Result<()> {
+fn lines(messages: &MessageBuffer) -> io::Result<()> {
     // All at once: standard output looks for the last line end in whatever it gets.
     let mut text = Vec::new();
     for message in messages.iter() {

@@ -1,5 +1,5 @@
-//! Watching a session, whoever runs it: shown to a person, or written for machines. Its events come from the log; what
-//! is wanted of it goes through [`Steer`], so that one of this process and one of another look the same.
+//! Watching a session of this or another process: shown to a person, or written for machines. Its events come from the
+//! log; actions on it go through [`Steer`], so that sessions of this process and of others look the same.
 
 mod machine;
 mod person;
@@ -7,19 +7,19 @@ mod signals;
 
 use std::ops::ControlFlow;
 
-use switchboard_agents::{Abilities, Answer};
+use switchboard_agents::{Abilities, RequestAnswer};
 
 pub use machine::{Writer, follow as write};
 pub use person::{Look, follow as show};
 pub use signals::{Asked, Signals};
 
-/// What somebody who watches may want of a session.
+/// The actions that a watcher can take on a session.
 pub trait Steer {
     /// What its agent can do.
     fn abilities(&self) -> &Abilities;
 
-    /// Answers a request. That somebody else did, or that nobody needs it any more, is no failure.
-    async fn answer(&self, answer: Answer) -> Result<(), String>;
+    /// Answers a request. A request that was already answered or withdrawn is not an error.
+    async fn answer(&self, answer: RequestAnswer) -> Result<(), String>;
 
     /// Ctrl-C or its like. A break ends the watching, not the session.
     async fn stop(&self, asked: Asked) -> ControlFlow<()>;
@@ -30,6 +30,6 @@ pub trait Steer {
 pub enum Watched {
     /// The session ended, and all of it was seen.
     ToItsEnd,
-    /// Whoever watched had enough.
+    /// The user stopped watching.
     Left,
 }

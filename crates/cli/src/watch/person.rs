@@ -1,9 +1,9 @@
 //! A session for a person: shown as it goes, and asked about in place.
 
-use std::{collections::VecDeque, io, ops::ControlFlow, time::Duration};
+use std::{collections::HashSet, io, ops::ControlFlow, time::Duration};
 
-use switchboard_engine::{Follower, Slice};
-use switchboard_event::{Body, Event, RequestOpened};
+use switchboard_engine::{EventSlice, Follower};
+use switchboard_event::{Event, Id, SessionState};
 use tokio::time::{Instant, interval};
 
 use super::{Signals, Steer, Watched};
@@ -23,7 +23,7 @@ pub struct Look {
     pub reasoning: bool,
     /// Only the last message, at the end.
     pub last_message: bool,
-    /// Also what the session began with: somebody else typed it, or a while ago.
+    /// Also the first prompt, for users who did not just type it.
     pub first_prompt: bool,
     /// How the run began, if it is shown from its middle.
     pub opening: Option<Event>,
@@ -44,7 +44,7 @@ pub async fn follow(
         tokio::select! {
             events = follower.next() => match events? {
                 // What is asked in a part of the past may have been answered since.
-                Some(events) => person.see(&events, follower.seen() < follower.last())?,
+                Some(events) => person.see(&events, follower.position() < follower.last_seq())?,
                 None => return person.leave(Watched::ToItsEnd),
             },
             Some(line) = person.typed() => person.heard(line).await?,
@@ -79,18 +79,20 @@ impl Look {
     }
 }
 
-/// Somebody who watches.
+/// The state of a session view on a terminal or in a pipe.
 struct Person<'a, S> {
     steer: &'a S,
     options: Options,
     view: View,
     out: Output,
     began: Instant,
-    /// What the agent asks and nobody has answered, and the one that is being asked about.
-    open: VecDeque<RequestOpened>,
-    asking: Option<Asking>,
+    state: SessionState,
+    /// The requests that were answered here.
+    answered: HashSet<Id>,
+    /// The request that is being asked about.
+    asking: Option<(Id, Asking)>,
     terminal: &'a Terminal,
-    /// What is typed, once somebody must type.
+    /// The terminal input, opened with the first question.
     keyboard: Option<Keyboard>,
 }
 
@@ -102,27 +104,22 @@ impl<'a, S: Steer> Person<'a, S> {
             view: View::new(options),
             out: Output::default(),
             began: Instant::now(),
-            open: VecDeque::new(),
+            state: SessionState::default(),
+            answered: HashSet::new(),
             asking: None,
             terminal,
             keyboard: None,
         }
     }
 
-    fn see(&mut self, events: &Slice, is_behind: bool) -> Result<(), Failure> {
+    fn see(&mut self, events: &EventSlice, is_behind: bool) -> Result<(), Failure> {
         events.for_each(|event| {
-            match &event.body {
-                Body::RequestOpened(request) => self.open.push_back((**request).clone()),
-                Body::RequestResolved(resolved) => {
-                    if self.open.front().is_some_and(|first| first.request == resolved.request) {
-                        self.stop_asking();
-                    }
-                    self.open.retain(|open| open.request != resolved.request);
-                }
-                _ => {}
-            }
+            self.state.apply(event);
             self.view.event(event, &mut self.out);
         })?;
+        if self.asking.as_ref().is_some_and(|(request, _)| !self.state.is_open(request)) {
+            self.stop_asking();
+        }
         let is_hidden = self.asking.is_none() || !self.out.is_empty();
         self.flush()?;
         if is_hidden && !is_behind { self.ask() } else { Ok(()) }
@@ -130,14 +127,15 @@ impl<'a, S: Steer> Person<'a, S> {
 
     /// Asks about the next request. What was being asked is asked again below whatever was shown since.
     fn ask(&mut self) -> Result<(), Failure> {
-        let Some(request) = self.open.front().filter(|_| self.terminal.can_ask()) else { return Ok(()) };
+        let open = self.state.requests.iter().find(|open| !self.answered.contains(&open.request));
+        let Some(request) = open.filter(|_| self.terminal.can_ask()) else { return Ok(()) };
         let text = match &self.asking {
-            Some(asking) => asking.prompt(),
+            Some((_, asking)) => asking.prompt(),
             None => {
                 let asking = Asking::new(request, self.steer.abilities(), &self.options);
                 let text = asking.prompt_text();
                 self.terminal.echo(!asking.is_secret());
-                self.asking = Some(asking);
+                self.asking = Some((request.request.clone(), asking));
                 self.keyboard.get_or_insert_with(Keyboard::new).forget(self.terminal);
                 text
             }
@@ -160,7 +158,7 @@ impl<'a, S: Steer> Person<'a, S> {
         }
     }
 
-    /// The next line that is typed; for ever, if nobody types.
+    /// Returns the next typed line; pending while no question is open.
     async fn typed(&mut self) -> Option<Option<String>> {
         match &mut self.keyboard {
             Some(keyboard) if self.asking.is_some() => Some(keyboard.line().await),
@@ -169,7 +167,7 @@ impl<'a, S: Steer> Person<'a, S> {
     }
 
     async fn heard(&mut self, line: Option<String>) -> Result<(), Failure> {
-        let Some(asking) = &mut self.asking else { return Ok(()) };
+        let Some((request, asking)) = &mut self.asking else { return Ok(()) };
         // Ctrl-D and a line that was not seen leave the cursor where it was.
         if line.is_some() && !asking.is_secret() {
             self.view.entered();
@@ -186,8 +184,8 @@ impl<'a, S: Steer> Person<'a, S> {
             },
         };
         self.terminal.echo(true);
+        self.answered.insert(request.clone());
         self.asking = None;
-        self.open.pop_front();
         if let Err(error) = self.steer.answer(answer).await {
             self.view.aside(&format!("{error}\n"), &mut self.out);
         }

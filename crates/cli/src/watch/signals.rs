@@ -1,10 +1,10 @@
-//! Ctrl-C and its like. What comes of them is the business of whoever waits here.
+//! Ctrl-C and other stop signals. The caller decides how to react.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// Somebody wants us to stop.
+/// The signals that ask the program to stop.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -10,18 +10,18 @@ use serde_json::json;
 use switchboard_dialects::{
     consumer::{
         State,
-        map::map,
-        reduce::Reduced,
-        route::{Handling, ROUTES, SPECIFIED, route},
-        unified::{CONTENT_TYPES, Content, MessageType, Unified},
+        map::map_message,
+        reduce::StateReducer,
+        route::{MessageHandling, ROUTES, SPECIFIED_ROUTES, find_handling},
+        unified::{CONTENT_TYPES, UnifiedContent, UnifiedMessage, UnifiedMessageType},
         wire::{Sequenced, TaskStatus},
     },
-    dialect,
+    find_dialect,
 };
 use switchboard_testkit::{
-    play::{events, messages},
-    recording::{Recording, recordings},
-    repository,
+    play::{project_messages, stream_events},
+    recording::{Recording, load_recordings},
+    repository_root,
 };
 
 use crate::verdict::verdict;
@@ -31,32 +31,32 @@ const BEGIN: &str = "<!-- generated: begin -->\n";
 const END: &str = "<!-- generated: end -->\n";
 
 /// The unified messages of a recording.
-fn unified(recording: &Recording) -> Vec<Unified> {
-    let mut projection = (dialect("message").unwrap().projection)();
-    let messages = messages(&mut *projection, &events(recording.source, &recording.bytes));
-    messages.iter().map(|message| Unified::read(message).unwrap()).collect()
+fn unified(recording: &Recording) -> Vec<UnifiedMessage> {
+    let mut projection = (find_dialect("message").unwrap().projection)();
+    let messages = project_messages(&mut *projection, &stream_events(recording.source, &recording.bytes));
+    messages.iter().map(|message| UnifiedMessage::read(message).unwrap()).collect()
 }
 
 /// What agents say in our recordings: the types of messages and of content, each with its agents.
 #[derive(Default)]
 struct Heard {
     agents: BTreeSet<&'static str>,
-    kinds: BTreeMap<MessageType, BTreeSet<&'static str>>,
+    kinds: BTreeMap<UnifiedMessageType, BTreeSet<&'static str>>,
     /// What classifies tool calls and is no message.
-    team_types: BTreeMap<MessageType, BTreeSet<&'static str>>,
+    team_types: BTreeMap<UnifiedMessageType, BTreeSet<&'static str>>,
     contents: BTreeMap<&'static str, BTreeSet<&'static str>>,
 }
 
 impl Heard {
     fn everywhere() -> Self {
         let mut heard = Self::default();
-        for recording in recordings().unwrap() {
+        for recording in load_recordings().unwrap() {
             let agent = recording.source.agent;
             heard.agents.insert(agent);
             for message in unified(&recording) {
                 heard.kinds.entry(message.kind).or_default().insert(agent);
-                if let Some(team_type) = message.metadata.text("team_type") {
-                    heard.team_types.entry(MessageType::named(&team_type)).or_default().insert(agent);
+                if let Some(team_type) = message.metadata.get_text("team_type") {
+                    heard.team_types.entry(UnifiedMessageType::from_name(&team_type)).or_default().insert(agent);
                 }
                 for content in message.content.iter().filter_map(content_type) {
                     heard.contents.entry(content).or_default().insert(agent);
@@ -66,61 +66,63 @@ impl Heard {
         heard
     }
 
-    fn says(&self, agent: &str, kind: MessageType) -> bool {
+    fn says(&self, agent: &str, kind: UnifiedMessageType) -> bool {
         self.kinds.get(&kind).is_some_and(|agents| agents.contains(agent))
     }
 }
 
-fn content_type(content: &Content) -> Option<&'static str> {
+fn content_type(content: &UnifiedContent) -> Option<&'static str> {
     Some(match content {
-        Content::Text(_) => "text",
-        Content::ToolUse { .. } => "tool_use",
-        Content::ToolResult { .. } => "tool_result",
-        Content::Thinking { .. } => "thinking",
-        Content::Refusal(_) => "refusal",
-        Content::Code { .. } => "code",
-        Content::Image { .. } => "image",
-        Content::Other { .. } => return None,
+        UnifiedContent::Text(_) => "text",
+        UnifiedContent::ToolUse { .. } => "tool_use",
+        UnifiedContent::ToolResult { .. } => "tool_result",
+        UnifiedContent::Thinking { .. } => "thinking",
+        UnifiedContent::Refusal(_) => "refusal",
+        UnifiedContent::Code { .. } => "code",
+        UnifiedContent::Image { .. } => "image",
+        UnifiedContent::Other { .. } => return None,
     })
 }
 
 /// A message of a type that no recording of an agent has.
-fn constructed(agent: &str, kind: MessageType) -> Unified {
+fn constructed(agent: &str, kind: UnifiedMessageType) -> UnifiedMessage {
     let content: Vec<_> =
         CONTENT_TYPES.iter().map(|kind| json!({"type": kind, "media_type": "image/png", "data": ""})).collect();
-    let json = json!({"id": "made", "timestamp": 1, "type": kind.name(), "role": "system", "content": content,
+    let json = json!({"id": "made", "timestamp": 1, "type": kind.type_name(), "role": "system", "content": content,
         "metadata": {"session_id": agent, "agent": agent, "status": "running", "subtype": "made", "request_id": "r"}});
-    Unified::read(json.to_string().as_bytes()).unwrap()
+    UnifiedMessage::read(json.to_string().as_bytes()).unwrap()
 }
 
 /// What is wrong with what consumers get of a message.
-fn wrong(message: &Unified, state: &State, validator: &jsonschema::Validator) -> Option<String> {
-    let mapped = map(message, state);
-    let fits = match route(message.kind) {
-        Handling::Mapped | Handling::Filtered => mapped.is_some(),
+fn wrong(message: &UnifiedMessage, state: &State, validator: &jsonschema::Validator) -> Option<String> {
+    let mapped = map_message(message, state);
+    let fits = match find_handling(message.kind) {
+        MessageHandling::Mapped | MessageHandling::Filtered => mapped.is_some(),
         // Only what the agent's process printed is passed on.
-        Handling::Printed => true,
-        Handling::Direct | Handling::Delegated | Handling::Outbound | Handling::Taxonomy | Handling::Traced => {
-            mapped.is_none()
-        }
+        MessageHandling::Printed => true,
+        MessageHandling::Direct
+        | MessageHandling::Delegated
+        | MessageHandling::Outbound
+        | MessageHandling::Taxonomy
+        | MessageHandling::Traced => mapped.is_none(),
     };
     if !fits {
-        return Some(format!("{} is not what the router says", message.kind.name()));
+        return Some(format!("{} is not what the router says", message.kind.type_name()));
     }
     let told = serde_json::to_value(Sequenced::from(mapped?)).unwrap();
-    validator.iter_errors(&told).next().map(|error| format!("{}: {error} in {told}", message.kind.name()))
+    validator.iter_errors(&told).next().map(|error| format!("{}: {error} in {told}", message.kind.type_name()))
 }
 
 #[test]
 fn every_type_of_every_agent_is_mapped() {
-    let validator = jsonschema::validator_for(&(dialect("consumer").unwrap().schema)(&[])).unwrap();
+    let validator = jsonschema::validator_for(&(find_dialect("consumer").unwrap().schema)(&[])).unwrap();
     let (mut failed, mut recorded) = (Vec::new(), BTreeSet::new());
-    for recording in recordings().unwrap() {
-        let mut reduced = Reduced::default();
+    for recording in load_recordings().unwrap() {
+        let mut reduced = StateReducer::default();
         for message in unified(&recording) {
             let before = reduced.state.clone();
-            reduced.take(&message);
-            assert_eq!(before.with(&before.difference(&reduced.state)), reduced.state, "{recording}");
+            reduced.apply_message(&message);
+            assert_eq!(before.with_difference(&before.difference_to(&reduced.state)), reduced.state, "{recording}");
             // One message of each type and recording is held against the schema: that is slow.
             if recorded.insert((recording.path.clone(), message.kind)) {
                 failed.extend(wrong(&message, &reduced.state, &validator).map(|why| format!("{recording}: {why}")));
@@ -129,9 +131,9 @@ fn every_type_of_every_agent_is_mapped() {
     }
     let heard = Heard::everywhere();
     for agent in &heard.agents {
-        for (kind, _) in MessageType::ALL.iter().filter(|(kind, _)| !heard.says(agent, *kind)) {
+        for (kind, _) in UnifiedMessageType::ALL.iter().filter(|(kind, _)| !heard.says(agent, *kind)) {
             let message = constructed(agent, *kind);
-            let state = Reduced::default().next(&message).state;
+            let state = StateReducer::default().with_message(&message).state;
             failed.extend(wrong(&message, &state, &validator).map(|why| format!("{agent}, made up: {why}")));
         }
     }
@@ -140,8 +142,8 @@ fn every_type_of_every_agent_is_mapped() {
 
 #[test]
 fn teams_are_found_in_recordings() {
-    let teams = recordings().unwrap().into_iter().filter_map(|recording| {
-        let state = unified(&recording).iter().fold(Reduced::default(), Reduced::next).state;
+    let teams = load_recordings().unwrap().into_iter().filter_map(|recording| {
+        let state = unified(&recording).iter().fold(StateReducer::default(), StateReducer::with_message).state;
         state.team.filter(|team| !team.members.is_empty())
     });
     let teams: Vec<_> = teams.collect();
@@ -152,7 +154,7 @@ fn teams_are_found_in_recordings() {
     let members: Vec<_> =
         team.members.iter().map(|member| (member.name.as_str(), member.agent_type.as_str())).collect();
     assert_eq!(members, [("bob", "general-purpose")]);
-    // What was written to somebody who is not there was not sent.
+    // A record for a client that is not connected was not sent.
     let messages: Vec<_> = team.messages.iter().map(|one| (one.to.as_str(), one.text.as_str())).collect();
     assert_eq!(messages, [("bob", "look closely")]);
 }
@@ -171,13 +173,13 @@ fn tables() -> String {
         "| type | router | consumer mapper | state reducer | broadcast | here: router | consumer mapper | state reducer \
          | broadcast | in recordings of |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    for (specified, ours) in SPECIFIED.iter().zip(ROUTES) {
-        let cells = specified.columns().into_iter().chain(ours.columns()).collect::<Vec<_>>().join(" | ");
+    for (specified, ours) in SPECIFIED_ROUTES.iter().zip(ROUTES) {
+        let cells = specified.table_columns().into_iter().chain(ours.table_columns()).collect::<Vec<_>>().join(" | ");
         let agents = match heard.team_types.get(&ours.kind) {
             Some(agents) => format!("{}, as `team_type`", list(Some(agents))),
             None => list(heard.kinds.get(&ours.kind)),
         };
-        text.push_str(&format!("| `{}` | {cells} | {agents} |\n", ours.kind.name()));
+        text.push_str(&format!("| `{}` | {cells} | {agents} |\n", ours.kind.type_name()));
     }
     text.push_str("\n| content | consumer mapper | in recordings of |\n|---|---|---|\n");
     for kind in CONTENT_TYPES {
@@ -189,7 +191,7 @@ fn tables() -> String {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "whoever runs the tests says whether files are written")]
 fn tables_in_the_documentation_are_fresh() {
-    let file = repository().join("docs/consumers.md");
+    let file = repository_root().join("docs/consumers.md");
     let document = fs::read_to_string(&file).unwrap();
     let (before, rest) = document.split_once(BEGIN).expect("where the tables begin");
     let (held, after) = rest.split_once(END).expect("where the tables end");

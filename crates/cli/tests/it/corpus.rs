@@ -8,12 +8,12 @@ use std::{
 
 use serde_json::Value;
 use switchboard_testkit::corpus::{
-    self, Tokens, Wanted,
+    self, CorpusOptions, CorpusTokens,
     agents::{claude, codex, gemini},
-    calendar::ZONES,
-    files::Corpus,
-    hostile::{infest, junk},
-    words::Words,
+    calendar::TIME_ZONES,
+    files::CorpusWriter,
+    hostile::{insert_junk, junk_lines},
+    words::ZipfVocabulary,
 };
 
 use crate::binary::run;
@@ -28,35 +28,35 @@ fn logs(folder: &Path, args: &[&str]) -> Vec<Value> {
 }
 
 /// Its rows of usage, as far as something was used.
-fn usage(folder: &Path, by: &str, zone: &str) -> BTreeMap<String, Tokens> {
+fn usage(folder: &Path, by: &str, zone: &str) -> BTreeMap<String, CorpusTokens> {
     let rows = logs(folder, &["usage", "--by", by, "--timezone", zone]);
     let rows = rows.iter().map(|row| {
         let figure = |name: &str| row[name].as_u64().unwrap_or_else(|| panic!("no {name} in {row}"));
-        let tokens = Tokens {
+        let tokens = CorpusTokens {
             input: figure("inputTokens"),
             output: figure("outputTokens"),
             cache_read: figure("cacheReadTokens"),
             cache_write: figure("cacheWriteTokens"),
             reasoning: figure("reasoningTokens"),
-            ..Tokens::default()
+            ..CorpusTokens::default()
         };
-        assert_eq!(figure("totalTokens"), tokens.total(), "{row}");
+        assert_eq!(figure("totalTokens"), tokens.total_tokens(), "{row}");
         (row["key"].as_str().unwrap_or_default().to_owned(), tokens)
     });
-    rows.filter(|(_, tokens)| tokens.total() > 0).collect()
+    rows.filter(|(_, tokens)| tokens.total_tokens() > 0).collect()
 }
 
 /// The truth, as far as rows tell it.
-fn told(truth: &BTreeMap<String, Tokens>) -> BTreeMap<String, Tokens> {
-    let told = |tokens: &Tokens| Tokens { cache_write_1h: 0, replies: 0, ..*tokens };
+fn told(truth: &BTreeMap<String, CorpusTokens>) -> BTreeMap<String, CorpusTokens> {
+    let told = |tokens: &CorpusTokens| CorpusTokens { cache_write_1h: 0, replies: 0, ..*tokens };
     truth.iter().map(|(key, tokens)| (key.clone(), told(tokens))).collect()
 }
 
 #[test]
 fn usage_is_exact_to_the_token() {
     let folder = tempfile::tempdir().unwrap();
-    let truth = corpus::write(folder.path(), &Wanted::small(21)).unwrap();
-    for zone in ZONES {
+    let truth = corpus::write_corpus(folder.path(), &CorpusOptions::small(21)).unwrap();
+    for zone in TIME_ZONES {
         assert_eq!(usage(folder.path(), "day", zone), told(&truth.days[*zone]), "{zone}");
     }
     assert_eq!(usage(folder.path(), "model", "UTC"), told(&truth.models));
@@ -67,7 +67,7 @@ fn usage_is_exact_to_the_token() {
 #[test]
 fn sizes_are_of_files_and_not_of_what_shares_one() {
     let folder = tempfile::tempdir().unwrap();
-    corpus::write(folder.path(), &Wanted::small(3)).unwrap();
+    corpus::write_corpus(folder.path(), &CorpusOptions::small(3)).unwrap();
     let (mut alone, mut sharing) = (0, 0);
     for session in logs(folder.path(), &["list", "--all"]) {
         let is_shared = session["files"].as_array().unwrap().iter().any(|file| file.as_str().unwrap().ends_with(".db"));
@@ -98,16 +98,16 @@ fn lines(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_doctor_tells_of_every_bad_record_and_the_rest_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let mut corpus = Corpus::new(&folder.path().join("home"), Words::new(5_000), 1).unwrap();
-    claude::session(&mut corpus, claude::Case::Repeated, 1, 60_000).unwrap();
-    codex::session(&mut corpus, codex::Case::Totals, 2, 60_000).unwrap();
-    gemini::session(&mut corpus, gemini::Case::Plain, 3, 60_000).unwrap();
+    let mut corpus = CorpusWriter::new(&folder.path().join("home"), ZipfVocabulary::new(5_000), 1).unwrap();
+    claude::write_session(&mut corpus, claude::CountingCase::Repeated, 1, 60_000).unwrap();
+    codex::write_session(&mut corpus, codex::CountingCase::Totals, 2, 60_000).unwrap();
+    gemini::write_session(&mut corpus, gemini::CountingCase::Plain, 3, 60_000).unwrap();
     let mut expected = BTreeMap::new();
     for path in lines(&folder.path().join("home")) {
         let log = fs::read(&path).unwrap();
         let count = log.iter().filter(|byte| **byte == b'\n').count();
-        let bad = junk().iter().cycle().take(count).filter(|junk| junk.is_bad).count();
-        fs::write(&path, infest(&log)).unwrap();
+        let bad = junk_lines().iter().cycle().take(count).filter(|junk| junk.is_bad).count();
+        fs::write(&path, insert_junk(&log)).unwrap();
         expected.insert(path.canonicalize().unwrap(), bad as u64);
     }
     assert_eq!(usage(folder.path(), "agent", "UTC"), told(&corpus.truth.agents));

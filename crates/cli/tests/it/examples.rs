@@ -1,7 +1,7 @@
 //! Small streams in the shapes that older descriptions of the agents have, and what must come of them. The cases are in
 //! `examples.json`:
 //!
-//! * `messages` are the types of the messages. Those in `may_come_unasked` and `optional` are left out where the case
+//! * `project_messages` are the types of the messages. Those in `may_come_unasked` and `optional` are left out where the case
 //!   does not name them, and a type that `may_repeat` counts once in a row.
 //! * `text` is the joined answer.
 //! * `fields` are values in those messages, by the number of the message (negative from the end) and a path.
@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use switchboard_dialects::Dialect;
 use switchboard_testkit::{
-    play::{events, messages},
-    wire::Text,
+    play::{project_messages, stream_events},
+    wire::TextRule,
 };
 
 use crate::verdict::verdict;
@@ -24,7 +24,7 @@ struct Examples {
     kind: String,
     may_come_unasked: Vec<String>,
     may_repeat: String,
-    text: Text,
+    text: TextRule,
     cases: Vec<Case>,
 }
 
@@ -45,7 +45,7 @@ struct Case {
 #[test]
 fn examples_give_what_they_should() {
     let examples: Examples = serde_json::from_str(include_str!("examples.json")).unwrap();
-    let dialect = switchboard_dialects::dialect(&examples.to).unwrap();
+    let dialect = switchboard_dialects::find_dialect(&examples.to).unwrap();
     let failed = examples.cases.iter().filter_map(|case| {
         let why = examples.check(case, dialect).err()?;
         Some(format!("{}: {why}", case.name))
@@ -55,9 +55,9 @@ fn examples_give_what_they_should() {
 
 impl Examples {
     fn check(&self, case: &Case, dialect: &Dialect) -> Result<(), String> {
-        let source = switchboard_agents::source(&case.from).ok_or("no such source")?;
+        let source = switchboard_agents::find_source(&case.from).ok_or("no such source")?;
         let lines: String = case.native.iter().map(|record| format!("{record}\n")).collect();
-        let all = messages(&mut *(dialect.projection)(), &events(source, lines.as_bytes()));
+        let all = project_messages(&mut *(dialect.projection)(), &stream_events(source, lines.as_bytes()));
         let all: Vec<Value> = all.iter().map(|message| serde_json::from_slice(message).unwrap()).collect();
         let shown: Vec<&Value> = all.iter().filter(|message| !self.is_left_out(case, message)).collect();
         let mut types: Vec<&str> = shown.iter().map(|message| self.kind(message)).collect();

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use switchboard_agents::SOURCES;
-use switchboard_testkit::recording::recordings;
+use switchboard_testkit::recording::load_recordings;
 
 use crate::verdict::verdict;
 
 #[test]
 fn every_source_has_recordings() {
-    let recorded: BTreeSet<_> = recordings().unwrap().iter().map(|recording| recording.source.name).collect();
+    let recorded: BTreeSet<_> = load_recordings().unwrap().iter().map(|recording| recording.source.name).collect();
     let all = SOURCES.iter().copied().flatten();
     verdict("sources without recordings", all.map(|source| source.name).filter(|name| !recorded.contains(name)));
 }
@@ -17,7 +17,7 @@ fn every_source_has_recordings() {
 #[test]
 fn no_two_recordings_are_the_same() {
     let mut seen = BTreeSet::new();
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     verdict(
         "recorded twice",
         recordings.iter().filter(|recording| !seen.insert((recording.source.name, &recording.bytes))),

@@ -1,4 +1,4 @@
-//! What each recording means, in a form that people can read and review: `testdata/snapshots` beside the recordings.
+//! What each recording means, in a form that people can read and review: `testdata/snapshots` next to the recordings.
 //! `cargo xtask snapshots` writes them anew.
 
 use std::{
@@ -11,8 +11,8 @@ use std::{
 use serde_json::Value;
 use switchboard_event::{Dir, Event};
 use switchboard_testkit::{
-    play::events,
-    recording::{Recording, recordings},
+    play::stream_events,
+    recording::{Recording, load_recordings},
 };
 
 use crate::verdict::verdict;
@@ -23,13 +23,13 @@ const LIST: usize = 6;
 
 #[test]
 fn recordings_mean_what_they_meant() {
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     let failed = recordings.iter().filter(|recording| {
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(recording.testdata.join("snapshots"));
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        let text = render(&events(recording.source, &recording.bytes));
+        let text = render(&stream_events(recording.source, &recording.bytes));
         // A difference is shown by insta; the others are shown too.
         catch_unwind(AssertUnwindSafe(|| settings.bind(|| insta::assert_snapshot!(name(recording), text)))).is_err()
     });
@@ -38,7 +38,7 @@ fn recordings_mean_what_they_meant() {
 
 #[test]
 fn every_snapshot_has_its_recording() {
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     let snapshot =
         |recording: &Recording| recording.testdata.join("snapshots").join(format!("{}.snap", name(recording)));
     let known: BTreeSet<PathBuf> = recordings.iter().map(snapshot).collect();
@@ -58,7 +58,7 @@ fn render(events: &[Event]) -> String {
 }
 
 fn line(event: &Event) -> String {
-    let stored: Value = serde_json::from_str(switchboard_event::raw(event).get()).unwrap();
+    let stored: Value = serde_json::from_str(switchboard_event::to_raw_json(event).get()).unwrap();
     let record = match event.native.as_ref().map(|native| native.dir) {
         Some(Dir::In) => "<",
         Some(Dir::Out) => ">",

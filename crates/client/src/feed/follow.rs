@@ -1,4 +1,4 @@
-//! The reader itself: from which connection the next message comes, and what to do when it ends.
+//! The reader: chooses the connection for the next message and handles its end.
 
 use std::collections::VecDeque;
 
@@ -7,151 +7,153 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
-    Reconnect, Route,
-    place::{Amiss, Place},
-    socket::{Heard, NotOpen, Socket},
+    FeedRoute, ReconnectPolicy,
+    place::{FeedCursor, FeedError},
+    socket::{FeedSocket, SocketEvent, SocketOpenError},
 };
-use crate::{AgentError, AgentErrorKind, Remote, SessionView, http::Client};
+use crate::{AgentError, AgentErrorKind, RemoteServer, SessionView, http::HttpClient};
 
-/// So many WebSockets in a row may end without news before pages are used: something in between does not let them be.
-const FRUITLESS: u32 = 3;
+/// The number of WebSockets in a row that may end without news before polling starts: a proxy may not let them live.
+const MAX_FRUITLESS_SOCKETS: u32 = 3;
 
-/// Reads one session.
-pub struct Feed<P: Place> {
-    server: Remote,
-    route: Route,
+/// Reads the messages of one session.
+pub struct SessionFeed<P: FeedCursor> {
+    server: RemoteServer,
+    route: FeedRoute,
     place: P,
-    reconnect: Reconnect,
-    mode: Mode,
-    socket: Option<Socket>,
-    /// What is left of the last page.
+    reconnect: ReconnectPolicy,
+    mode: FeedMode,
+    socket: Option<FeedSocket>,
+    /// The remaining messages of the last page.
     page: VecDeque<P::Item>,
-    /// Failures in a row.
+    /// The number of failures in a row.
     failures: u32,
-    /// WebSockets in a row that gave nothing new.
+    /// The number of WebSockets in a row that delivered nothing new.
     fruitless: u32,
-    /// What was missing the last time.
+    /// The gap seen on the last attempt.
     gap: Option<String>,
 }
 
-/// Where the next message comes from.
+/// The source of the next message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum FeedMode {
     /// A WebSocket.
     Socket,
     /// Pages.
     Pages,
-    /// Pages, and the session has ended: the last one is empty.
+    /// Pages of an ended session: the last one is empty.
     LastPages,
-    /// All was read, or it was given up.
+    /// Everything was read, or reading failed.
     Over,
 }
 
-/// A page. Some servers give the messages alone.
+/// A page. Some servers return the bare list of messages.
 #[derive(Deserialize)]
-struct Page {
+struct FeedPage {
     events: Vec<Box<RawValue>>,
 }
 
-impl<P: Place> Feed<P> {
-    pub fn new(server: Client, route: Route, place: P, reconnect: Reconnect) -> Self {
-        let mode = if reconnect.polling_only { Mode::Pages } else { Mode::Socket };
-        let server = Remote { http: server };
+impl<P: FeedCursor> SessionFeed<P> {
+    pub fn new(server: HttpClient, route: FeedRoute, place: P, reconnect: ReconnectPolicy) -> Self {
+        let mode = if reconnect.polling_only { FeedMode::Pages } else { FeedMode::Socket };
+        let server = RemoteServer { http: server };
         let (socket, page, gap) = (None, VecDeque::new(), None);
         Self { server, route, place, reconnect, mode, socket, page, failures: 0, fruitless: 0, gap }
     }
 
-    /// The next message; nothing once the session has ended and all was seen. Nothing follows an error.
+    /// Returns the next message; `None` once the session has ended and all was returned. Nothing follows an error.
     pub async fn next(&mut self) -> Option<Result<P::Item, AgentError>> {
         loop {
             if let Some(item) = self.page.pop_front() {
                 return Some(Ok(item));
             }
             let step = match self.mode {
-                Mode::Over => return None,
-                Mode::Socket => self.hear().await,
-                Mode::Pages | Mode::LastPages => self.turn_page().await.map(|()| None),
+                FeedMode::Over => return None,
+                FeedMode::Socket => self.read_socket().await,
+                FeedMode::Pages | FeedMode::LastPages => self.fetch_page().await.map(|()| None),
             };
             match step {
                 Ok(None) => {}
                 Ok(Some(item)) => return Some(Ok(item)),
                 Err(error) => {
-                    self.mode = Mode::Over;
+                    self.mode = FeedMode::Over;
                     return Some(Err(error));
                 }
             }
         }
     }
 
-    async fn hear(&mut self) -> Result<Option<P::Item>, AgentError> {
-        let Some(socket) = self.socket.as_mut() else { return self.open().await.map(|()| None) };
+    async fn read_socket(&mut self) -> Result<Option<P::Item>, AgentError> {
+        let Some(socket) = self.socket.as_mut() else { return self.open_socket().await.map(|()| None) };
         match socket.next().await {
-            Heard::Text(text) => return self.heard(&text).await,
-            Heard::Ended => self.mode = Mode::Over,
-            Heard::Closed(reason) => self.lost(true, &reason).await?,
-            Heard::Broken(reason) => self.lost(false, &reason).await?,
+            SocketEvent::Text(text) => return self.take_socket_message(&text).await,
+            SocketEvent::Ended => self.mode = FeedMode::Over,
+            SocketEvent::Closed(reason) => self.handle_disconnect(true, &reason).await?,
+            SocketEvent::Broken(reason) => self.handle_disconnect(false, &reason).await?,
         }
         Ok(None)
     }
 
-    async fn open(&mut self) -> Result<(), AgentError> {
-        let path = format!("{}{}", self.route.socket, self.place.socket());
-        match Socket::open(&self.server.http, &path, self.reconnect.heartbeat).await {
+    async fn open_socket(&mut self) -> Result<(), AgentError> {
+        let path = format!("{}{}", self.route.socket, self.place.socket_query());
+        match FeedSocket::open(&self.server.http, &path, self.reconnect.heartbeat).await {
             Ok(socket) => {
                 self.socket = Some(socket);
                 self.failures = 0;
                 self.fruitless += 1;
             }
-            Err(NotOpen::Failed(error)) => self.failed(error).await?,
-            // It may be there again in a moment, WebSockets and all.
-            Err(NotOpen::Refused(429 | 502..=504)) if self.fruitless < FRUITLESS => {
+            Err(SocketOpenError::Failed(error)) => self.retry_or_fail(error).await?,
+            // Probably temporary: WebSockets may work again in a moment.
+            Err(SocketOpenError::Refused(429 | 502..=504)) if self.fruitless < MAX_FRUITLESS_SOCKETS => {
                 self.fruitless += 1;
-                tokio::time::sleep(self.reconnect.pause(self.fruitless)).await;
+                tokio::time::sleep(self.reconnect.retry_delay(self.fruitless)).await;
             }
-            // Whether it is for the WebSocket, the token or the session, the first page tells.
-            Err(NotOpen::Refused(_)) => self.mode = Mode::Pages,
+            // The first page shows whether the WebSocket, the token or the session is the problem.
+            Err(SocketOpenError::Refused(_)) => self.mode = FeedMode::Pages,
         }
         Ok(())
     }
 
-    async fn heard(&mut self, text: &str) -> Result<Option<P::Item>, AgentError> {
-        match self.place.take(text) {
+    async fn take_socket_message(&mut self, text: &str) -> Result<Option<P::Item>, AgentError> {
+        match self.place.take_message(text) {
             Ok(None) => Ok(None),
             Ok(Some(item)) => {
                 (self.failures, self.fruitless, self.gap) = (0, 0, None);
                 Ok(Some(item))
             }
             Err(amiss) => {
-                self.amiss(amiss, text)?;
-                self.lost(false, "something is missing").await?;
+                self.handle_feed_error(amiss, text)?;
+                self.handle_disconnect(false, "something is missing").await?;
                 Ok(None)
             }
         }
     }
 
-    /// What is missing may be there the next time; if not, that is no way to go on.
-    fn amiss(&mut self, amiss: Amiss, text: &str) -> Result<(), AgentError> {
+    /// Tolerates a gap once, since the next connection may fill it; the same gap again is an error.
+    fn handle_feed_error(&mut self, amiss: FeedError, text: &str) -> Result<(), AgentError> {
         match amiss {
-            Amiss::Gap(gap) if self.gap.as_ref() != Some(&gap) => {
+            FeedError::Gap(gap) if self.gap.as_ref() != Some(&gap) => {
                 self.gap = Some(gap);
                 Ok(())
             }
-            Amiss::Gap(cause) | Amiss::Strange(cause) => Err(self.server.strange(&cause, text.as_bytes())),
+            FeedError::Gap(cause) | FeedError::Strange(cause) => {
+                Err(self.server.malformed_response(&cause, text.as_bytes()))
+            }
         }
     }
 
-    /// The WebSocket ended. If that may be because the session did, the server tells.
-    async fn lost(&mut self, cleanly: bool, reason: &str) -> Result<(), AgentError> {
+    /// Handles the end of a WebSocket; asks the server whether the session has ended if that is possible.
+    async fn handle_disconnect(&mut self, cleanly: bool, reason: &str) -> Result<(), AgentError> {
         self.socket = None;
         if !cleanly && self.fruitless == 0 {
             let error = AgentError::new(AgentErrorKind::ConnectionFailed, format!("the connection broke: {reason}"));
-            return self.failed(error).await;
+            return self.retry_or_fail(error).await;
         }
         match self.has_ended().await {
-            Ok(true) => self.mode = Mode::LastPages,
-            Ok(false) if self.fruitless >= FRUITLESS => self.mode = Mode::Pages,
-            Ok(false) => tokio::time::sleep(self.reconnect.pause(self.fruitless.max(1))).await,
-            Err(error) => self.failed(error).await?,
+            Ok(true) => self.mode = FeedMode::LastPages,
+            Ok(false) if self.fruitless >= MAX_FRUITLESS_SOCKETS => self.mode = FeedMode::Pages,
+            Ok(false) => tokio::time::sleep(self.reconnect.retry_delay(self.fruitless.max(1))).await,
+            Err(error) => self.retry_or_fail(error).await?,
         }
         Ok(())
     }
@@ -161,57 +163,57 @@ impl<P: Place> Feed<P> {
         Ok(view.state.is_final())
     }
 
-    async fn turn_page(&mut self) -> Result<(), AgentError> {
-        let path = format!("{}{}", self.route.pages, self.place.page());
+    async fn fetch_page(&mut self) -> Result<(), AgentError> {
+        let path = format!("{}{}", self.route.pages, self.place.page_query());
         let asked = Instant::now();
-        let messages = match self.messages(&path).await {
+        let messages = match self.request_messages(&path).await {
             Ok(messages) => messages,
-            Err(error) => return self.failed(error).await,
+            Err(error) => return self.retry_or_fail(error).await,
         };
         self.failures = 0;
         for message in &messages {
-            match self.place.take_from_page(message.get()) {
+            match self.place.take_page_message(message.get()) {
                 Ok(item) => self.page.extend(item),
-                Err(amiss) => return self.amiss(amiss, message.get()),
+                Err(amiss) => return self.handle_feed_error(amiss, message.get()),
             }
         }
         if !messages.is_empty() {
             self.gap = None;
             return Ok(());
         }
-        self.nothing_more(asked).await
+        self.handle_empty_page(asked).await
     }
 
-    /// An empty page is the last one if the session had ended before it was asked for.
-    async fn nothing_more(&mut self, asked: Instant) -> Result<(), AgentError> {
-        if self.mode == Mode::LastPages {
-            self.mode = Mode::Over;
+    /// Handles an empty page, the last one if the session had ended before the request.
+    async fn handle_empty_page(&mut self, asked: Instant) -> Result<(), AgentError> {
+        if self.mode == FeedMode::LastPages {
+            self.mode = FeedMode::Over;
             return Ok(());
         }
         match self.has_ended().await {
-            Ok(true) => self.mode = Mode::LastPages,
-            // A server that was told to wait, and did, may be asked again at once.
+            Ok(true) => self.mode = FeedMode::LastPages,
+            // After a long poll that took its time, the next request may follow at once.
             Ok(false) => tokio::time::sleep_until(asked + self.reconnect.poll).await,
-            Err(error) => self.failed(error).await?,
+            Err(error) => self.retry_or_fail(error).await?,
         }
         Ok(())
     }
 
-    async fn messages(&mut self, path: &str) -> Result<Vec<Box<RawValue>>, AgentError> {
+    async fn request_messages(&mut self, path: &str) -> Result<Vec<Box<RawValue>>, AgentError> {
         let answer = self.server.request("GET", path, None::<&()>).await?;
         let alone = serde_json::from_slice::<Vec<Box<RawValue>>>(&answer);
         alone
-            .or_else(|_| serde_json::from_slice::<Page>(&answer).map(|page| page.events))
-            .map_err(|error| self.server.strange(&error.to_string(), &answer))
+            .or_else(|_| serde_json::from_slice::<FeedPage>(&answer).map(|page| page.events))
+            .map_err(|error| self.server.malformed_response(&error.to_string(), &answer))
     }
 
-    /// Waits before the next try, unless there were too many or trying cannot help.
-    async fn failed(&mut self, error: AgentError) -> Result<(), AgentError> {
+    /// Waits before the next attempt, unless there were too many or a retry cannot help.
+    async fn retry_or_fail(&mut self, error: AgentError) -> Result<(), AgentError> {
         self.failures += 1;
         if !error.is_transient() || self.failures > self.reconnect.attempts {
             return Err(error);
         }
-        tokio::time::sleep(self.reconnect.pause(self.failures)).await;
+        tokio::time::sleep(self.reconnect.retry_delay(self.failures)).await;
         Ok(())
     }
 }

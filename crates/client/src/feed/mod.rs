@@ -1,5 +1,5 @@
-//! Following a session on a server, each message once and in order, whatever becomes of connections: over a WebSocket
-//! that is opened again from the last place, and by asking again and again where a WebSocket cannot be had.
+//! Follows a session on a server, each message once and in order across broken connections: over a WebSocket that is
+//! reopened at the last position, or by polling where WebSockets do not work.
 
 mod follow;
 mod patience;
@@ -9,52 +9,66 @@ mod socket;
 use futures_util::stream::{BoxStream, StreamExt as _, unfold};
 use switchboard_event::Event;
 
-pub use self::patience::Reconnect;
+pub use self::patience::ReconnectPolicy;
 use self::{
-    follow::Feed,
-    place::{ByCount, BySeq, Place},
+    follow::SessionFeed,
+    place::{CountCursor, FeedCursor, SeqCursor},
 };
 use crate::{
     AgentError,
-    http::Client,
-    remote::{encoded, of},
+    http::HttpClient,
+    remote::{percent_encode, session_path},
 };
 
-/// Where a server has what is followed.
+/// The paths of a followed session on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct FeedRoute {
     /// The path of the WebSocket.
     pub socket: String,
-    /// The path where the same can be had in pages.
+    /// The path that returns the same messages in pages.
     pub pages: String,
-    /// The path that tells the session's state.
+    /// The path that returns the session's state.
     pub state: String,
 }
 
-impl Route {
-    /// A session, as Switchboard and its like have it.
+impl FeedRoute {
+    /// Returns the paths of a session in Switchboard's API and compatible ones.
     #[must_use]
-    pub fn session(id: &str) -> Self {
-        Self { socket: format!("/ws/sessions/{}", encoded(id)), pages: of(id, "/events"), state: of(id, "") }
+    pub fn for_session(id: &str) -> Self {
+        Self {
+            socket: format!("/ws/sessions/{}", percent_encode(id)),
+            pages: session_path(id, "/events"),
+            state: session_path(id, ""),
+        }
     }
 }
 
-/// The events of a session behind a `seq`, until it has ended and all were seen.
-pub(crate) fn events(server: Client, route: Route, after: u64, reconnect: Reconnect) -> Messages<Event> {
-    stream(Feed::new(server, route, BySeq::new(after), reconnect))
+/// Returns the events of a session after a `seq`, until it has ended.
+pub(crate) fn follow_events(
+    server: HttpClient,
+    route: FeedRoute,
+    after: u64,
+    reconnect: ReconnectPolicy,
+) -> MessageStream<Event> {
+    into_stream(SessionFeed::new(server, route, SeqCursor::new(after), reconnect))
 }
 
-/// The messages of a session in the server's own default, as text, behind so many, until it has ended and all were
-/// seen. Also from a server that knows no more than the REST and WebSocket protocol: one that tells all from the
-/// beginning at each connection.
+/// Returns the messages of a session in the server's default dialect, as text, from an offset until the session has
+/// ended. Also supports servers that know only the REST and WebSocket protocol and replay everything on each
+/// connection.
 #[must_use]
-pub fn lines(server: Client, route: Route, offset: u64, reconnect: Reconnect) -> Messages<String> {
-    stream(Feed::new(server, route, ByCount::new(offset), reconnect))
+pub fn follow_lines(
+    server: HttpClient,
+    route: FeedRoute,
+    offset: u64,
+    reconnect: ReconnectPolicy,
+) -> MessageStream<String> {
+    into_stream(SessionFeed::new(server, route, CountCursor::new(offset), reconnect))
 }
 
-/// What comes, or why nothing more does.
-pub type Messages<T> = BoxStream<'static, Result<T, AgentError>>;
+/// A stream of messages; an error is the last item.
+pub type MessageStream<T> = BoxStream<'static, Result<T, AgentError>>;
 
-fn stream<P: Place>(feed: Feed<P>) -> Messages<P::Item> {
+fn into_stream<P: FeedCursor>(feed: SessionFeed<P>) -> MessageStream<P::Item> {
     unfold(feed, |mut feed| async move { Some((feed.next().await?, feed)) }).boxed()
 }

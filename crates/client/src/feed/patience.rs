@@ -1,29 +1,28 @@
-//! How often and how fast a connection is tried again.
+//! The policy for reconnecting.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
     time::Duration,
 };
 
-/// How a lost connection is found again. Pauses double, and are scattered so that many clients of one server do not
-/// all return at once.
+/// The policy for reconnecting. Delays double, with jitter so that the clients of one server do not all return at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Reconnect {
-    /// The first pause.
+pub struct ReconnectPolicy {
+    /// The first delay.
     pub first: Duration,
-    /// The longest pause.
+    /// The longest delay.
     pub longest: Duration,
-    /// After so many failures in a row it is given up.
+    /// The maximum number of failures in a row.
     pub attempts: u32,
-    /// After so much silence the server is asked whether it is still there, and after as much again it is not.
+    /// The time of silence after which a ping is sent. After the same time again the connection counts as broken.
     pub heartbeat: Duration,
-    /// How often a server that cannot be made to wait is asked for news.
+    /// The polling interval for servers without long polling.
     pub poll: Duration,
-    /// Never use a WebSocket.
+    /// Poll only, without WebSockets.
     pub polling_only: bool,
 }
 
-impl Default for Reconnect {
+impl Default for ReconnectPolicy {
     fn default() -> Self {
         Self {
             first: Duration::from_millis(100),
@@ -36,11 +35,11 @@ impl Default for Reconnect {
     }
 }
 
-impl Reconnect {
-    /// The pause after so many failures, from 1.
-    pub(super) fn pause(&self, failures: u32) -> Duration {
+impl ReconnectPolicy {
+    /// Returns the delay after a number of failures, from 1.
+    pub(super) fn retry_delay(&self, failures: u32) -> Duration {
         let whole = self.first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(self.longest);
-        // Between half and all of it. Any hasher has a seed of its own.
+        // Jitter between half and all of it. Every hasher has its own random seed.
         let half = whole / 2;
         let dice = u32::try_from(RandomState::new().hash_one(failures) % 1024).unwrap_or_default();
         half + half * dice / 1024
@@ -51,13 +50,13 @@ impl Reconnect {
 mod tests {
     use std::time::Duration;
 
-    use super::Reconnect;
+    use super::ReconnectPolicy;
 
     #[test]
     fn pauses_grow_and_are_bounded() {
-        let reconnect = Reconnect::default();
+        let reconnect = ReconnectPolicy::default();
         for (failures, longest) in [(1, 100), (2, 200), (3, 400), (7, 5000), (40, 5000)] {
-            let pause = reconnect.pause(failures);
+            let pause = reconnect.retry_delay(failures);
             let longest = Duration::from_millis(longest);
             assert!(pause >= longest / 2 && pause <= longest, "{failures}: {pause:?}");
         }

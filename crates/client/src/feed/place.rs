@@ -1,164 +1,168 @@
-//! Where a reader is: by the `seq` of events, or by the number of messages. Each knows how to ask for what is behind
-//! it, and tells what is new from what it has seen.
+//! The position of a reader: by the `seq` of events, or by the number of messages. Each knows how to request what
+//! follows it and how to recognize messages that were seen before.
 
 use serde::Deserialize;
 use switchboard_dialects::DIALECTS;
 use switchboard_event::Event;
 
-/// Where a reader is.
-pub trait Place: Send + 'static {
-    /// What it reads.
+/// The position of a reader in a session.
+pub trait FeedCursor: Send + 'static {
+    /// The type of a message.
     type Item: Send;
-    /// The query of a WebSocket that goes on from here. Called once for each connection.
-    fn socket(&mut self) -> String;
-    /// The query of the next page.
-    fn page(&self) -> String;
-    /// Takes a message of a WebSocket; nothing if it was seen before.
-    fn take(&mut self, text: &str) -> Result<Option<Self::Item>, Amiss>;
-    /// Takes a message of a page.
-    fn take_from_page(&mut self, text: &str) -> Result<Option<Self::Item>, Amiss>;
+    /// Returns the query of a WebSocket that continues from here. Called once for each connection.
+    fn socket_query(&mut self) -> String;
+    /// Returns the query of the next page.
+    fn page_query(&self) -> String;
+    /// Accepts a message of a WebSocket; `None` if it was seen before.
+    fn take_message(&mut self, text: &str) -> Result<Option<Self::Item>, FeedError>;
+    /// Accepts a message of a page.
+    fn take_page_message(&mut self, text: &str) -> Result<Option<Self::Item>, FeedError>;
 }
 
-/// A message that cannot be taken.
+/// A message that cannot be accepted.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Amiss {
-    /// Something between it and the last one is missing.
+pub enum FeedError {
+    /// Messages between it and the last one are missing.
     Gap(String),
-    /// It makes no sense.
+    /// It is malformed.
     Strange(String),
 }
 
-/// How many messages a page may have.
-const PAGE: usize = 500;
+/// The maximum number of messages of a page.
+const MAX_PAGE_MESSAGES: usize = 500;
 
-/// So many seconds a server may keep us waiting for a page.
-const WAIT: u32 = 20;
+/// The long-polling timeout of a page.
+const PAGE_WAIT_SECONDS: u32 = 20;
 
-/// A reader of events.
-pub struct BySeq {
+/// The position of a reader of events.
+pub struct SeqCursor {
     last: u64,
 }
 
-impl BySeq {
+impl SeqCursor {
     pub fn new(after: u64) -> Self {
         Self { last: after }
     }
 }
 
-/// The dialect whose messages are the events themselves.
-fn verbatim() -> &'static str {
+/// Returns the dialect whose messages are the events themselves.
+fn verbatim_dialect() -> &'static str {
     DIALECTS.iter().find(|dialect| dialect.verbatim).map_or("", |dialect| dialect.name)
 }
 
-impl Place for BySeq {
+impl FeedCursor for SeqCursor {
     type Item = Event;
 
-    fn socket(&mut self) -> String {
-        format!("?dialect={}&after={}", verbatim(), self.last)
+    fn socket_query(&mut self) -> String {
+        format!("?dialect={}&after={}", verbatim_dialect(), self.last)
     }
 
-    fn page(&self) -> String {
-        format!("?dialect={}&after={}&limit={PAGE}&wait={WAIT}", verbatim(), self.last)
+    fn page_query(&self) -> String {
+        format!(
+            "?dialect={}&after={}&limit={MAX_PAGE_MESSAGES}&wait={PAGE_WAIT_SECONDS}",
+            verbatim_dialect(),
+            self.last
+        )
     }
 
-    fn take(&mut self, text: &str) -> Result<Option<Event>, Amiss> {
-        let event = Event::from_json(text).map_err(|error| Amiss::Strange(error.to_string()))?;
+    fn take_message(&mut self, text: &str) -> Result<Option<Event>, FeedError> {
+        let event = Event::from_json(text).map_err(|error| FeedError::Strange(error.to_string()))?;
         if event.seq <= self.last {
             return Ok(None);
         }
         if event.seq != self.last + 1 {
-            return Err(Amiss::Gap(format!("event {} came after event {}", event.seq, self.last)));
+            return Err(FeedError::Gap(format!("event {} came after event {}", event.seq, self.last)));
         }
         self.last = event.seq;
         Ok(Some(event))
     }
 
-    fn take_from_page(&mut self, text: &str) -> Result<Option<Event>, Amiss> {
-        self.take(text)
+    fn take_page_message(&mut self, text: &str) -> Result<Option<Event>, FeedError> {
+        self.take_message(text)
     }
 }
 
-/// A reader of messages that have no numbers.
-pub struct ByCount {
-    /// Where it began.
+/// The position of a reader of messages without numbers.
+pub struct CountCursor {
+    /// The initial offset.
     begin: u64,
     seen: u64,
-    /// What the first message of all is known by.
+    /// The key of the session's first message.
     first: Option<String>,
-    /// How far this connection is.
-    connection: Connected,
+    /// The progress of the current connection.
+    connection: ReplayState,
 }
 
-enum Connected {
-    /// Nothing has come yet.
+enum ReplayState {
+    /// No message has arrived yet.
     Fresh,
-    /// So many messages come again.
+    /// This many messages are still replayed.
     Again(u64),
 }
 
-impl ByCount {
+impl CountCursor {
     pub fn new(offset: u64) -> Self {
-        Self { begin: offset, seen: offset, first: None, connection: Connected::Again(0) }
+        Self { begin: offset, seen: offset, first: None, connection: ReplayState::Again(0) }
     }
 
     fn note_first(&mut self, text: &str) {
         if self.seen == 0 && self.first.is_none() {
-            self.first = Some(known_by(text));
+            self.first = Some(message_key(text));
         }
     }
 
     fn is_first_again(&self, text: &str) -> bool {
-        self.first.as_ref().is_some_and(|first| *first == known_by(text))
+        self.first.as_ref().is_some_and(|first| *first == message_key(text))
     }
 }
 
-impl Place for ByCount {
+impl FeedCursor for CountCursor {
     type Item = String;
 
-    fn socket(&mut self) -> String {
-        self.connection = Connected::Fresh;
+    fn socket_query(&mut self) -> String {
+        self.connection = ReplayState::Fresh;
         if self.seen == 0 { String::new() } else { format!("?offset={}", self.seen) }
     }
 
-    fn page(&self) -> String {
-        format!("?offset={}&limit={PAGE}", self.seen)
+    fn page_query(&self) -> String {
+        format!("?offset={}&limit={MAX_PAGE_MESSAGES}", self.seen)
     }
 
-    /// A server that does not know the offset of a WebSocket begins with the first message of all.
-    fn take(&mut self, text: &str) -> Result<Option<String>, Amiss> {
-        if matches!(self.connection, Connected::Fresh) {
+    /// A server that does not support the offset of a WebSocket starts over with the session's first message.
+    fn take_message(&mut self, text: &str) -> Result<Option<String>, FeedError> {
+        if matches!(self.connection, ReplayState::Fresh) {
             let again = self.seen > 0 && self.begin == 0 && self.is_first_again(text);
-            self.connection = Connected::Again(if again { self.seen } else { 0 });
+            self.connection = ReplayState::Again(if again { self.seen } else { 0 });
         }
-        if let Connected::Again(left @ 1..) = &mut self.connection {
+        if let ReplayState::Again(left @ 1..) = &mut self.connection {
             *left -= 1;
             return Ok(None);
         }
-        self.take_from_page(text)
+        self.take_page_message(text)
     }
 
-    fn take_from_page(&mut self, text: &str) -> Result<Option<String>, Amiss> {
+    fn take_page_message(&mut self, text: &str) -> Result<Option<String>, FeedError> {
         self.note_first(text);
         self.seen += 1;
         Ok(Some(text.to_owned()))
     }
 }
 
-/// The id of a message, or all of it if it has none.
-fn known_by(text: &str) -> String {
+/// Returns the ID of a message, or the whole text if it has none.
+fn message_key(text: &str) -> String {
     #[derive(Deserialize)]
-    struct Named {
+    struct MessageWithId {
         id: String,
     }
-    serde_json::from_str::<Named>(text).map_or_else(|_| text.to_owned(), |named| named.id)
+    serde_json::from_str::<MessageWithId>(text).map_or_else(|_| text.to_owned(), |named| named.id)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Amiss, ByCount, BySeq, Place};
+    use super::{CountCursor, FeedCursor, FeedError, SeqCursor};
 
-    fn taken(place: &mut ByCount, texts: &[&str]) -> Vec<String> {
-        texts.iter().filter_map(|text| place.take(text).unwrap()).collect()
+    fn take_messages(place: &mut CountCursor, texts: &[&str]) -> Vec<String> {
+        texts.iter().filter_map(|text| place.take_message(text).unwrap()).collect()
     }
 
     const A: &str = r#"{"id":"a"}"#;
@@ -168,24 +172,27 @@ mod tests {
     #[test]
     fn a_server_that_knows_offsets_and_one_that_does_not() {
         for again in [&[B, C][..], &[A, B, C]] {
-            let mut place = ByCount::new(0);
-            assert_eq!(place.socket(), "");
-            assert_eq!(taken(&mut place, &[A]), [A]);
-            assert_eq!((place.socket().as_str(), place.page().as_str()), ("?offset=1", "?offset=1&limit=500"));
-            assert_eq!(taken(&mut place, again), [B, C], "{again:?}");
-            assert_eq!(place.socket(), "?offset=3");
+            let mut place = CountCursor::new(0);
+            assert_eq!(place.socket_query(), "");
+            assert_eq!(take_messages(&mut place, &[A]), [A]);
+            assert_eq!(
+                (place.socket_query().as_str(), place.page_query().as_str()),
+                ("?offset=1", "?offset=1&limit=500")
+            );
+            assert_eq!(take_messages(&mut place, again), [B, C], "{again:?}");
+            assert_eq!(place.socket_query(), "?offset=3");
         }
     }
 
     #[test]
     fn a_replay_that_is_cut_is_no_news() {
-        let mut place = ByCount::new(0);
-        place.socket();
-        assert_eq!(taken(&mut place, &[A, B]), [A, B]);
-        place.socket();
-        assert_eq!(taken(&mut place, &[A]).len(), 0);
-        place.socket();
-        assert_eq!(taken(&mut place, &[A, B, C]), [C]);
+        let mut place = CountCursor::new(0);
+        place.socket_query();
+        assert_eq!(take_messages(&mut place, &[A, B]), [A, B]);
+        place.socket_query();
+        assert_eq!(take_messages(&mut place, &[A]).len(), 0);
+        place.socket_query();
+        assert_eq!(take_messages(&mut place, &[A, B, C]), [C]);
     }
 
     #[test]
@@ -195,11 +202,11 @@ mod tests {
                 r#""session":"s","at":"2026-01-01T00:00:00Z","agent":"a","kind":"notice","data":{"topic":"echo"}"#;
             format!(r#"{{"seq":{seq},{head}}}"#)
         };
-        let mut place = BySeq::new(1);
-        assert!(place.take(&event(1)).unwrap().is_none());
-        assert_eq!(place.take(&event(2)).unwrap().unwrap().seq, 2);
-        assert!(matches!(place.take(&event(4)), Err(Amiss::Gap(_))));
-        assert!(place.socket().ends_with("&after=2"));
-        assert!(matches!(place.take("{}"), Err(Amiss::Strange(_))));
+        let mut place = SeqCursor::new(1);
+        assert!(place.take_message(&event(1)).unwrap().is_none());
+        assert_eq!(place.take_message(&event(2)).unwrap().unwrap().seq, 2);
+        assert!(matches!(place.take_message(&event(4)), Err(FeedError::Gap(_))));
+        assert!(place.socket_query().ends_with("&after=2"));
+        assert!(matches!(place.take_message("{}"), Err(FeedError::Strange(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! One WebSocket, until it closes or the server falls silent.
+//! One WebSocket, until it closes or the server stops responding.
 
 use std::time::Duration;
 
@@ -16,103 +16,109 @@ use tokio_tungstenite::{
 
 use crate::{
     AgentError, AgentErrorKind,
-    http::{Client, Connection, HttpError},
+    http::{HttpClient, HttpError, ServerConnection},
 };
 
-/// How long opening one may take.
-const OPENING: Duration = Duration::from_secs(15);
+/// The maximum time to open a WebSocket.
+const SOCKET_OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How large a message may be.
-const LARGEST: usize = 256 << 20;
+/// The maximum size of a message.
+const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
-/// Why there is no WebSocket.
-pub enum NotOpen {
-    /// The server, or something in between, answered with this status.
+/// The reason why a WebSocket could not be opened.
+pub enum SocketOpenError {
+    /// The server or a proxy answered with this status.
     Refused(u16),
-    /// There was no answer, or none that makes sense.
+    /// There was no valid answer.
     Failed(AgentError),
 }
 
-/// What came of waiting.
-pub enum Heard {
+/// The outcome of waiting for a message.
+pub enum SocketEvent {
     /// A message.
     Text(Utf8Bytes),
-    /// The server closed it, because the session has ended and all was sent.
+    /// The server closed it because the session has ended and everything was sent.
     Ended,
     /// The server closed it.
     Closed(String),
-    /// It broke.
+    /// The connection broke.
     Broken(String),
 }
 
-/// A WebSocket.
-pub struct Socket {
-    stream: WebSocketStream<Box<dyn Connection>>,
+/// An open WebSocket.
+pub struct FeedSocket {
+    stream: WebSocketStream<Box<dyn ServerConnection>>,
     heartbeat: Duration,
-    /// The server was asked whether it is there.
+    /// A ping was sent and not yet answered.
     asked: bool,
 }
 
-impl Socket {
-    pub async fn open(server: &Client, path: &str, heartbeat: Duration) -> Result<Self, NotOpen> {
+impl FeedSocket {
+    pub async fn open(server: &HttpClient, path: &str, heartbeat: Duration) -> Result<Self, SocketOpenError> {
         let opening = async {
             let address = server.address();
             let refused = |source| HttpError::Connect { address: address.clone(), source };
-            let connection = address.connect().await.map_err(|e| NotOpen::Failed(refused(e).into()))?;
-            let url = format!("ws://{}{}", address.host(), address.path(path));
-            let mut request = url.into_client_request().map_err(|error| not_open(server, error))?;
+            let connection = address.connect().await.map_err(|e| SocketOpenError::Failed(refused(e).into()))?;
+            let url = format!("ws://{}{}", address.host_header(), address.request_path(path));
+            let mut request = url.into_client_request().map_err(|error| socket_open_error(server, error))?;
             if let Some(authorization) = &server.authorization {
                 request.headers_mut().insert(AUTHORIZATION, authorization.clone());
             }
-            let config = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
+            let config = WebSocketConfig::default()
+                .max_message_size(Some(MAX_MESSAGE_BYTES))
+                .max_frame_size(Some(MAX_MESSAGE_BYTES));
             let opened = client_async_with_config(request, connection, Some(config)).await;
-            let (stream, _) = opened.map_err(|error| not_open(server, error))?;
+            let (stream, _) = opened.map_err(|error| socket_open_error(server, error))?;
             Ok(Self { stream, heartbeat, asked: false })
         };
-        timeout(OPENING, opening).await.unwrap_or_else(|_| Err(NotOpen::Failed(HttpError::Late(OPENING).into())))
+        timeout(SOCKET_OPEN_TIMEOUT, opening)
+            .await
+            .unwrap_or_else(|_| Err(SocketOpenError::Failed(HttpError::Late(SOCKET_OPEN_TIMEOUT).into())))
     }
 
-    /// Waits for what comes next. May be dropped while it waits.
-    pub async fn next(&mut self) -> Heard {
+    /// Waits for the next message. Cancel safe.
+    pub async fn next(&mut self) -> SocketEvent {
         loop {
             match timeout(self.heartbeat, self.stream.next()).await {
                 Err(_) if self.asked => {
-                    return Heard::Broken(format!("no sign of the server for {:?}", self.heartbeat * 2));
+                    return SocketEvent::Broken(format!("no sign of the server for {:?}", self.heartbeat * 2));
                 }
                 Err(_) => {
                     self.asked = true;
-                    // What cannot be written in time is told by the silence that follows.
+                    // A ping that cannot be written shows as further silence.
                     drop(timeout(self.heartbeat, self.stream.send(Message::Ping(Bytes::new()))).await);
                 }
                 Ok(Some(Ok(Message::Text(text)))) => {
                     self.asked = false;
-                    return Heard::Text(text);
+                    return SocketEvent::Text(text);
                 }
-                Ok(Some(Ok(Message::Close(frame)))) => return closed(frame),
+                Ok(Some(Ok(Message::Close(frame)))) => return close_event(frame),
                 Ok(Some(Ok(_))) => self.asked = false,
-                Ok(Some(Err(error))) => return Heard::Broken(error.to_string()),
-                Ok(None) => return Heard::Broken("the connection ended".to_owned()),
+                Ok(Some(Err(error))) => return SocketEvent::Broken(error.to_string()),
+                Ok(None) => return SocketEvent::Broken("the connection ended".to_owned()),
             }
         }
     }
 }
 
-fn closed(frame: Option<tokio_tungstenite::tungstenite::protocol::CloseFrame>) -> Heard {
+fn close_event(frame: Option<tokio_tungstenite::tungstenite::protocol::CloseFrame>) -> SocketEvent {
     match frame {
-        Some(frame) if frame.code == CloseCode::Normal && frame.reason.as_str() == "session ended" => Heard::Ended,
-        Some(frame) => Heard::Closed(format!("{} {}", frame.code, frame.reason)),
-        None => Heard::Closed("without a reason".to_owned()),
+        Some(frame) if frame.code == CloseCode::Normal && frame.reason.as_str() == "session ended" => {
+            SocketEvent::Ended
+        }
+        Some(frame) => SocketEvent::Closed(format!("{} {}", frame.code, frame.reason)),
+        None => SocketEvent::Closed("without a reason".to_owned()),
     }
 }
 
-fn not_open(server: &Client, error: Error) -> NotOpen {
+fn socket_open_error(server: &HttpClient, error: Error) -> SocketOpenError {
     match error {
-        Error::Http(response) => NotOpen::Refused(response.status().as_u16()),
-        Error::Io(error) => NotOpen::Failed(AgentError::new(
+        Error::Http(response) => SocketOpenError::Refused(response.status().as_u16()),
+        Error::Io(error) => SocketOpenError::Failed(AgentError::new(
             AgentErrorKind::ConnectionFailed,
             format!("the connection to {} broke: {error}", server.address()),
         )),
-        // It speaks, but no WebSocket.
-        _ => NotOpen::Refused(0),
+        // The server responds, but not with the WebSocket protocol.
+        _ => SocketOpenError::Refused(0),
     }
 }

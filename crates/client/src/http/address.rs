@@ -1,4 +1,4 @@
-//! Where a server is: a host and a port, or a unix socket. Without TLS, and that is said.
+//! Addresses of servers: a host and a port, or a Unix socket. TLS is not supported, and the error says so.
 
 use std::{
     fmt, io,
@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use futures_util::future::BoxFuture;
 use hyper::Uri;
 use thiserror::Error;
 use tokio::{
@@ -15,52 +16,58 @@ use tokio::{
 
 use super::SocketPath;
 
-/// A connection, of whatever kind.
-pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+/// A byte stream to a server, TCP or Unix.
+pub trait ServerConnection: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ServerConnection for T {}
 
-/// Where a server is.
+/// Opens connections to servers that this machine cannot reach by their address.
+pub trait ServerConnector: fmt::Debug + Send + Sync {
+    /// Connects to `HOST:PORT`.
+    fn connect<'a>(&'a self, host_and_port: &'a str) -> BoxFuture<'a, io::Result<Box<dyn ServerConnection>>>;
+}
+
+/// The address of a server.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
-    place: Place,
-    /// What stands before every path, for a server behind a proxy.
+pub struct ServerAddress {
+    place: ServerEndpoint,
+    /// The prefix of every path, for a server behind a proxy.
     prefix: String,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Place {
+enum ServerEndpoint {
     /// Host and port.
     Tcp(String),
-    /// The path of a socket.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
-/// Why a text is no address that we can go to.
+/// The reason why a text is not a usable address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddressError {
-    /// It wants TLS.
+    /// The address requires TLS.
     #[error(
         "`{0}` wants TLS, which is not built in\nhint: use http:// on this machine or through a tunnel such as `ssh -L \
          8080:localhost:8080 HOST`"
     )]
     Tls(String),
-    /// It is none at all.
+    /// The text is not an address.
     #[error("`{0}` is not the address of a server\nhint: addresses look like http://127.0.0.1:8080 or unix:/path")]
     Unknown(String),
-    /// It is not on this machine.
+    /// The server is not on this machine.
     #[error("`{0}` is not the address of a server on this machine")]
     Elsewhere(String),
 }
 
-impl Address {
-    /// Reads `http://HOST:PORT/PREFIX`, `ws://…`, `HOST:PORT` or `unix:/path`. A query is left out.
+impl ServerAddress {
+    /// Parses `http://HOST:PORT/PREFIX`, `ws://…`, `HOST:PORT` or `unix:/path`. A query is ignored.
     ///
     /// # Errors
-    /// If it is none of these, or wants TLS.
+    /// Fails if it is none of these or requires TLS.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
-            return Ok(Self::unix(path));
+            return Ok(Self::from_socket_path(path));
         }
         let unknown = || AddressError::Unknown(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| unknown())?;
@@ -72,65 +79,65 @@ impl Address {
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(unknown)?;
         let port = authority.port_u16().or(uri.scheme().map(|_| 80)).ok_or_else(unknown)?;
         let prefix = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { place: Place::Tcp(format!("{}:{port}", authority.host())), prefix })
+        Ok(Self { place: ServerEndpoint::Tcp(format!("{}:{port}", authority.host())), prefix })
     }
 
-    /// A socket in the file system.
+    /// Creates the address of a Unix socket.
     #[must_use]
-    pub fn unix(path: impl Into<PathBuf>) -> Self {
-        Self { place: Place::Unix(path.into()), prefix: String::new() }
+    pub fn from_socket_path(path: impl Into<PathBuf>) -> Self {
+        Self { place: ServerEndpoint::Unix(path.into()), prefix: String::new() }
     }
 
-    /// The same, if it is `http://HOST:PORT` of this machine: for an address that was not given by the user, where
-    /// secrets would be told to whoever listens.
+    /// Parses `http://HOST:PORT` of this machine: for an address that the user did not give, because secrets are sent
+    /// to it.
     ///
     /// # Errors
-    /// If it is elsewhere, or anything more.
-    pub fn local(text: &str) -> Result<Self, AddressError> {
+    /// Fails if it is on another machine or has a path or query.
+    pub fn parse_local(text: &str) -> Result<Self, AddressError> {
         let here = |address: &Self| match &address.place {
-            Place::Unix(_) => true,
-            Place::Tcp(_) => address.prefix.is_empty() && address.is_loopback(),
+            ServerEndpoint::Unix(_) => true,
+            ServerEndpoint::Tcp(_) => address.prefix.is_empty() && address.is_loopback(),
         };
         let plain = text.starts_with("http://") && !text.contains('?');
         let address = Self::parse(text).ok().filter(here).filter(|_| plain);
         address.ok_or_else(|| AddressError::Elsewhere(text.to_owned()))
     }
 
-    /// Only this machine can listen there.
+    /// Returns whether only this machine can listen on the address.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let Place::Tcp(place) = &self.place else { return true };
+        let ServerEndpoint::Tcp(place) = &self.place else { return true };
         let host = place.rsplit_once(':').map_or(place.as_str(), |(host, _)| host);
         let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         number.map_or(host == "localhost", |ip| ip.is_loopback())
     }
 
-    /// The socket's path, if it is one.
+    /// Returns the path of a Unix socket.
     #[must_use]
-    pub fn socket(&self) -> Option<&Path> {
+    pub fn socket_path(&self) -> Option<&Path> {
         match &self.place {
-            Place::Unix(path) => Some(path),
-            Place::Tcp(_) => None,
+            ServerEndpoint::Unix(path) => Some(path),
+            ServerEndpoint::Tcp(_) => None,
         }
     }
 
-    /// The value of the `Host` header.
-    pub(crate) fn host(&self) -> &str {
+    /// Returns the value of the `Host` header.
+    pub(crate) fn host_header(&self) -> &str {
         match &self.place {
-            Place::Tcp(place) => place,
-            Place::Unix(_) => "localhost",
+            ServerEndpoint::Tcp(place) => place,
+            ServerEndpoint::Unix(_) => "localhost",
         }
     }
 
-    /// A path as the server knows it.
-    pub(crate) fn path(&self, path: &str) -> String {
+    /// Returns a path with the prefix of the server.
+    pub(crate) fn request_path(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 
-    pub(crate) async fn connect(&self) -> io::Result<Box<dyn Connection>> {
+    pub(crate) async fn connect(&self) -> io::Result<Box<dyn ServerConnection>> {
         match &self.place {
-            Place::Unix(path) => Ok(Box::new(UnixStream::connect(SocketPath::new(path)?.path()).await?)),
-            Place::Tcp(place) => {
+            ServerEndpoint::Unix(path) => Ok(Box::new(UnixStream::connect(SocketPath::new(path)?.as_path()).await?)),
+            ServerEndpoint::Tcp(place) => {
                 let stream = TcpStream::connect(place).await?;
                 stream.set_nodelay(true)?;
                 Ok(Box::new(stream))
@@ -139,16 +146,16 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Tcp(place) => write!(f, "http://{place}{}", self.prefix),
-            Place::Unix(path) => write!(f, "unix:{}", path.display()),
+            ServerEndpoint::Tcp(place) => write!(f, "http://{place}{}", self.prefix),
+            ServerEndpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -156,12 +163,12 @@ impl fmt::Debug for Address {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, AddressError};
+    use super::{AddressError, ServerAddress};
 
     #[test]
     fn addresses_as_people_write_them() {
         let check = |text: &str, expected: &str| {
-            let read = Address::parse(text).map(|address| address.to_string());
+            let read = ServerAddress::parse(text).map(|address| address.to_string());
             assert_eq!(read.as_deref(), Ok(expected), "{text}");
         };
         check("http://127.0.0.1:8080", "http://127.0.0.1:8080");
@@ -178,17 +185,21 @@ mod tests {
     #[test]
     fn what_is_no_address_is_said() {
         for text in ["", "nowhere", "/path", "unix:", "http://", "http://user@host", "ftp://host", "http://a b"] {
-            assert_eq!(Address::parse(text), Err(AddressError::Unknown(text.to_owned())), "{text}");
+            assert_eq!(ServerAddress::parse(text), Err(AddressError::Unknown(text.to_owned())), "{text}");
         }
         for text in ["https://host", "wss://host:1"] {
-            assert_eq!(Address::parse(text), Err(AddressError::Tls(text.to_owned())), "{text}");
+            assert_eq!(ServerAddress::parse(text), Err(AddressError::Tls(text.to_owned())), "{text}");
         }
     }
 
     #[test]
     fn only_servers_on_this_machine_are_local() {
         let check = |url: &str, expected: Option<&str>| {
-            assert_eq!(Address::local(url).ok().map(|address| address.to_string()).as_deref(), expected, "{url}");
+            assert_eq!(
+                ServerAddress::parse_local(url).ok().map(|address| address.to_string()).as_deref(),
+                expected,
+                "{url}"
+            );
         };
         check("http://127.0.0.1:4096", Some("http://127.0.0.1:4096"));
         check("http://127.0.0.1:4096/", Some("http://127.0.0.1:4096"));

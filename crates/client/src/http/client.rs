@@ -1,7 +1,7 @@
-//! Requests to a server. Each has a connection of its own: near by that costs less than a pool would, and one that
-//! hangs is in nobody's way.
+//! Requests to a server. Each has its own connection: on a local network that costs less than a pool, and a hanging
+//! request does not block others.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -15,106 +15,119 @@ use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::{task::JoinSet, time::timeout};
 
-use super::address::{Address, AddressError};
+use super::address::{AddressError, ServerAddress, ServerConnector};
 
-/// Why a request failed. An answer that says no is none of these.
+/// The reason why a request failed. An error status is not one of these.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    /// The address is none that we go to.
+    /// The address is not usable.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The header cannot be sent.
+    /// The authorization is not a valid header value.
     #[error("the authorization cannot be sent in a header")]
     Authorization(#[from] InvalidHeaderValue),
-    /// The request cannot be written down.
+    /// The method or path is invalid.
     #[error("not a request: {method} {path}")]
     Request {
-        /// Its method.
+        /// The method of the request.
         method: String,
-        /// Its path.
+        /// The path of the request.
         path: String,
     },
-    /// Nobody listens there.
+    /// No server accepted the connection.
     #[error("no connection to {address}: {source}")]
     Connect {
-        /// Where.
-        address: Address,
-        /// Why not.
+        /// The address of the server.
+        address: ServerAddress,
+        /// The cause.
         source: std::io::Error,
     },
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(#[from] hyper::Error),
-    /// The answer is larger than it may be.
+    /// The response exceeds the limit.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// No answer came in time.
+    /// There was no response in time.
     #[error("no answer within {} seconds", .0.as_secs_f32())]
     Late(Duration),
 }
 
-/// How long an answer may take, and how large it may be.
+/// The limits of time and size of a response.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The time for a request and all of its answer. A stream may take as long as it likes.
+pub struct HttpLimits {
+    /// The time for a request with its whole response. Streams are not limited.
     pub time: Duration,
-    /// The bytes of an answer, or of one event of a stream.
+    /// The bytes of a response, or of one event of a stream.
     pub bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self { time: Duration::from_secs(120), bytes: 64 << 20 }
     }
 }
 
-/// Speaks to one server.
+/// An HTTP client for one server.
 #[derive(Clone, Debug)]
-pub struct Client {
-    pub(crate) address: Address,
+pub struct HttpClient {
+    pub(crate) address: ServerAddress,
     pub(crate) authorization: Option<HeaderValue>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: HttpLimits,
+    connector: Option<Arc<dyn ServerConnector>>,
 }
 
-impl Client {
-    /// A client for the server at this address, with the value of the `Authorization` header.
+impl HttpClient {
+    /// Creates a client for a server, with the value of the `Authorization` header.
     ///
     /// # Errors
-    /// If the header cannot be sent.
-    pub fn new(address: Address, authorization: Option<&str>) -> Result<Self, HttpError> {
-        let authorization = authorization.map(HeaderValue::from_str).transpose()?.map(secret);
-        Ok(Self { address, authorization, limits: Limits::default() })
+    /// Fails if the authorization is not a valid header value.
+    pub fn new(address: ServerAddress, authorization: Option<&str>) -> Result<Self, HttpError> {
+        let authorization = authorization.map(HeaderValue::from_str).transpose()?.map(mark_sensitive);
+        Ok(Self { authorization, ..Self::without_authorization(address) })
     }
 
-    /// The same with other limits.
+    /// Creates a client without authorization.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
+    pub(crate) fn without_authorization(address: ServerAddress) -> Self {
+        Self { address, authorization: None, limits: HttpLimits::default(), connector: None }
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn with_limits(self, limits: HttpLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Where the server is.
+    /// Sets another way to open connections.
     #[must_use]
-    pub fn address(&self) -> &Address {
+    pub fn with_connector(self, connector: Arc<dyn ServerConnector>) -> Self {
+        Self { connector: Some(connector), ..self }
+    }
+
+    /// Returns the address of the server.
+    #[must_use]
+    pub fn address(&self) -> &ServerAddress {
         &self.address
     }
 
-    /// Makes a request and gives the status and all of the answer. Several may be under way at once.
+    /// Sends a request and returns the status and the whole response. Requests can run concurrently.
     ///
     /// # Errors
-    /// If there was no answer. One that says no is an answer.
+    /// Fails if there was no response. An error status is a response.
     pub async fn request(&self, method: &str, path: &str, body: Option<Bytes>) -> Result<(u16, Bytes), HttpError> {
-        let request = self.written(method, path, body, "application/json")?;
+        let request = self.build_request(method, path, body, "application/json")?;
         let answer = async {
             let mut connection = JoinSet::new();
             let response = self.send(request, &mut connection).await?;
             let status = response.status().as_u16();
-            Ok((status, self.whole(response).await?))
+            Ok((status, self.read_body(response).await?))
         };
         timeout(self.limits.time, answer).await.map_err(|_| HttpError::Late(self.limits.time))?
     }
 
-    /// A request, written down.
-    pub(crate) fn written(
+    /// Builds a request.
+    pub(crate) fn build_request(
         &self,
         method: &str,
         path: &str,
@@ -126,8 +139,8 @@ impl Client {
         if !path.starts_with('/') {
             return Err(bad());
         }
-        let uri = self.address.path(path);
-        let host = self.address.host();
+        let uri = self.address.request_path(path);
+        let host = self.address.host_header();
         let mut request = Request::builder().method(verb).uri(uri).header(HOST, host).header(ACCEPT, accept);
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
@@ -138,21 +151,25 @@ impl Client {
         request.body(Full::new(body.unwrap_or_default())).map_err(|_| bad())
     }
 
-    /// Sends it. The connection lives as long as the set does.
+    /// Sends a request. The connection lives as long as the set.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
         connection: &mut JoinSet<()>,
     ) -> Result<Response<Incoming>, HttpError> {
         let refused = |source| HttpError::Connect { address: self.address.clone(), source };
-        let stream = self.address.connect().await.map_err(refused)?;
+        let stream = match &self.connector {
+            Some(connector) => connector.connect(self.address.host_header()).await,
+            None => self.address.connect().await,
+        };
+        let stream = stream.map_err(refused)?;
         let (mut sender, driven) = http1::handshake(TokioIo::new(stream)).await?;
-        // How the connection ends is told by the request that it serves.
+        // Errors of the connection surface in the request that it serves.
         connection.spawn(async move { drop(driven.await) });
         Ok(sender.send_request(request).await?)
     }
 
-    async fn whole(&self, response: Response<Incoming>) -> Result<Bytes, HttpError> {
+    async fn read_body(&self, response: Response<Incoming>) -> Result<Bytes, HttpError> {
         let body = Limited::new(response.into_body(), self.limits.bytes).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
             Ok(broken) => HttpError::Broken(*broken),
@@ -165,8 +182,8 @@ impl Client {
     }
 }
 
-/// It is not shown, whoever prints it.
-fn secret(mut value: HeaderValue) -> HeaderValue {
+/// Marks a value as sensitive, so that it is never printed.
+fn mark_sensitive(mut value: HeaderValue) -> HeaderValue {
     value.set_sensitive(true);
     value
 }

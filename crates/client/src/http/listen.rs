@@ -1,5 +1,4 @@
-//! Following a stream of server-sent events. What comes goes into a channel, so that it can be waited for beside
-//! everything else. Opening a stream again is up to who listens.
+//! Follows a stream of server-sent events and sends its events to a channel. Reconnecting is up to the caller.
 
 use http_body_util::BodyExt;
 use hyper::{Response, body::Incoming, header::CONTENT_TYPE};
@@ -10,47 +9,47 @@ use tokio::{
 };
 
 use super::{
-    client::{Client, HttpError},
-    events::Events,
+    client::{HttpClient, HttpError},
+    events::SseParser,
 };
 
-/// What happens to a stream of server-sent events.
+/// An event in the life of a stream of server-sent events.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SseEvent {
-    /// It is open.
+    /// The stream is open.
     Opened,
-    /// An event's payload.
+    /// The payload of an event.
     Data(Vec<u8>),
-    /// It is over, and why. Nothing follows.
+    /// The stream ended for this reason. Nothing follows.
     Closed(String),
 }
 
-impl Client {
-    /// Follows a stream until it ends, until nobody takes what comes, or until the handle is used. Must be called
-    /// inside of a tokio runtime.
-    pub fn listen(&self, path: &str, out: Sender<SseEvent>) -> AbortHandle {
+impl HttpClient {
+    /// Follows a stream until it ends, the receiver is dropped, or the handle is aborted. Must be called within a tokio
+    /// runtime.
+    pub fn subscribe_sse(&self, path: &str, out: Sender<SseEvent>) -> AbortHandle {
         let (client, path) = (self.clone(), path.to_owned());
         let task = tokio::spawn(async move {
-            let reason = match client.follow(&path, &out).await {
+            let reason = match client.forward_sse_events(&path, &out).await {
                 Ok(()) => "the server ended it".to_owned(),
                 Err(error) => error.to_string(),
             };
-            // Who does not listen any more does not miss it.
+            // A dropped receiver does not need it.
             drop(out.send(SseEvent::Closed(reason)).await);
         });
         task.abort_handle()
     }
 
-    async fn follow(&self, path: &str, out: &Sender<SseEvent>) -> Result<(), ListenError> {
+    async fn forward_sse_events(&self, path: &str, out: &Sender<SseEvent>) -> Result<(), SseStreamError> {
         let mut connection = JoinSet::new();
-        let request = self.written("GET", path, None, "text/event-stream")?;
+        let request = self.build_request("GET", path, None, "text/event-stream")?;
         let response = timeout(self.limits.time, self.send(request, &mut connection)).await;
         let response = response.map_err(|_| HttpError::Late(self.limits.time))??;
-        let mut body = opened(response)?;
+        let mut body = sse_body(response)?;
         if out.send(SseEvent::Opened).await.is_err() {
             return Ok(());
         }
-        let (mut events, mut payloads) = (Events::new(self.limits.bytes), Vec::new());
+        let (mut events, mut payloads) = (SseParser::new(self.limits.bytes), Vec::new());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(HttpError::from)?;
             let Some(bytes) = frame.data_ref() else { continue };
@@ -66,20 +65,20 @@ impl Client {
     }
 }
 
-fn opened(response: Response<Incoming>) -> Result<Incoming, ListenError> {
+fn sse_body(response: Response<Incoming>) -> Result<Incoming, SseStreamError> {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !response.status().is_success() {
-        return Err(ListenError::Refused(response.status().as_u16()));
+        return Err(SseStreamError::Refused(response.status().as_u16()));
     }
     if !kind.starts_with("text/event-stream") {
-        return Err(ListenError::Kind(kind.to_owned()));
+        return Err(SseStreamError::Kind(kind.to_owned()));
     }
     Ok(response.into_body())
 }
 
-/// Why a stream ended before its time.
+/// The reason why a stream failed.
 #[derive(Debug, thiserror::Error)]
-enum ListenError {
+enum SseStreamError {
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error("the server refused it with status {0}")]

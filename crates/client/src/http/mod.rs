@@ -1,5 +1,5 @@
-//! HTTP, as far as a client of small servers needs it: requests, and streams of server-sent events, over TCP or a unix
-//! socket. No TLS, no redirects, no proxies, no pool.
+//! A small HTTP client: requests and streams of server-sent events, over TCP or a Unix socket. No TLS, no redirects, no
+//! proxies, no connection pool.
 
 mod address;
 mod client;
@@ -9,7 +9,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Address, AddressError, Connection};
-pub use client::{Client, HttpError, Limits};
+pub use address::{AddressError, ServerAddress, ServerConnection, ServerConnector};
+pub use client::{HttpClient, HttpError, HttpLimits};
 pub use listen::SseEvent;
 pub use socket::SocketPath;

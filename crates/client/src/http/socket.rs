@@ -1,4 +1,4 @@
-//! Sockets in the file system, at paths of any length: an address has room for 107 bytes, a data folder may lie deeper.
+//! Unix sockets at paths of any length: a socket address holds 107 bytes, but a data directory may be deeper.
 
 use std::{
     fs::File,
@@ -7,33 +7,33 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The longest path that the address of a socket takes, without the byte for its end.
-const LONGEST: usize = 107;
+/// The longest path of a socket address, without the terminating byte.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// A path to a socket, as the system's calls take it. One that is too long goes through an open folder.
+/// A path to a socket that system calls accept. One that is too long goes through an open directory.
 #[derive(Debug)]
 pub struct SocketPath {
     path: PathBuf,
-    /// Held as long as the path is used.
+    /// Kept open as long as the path is used.
     _folder: Option<File>,
 }
 
 impl SocketPath {
-    /// Makes a path usable, whatever its length.
+    /// Makes a path of any length usable.
     ///
     /// # Errors
-    /// If the path is too long and its folder cannot be opened.
+    /// Fails if the path is too long and its directory cannot be opened.
     pub fn new(path: &Path) -> io::Result<Self> {
-        let parts = path.parent().zip(path.file_name()).filter(|_| path.as_os_str().len() > LONGEST);
+        let parts = path.parent().zip(path.file_name()).filter(|_| path.as_os_str().len() > MAX_SOCKET_PATH_BYTES);
         let Some((folder, name)) = parts else { return Ok(Self { path: path.to_owned(), _folder: None }) };
         let folder = File::open(folder)?;
         let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
         Ok(Self { path, _folder: Some(folder) })
     }
 
-    /// The path to use, for as long as this is held.
+    /// Returns the path to use, valid as long as this value lives.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub fn as_path(&self) -> &Path {
         &self.path
     }
 }
@@ -51,13 +51,13 @@ mod tests {
     fn a_short_path_is_left_alone_and_a_long_one_works() {
         let folder = tempfile::tempdir().unwrap();
         let short = folder.path().join("x.sock");
-        assert_eq!(SocketPath::new(&short).unwrap().path(), short);
+        assert_eq!(SocketPath::new(&short).unwrap().as_path(), short);
         let deep = folder.path().join("a-folder-with-a-long-name/".repeat(8));
         fs::create_dir_all(&deep).unwrap();
         let long = deep.join("x.sock");
         assert!(UnixListener::bind(&long).is_err());
-        let _listener = UnixListener::bind(SocketPath::new(&long).unwrap().path()).unwrap();
-        UnixStream::connect(SocketPath::new(&long).unwrap().path()).unwrap();
+        let _listener = UnixListener::bind(SocketPath::new(&long).unwrap().as_path()).unwrap();
+        UnixStream::connect(SocketPath::new(&long).unwrap().as_path()).unwrap();
         assert!(SocketPath::new(&folder.path().join("missing/".repeat(20)).join("x.sock")).is_err());
     }
 }

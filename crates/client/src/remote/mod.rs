@@ -1,4 +1,4 @@
-//! A server that speaks Switchboard's HTTP, and all that can be asked of it.
+//! A client for Switchboard's HTTP API.
 
 mod refusal;
 #[cfg(test)]
@@ -7,148 +7,149 @@ mod tests;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::{
-    AgentError, AgentErrorKind, Answer, Approval, Order, PromptRequest, SessionPage, SessionQuery, SessionRequest,
-    SessionView,
-    http::{Address, Client, Limits},
+    AgentError, AgentErrorKind, Approval, ApprovalAnswer, Approvals, FollowUpRequest, ModeRequest, ModelRequest,
+    OptionRequest, SessionAction, SessionPage, SessionQuery, SessionView, StartSessionRequest,
+    http::{HttpClient, HttpLimits, ServerAddress},
 };
 
-/// A server. Cheap to clone; nothing is kept open.
+/// A Switchboard server. Cheap to clone; no connection is kept open.
 #[derive(Clone, Debug)]
-pub struct Remote {
-    pub(crate) http: Client,
+pub struct RemoteServer {
+    pub(crate) http: HttpClient,
 }
 
-impl Remote {
-    /// The server at this address: `http://HOST:PORT`, `unix:/path`, or the link that a server prints, whose token
-    /// counts unless another is given.
+impl RemoteServer {
+    /// Creates a client for a server by its address: `http://HOST:PORT`, `unix:/path`, or the link that a server
+    /// prints, whose token is used unless another is given.
     ///
     /// # Errors
-    /// If it is no address.
+    /// Fails if the address is invalid.
     pub fn new(url: &str, token: Option<&str>) -> Result<Self, AgentError> {
         let linked = url.split_once("?token=").map(|(_, token)| token.split('&').next().unwrap_or_default());
         let bearer = token.or(linked).map(|token| format!("Bearer {}", token.trim()));
-        let http = Client::new(Address::parse(url).map_err(AgentError::from)?, bearer.as_deref())?;
+        let http = HttpClient::new(ServerAddress::parse(url).map_err(AgentError::from)?, bearer.as_deref())?;
         Ok(Self { http })
     }
 
-    /// The server behind a socket, which its file's permissions guard.
+    /// Creates a client for a Unix socket, which is protected by its file permissions.
     #[must_use]
-    pub fn unix(path: impl Into<PathBuf>) -> Self {
-        Self { http: Client { address: Address::unix(path), authorization: None, limits: Limits::default() } }
+    pub fn from_socket_path(path: impl Into<PathBuf>) -> Self {
+        Self { http: HttpClient::without_authorization(ServerAddress::from_socket_path(path)) }
     }
 
-    /// The same with other limits of time and size for an answer.
+    /// Sets the limits of time and size of a response.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
+    pub fn with_limits(self, limits: HttpLimits) -> Self {
         Self { http: self.http.with_limits(limits) }
     }
 
-    /// Where it is.
+    /// Returns the address of the server.
     #[must_use]
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &ServerAddress {
         self.http.address()
     }
 
-    /// Starts a session, or continues one.
+    /// Starts or continues a session.
     ///
     /// # Errors
-    /// If the server refuses or cannot be reached; so all that follow.
-    pub async fn create(&self, request: &SessionRequest) -> Result<SessionView, AgentError> {
-        let created = self.call("POST", "/api/sessions", Some(request)).await;
+    /// Fails if the server refuses or cannot be reached. The methods below fail in the same way.
+    pub async fn create_session(&self, request: &StartSessionRequest) -> Result<SessionView, AgentError> {
+        let created = self.call_json("POST", "/api/sessions", Some(request)).await;
         created.map_err(|error| error.with_agent(&request.agent_type))
     }
 
-    /// Some sessions, newest first.
-    pub async fn sessions(&self, query: &SessionQuery) -> Result<SessionPage, AgentError> {
-        self.get(&format!("/api/sessions{}", query.written())).await
+    /// Lists sessions, newest first.
+    pub async fn list_sessions(&self, query: &SessionQuery) -> Result<SessionPage, AgentError> {
+        self.get(&format!("/api/sessions{}", query.to_query_string())).await
     }
 
-    /// One session.
-    pub async fn session(&self, id: &str) -> Result<SessionView, AgentError> {
-        self.get(&of(id, "")).await
+    /// Returns one session.
+    pub async fn get_session(&self, id: &str) -> Result<SessionView, AgentError> {
+        self.get(&session_path(id, "")).await
     }
 
-    /// Deletes a session and all that is known about it. One that goes on is cancelled first.
-    pub async fn delete(&self, id: &str) -> Result<(), AgentError> {
-        self.request("DELETE", &of(id, ""), None::<&()>).await.map(drop)
+    /// Deletes a session with all its data. A running session is cancelled first.
+    pub async fn delete_session(&self, id: &str) -> Result<(), AgentError> {
+        self.request("DELETE", &session_path(id, ""), None::<&()>).await.map(drop)
     }
 
-    /// What the agent waits for.
-    pub async fn approvals(&self, id: &str) -> Result<Vec<Approval>, AgentError> {
-        #[derive(Deserialize)]
-        struct Open {
-            approvals: Vec<Approval>,
-        }
-        let open: Open = self.get(&of(id, "/approvals")).await?;
+    /// Lists the open requests of a session.
+    pub async fn list_approvals(&self, id: &str) -> Result<Vec<Approval>, AgentError> {
+        let open: Approvals = self.get(&session_path(id, "/approvals")).await?;
         Ok(open.approvals)
     }
 
-    /// Answers a request. The first answer counts.
-    pub async fn answer(&self, id: &str, request: &str, answer: &Answer) -> Result<(), AgentError> {
-        let path = of(id, &format!("/approvals/{}", encoded(request)));
+    /// Answers a request. The first answer wins.
+    pub async fn answer_approval(&self, id: &str, request: &str, answer: &ApprovalAnswer) -> Result<(), AgentError> {
+        let path = session_path(id, &format!("/approvals/{}", percent_encode(request)));
         self.request("POST", &path, Some(answer)).await.map(drop)
     }
 
-    /// Gives the agent another prompt. An ended session is resumed.
-    pub async fn prompt(&self, id: &str, prompt: &PromptRequest) -> Result<(), AgentError> {
-        self.request("POST", &of(id, "/prompt"), Some(prompt)).await.map(drop)
+    /// Sends another prompt. An ended session is resumed.
+    pub async fn send_prompt(&self, id: &str, prompt: &FollowUpRequest) -> Result<(), AgentError> {
+        self.request("POST", &session_path(id, "/prompt"), Some(prompt)).await.map(drop)
     }
 
-    /// Stops the turn; the session goes on.
-    pub async fn interrupt(&self, id: &str) -> Result<(), AgentError> {
-        self.request("POST", &of(id, "/interrupt"), None::<&()>).await.map(drop)
+    /// Stops the turn; the session stays open.
+    pub async fn interrupt_turn(&self, id: &str) -> Result<(), AgentError> {
+        self.request("POST", &session_path(id, "/interrupt"), None::<&()>).await.map(drop)
     }
 
     /// Ends the session.
-    pub async fn cancel(&self, id: &str) -> Result<(), AgentError> {
-        self.request("POST", &of(id, "/cancel"), None::<&()>).await.map(drop)
+    pub async fn cancel_session(&self, id: &str) -> Result<(), AgentError> {
+        self.request("POST", &session_path(id, "/cancel"), None::<&()>).await.map(drop)
     }
 
-    /// Does what is wanted of a session.
-    pub async fn order(&self, id: &str, order: &Order) -> Result<(), AgentError> {
-        let (path, body) = match order {
-            Order::Prompt(prompt) => return self.prompt(id, prompt).await,
-            Order::Answer { request, answer } => return self.answer(id, request, answer).await,
-            Order::Interrupt => return self.interrupt(id).await,
-            Order::Cancel => return self.cancel(id).await,
-            Order::SetModel(model) => ("/model", json!({ "model": model })),
-            Order::SetMode(mode) => ("/mode", json!({ "mode": mode })),
-            Order::SetOption { id, value } => ("/option", json!({ "id": id, "value": value })),
-        };
-        self.request("POST", &of(id, path), Some(&body)).await.map(drop)
+    /// Performs an action on a session.
+    pub async fn send_action(&self, id: &str, order: &SessionAction) -> Result<(), AgentError> {
+        match order.clone() {
+            SessionAction::Prompt(prompt) => self.send_prompt(id, &prompt).await,
+            SessionAction::Answer { request, answer } => self.answer_approval(id, &request, &answer).await,
+            SessionAction::Interrupt => self.interrupt_turn(id).await,
+            SessionAction::Cancel => self.cancel_session(id).await,
+            SessionAction::SetModel(model) => self.post_json(id, "/model", &ModelRequest { model }).await,
+            SessionAction::SetMode(mode) => self.post_json(id, "/mode", &ModeRequest { mode }).await,
+            SessionAction::SetOption { id: option, value } => {
+                self.post_json(id, "/option", &OptionRequest { id: option, value }).await
+            }
+        }
     }
 
-    /// The agents, as the server lists them.
-    pub async fn agents(&self) -> Result<Value, AgentError> {
+    async fn post_json(&self, id: &str, path: &str, body: &impl Serialize) -> Result<(), AgentError> {
+        self.request("POST", &session_path(id, path), Some(body)).await.map(drop)
+    }
+
+    /// Lists the agents of the server.
+    pub async fn list_agents(&self) -> Result<Value, AgentError> {
         self.get("/api/agents").await
     }
 
-    /// How the server is. It needs no token.
-    pub async fn health(&self) -> Result<Value, AgentError> {
+    /// Returns the health of the server. Needs no token.
+    pub async fn get_health(&self) -> Result<Value, AgentError> {
         self.get("/api/health").await
     }
 
-    /// Asks for something.
+    /// Sends a GET request and parses the JSON response.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, AgentError> {
-        self.call("GET", path, None::<&()>).await
+        self.call_json("GET", path, None::<&()>).await
     }
 
-    /// Makes a request with a JSON body and reads the JSON that it is answered with.
-    pub async fn call<T: DeserializeOwned>(
+    /// Sends a request with a JSON body and parses the JSON response.
+    pub async fn call_json<T: DeserializeOwned>(
         &self,
         method: &str,
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<T, AgentError> {
         let answer = self.request(method, path, body).await?;
-        serde_json::from_slice(&answer).map_err(|error| self.strange(&error.to_string(), &answer))
+        serde_json::from_slice(&answer).map_err(|error| self.malformed_response(&error.to_string(), &answer))
     }
 
-    /// Makes a request with a JSON body and gives the bytes that it is answered with; a no is an error.
+    /// Sends a request with a JSON body and returns the bytes of the response; an error status is an error.
     pub async fn request(&self, method: &str, path: &str, body: Option<&impl Serialize>) -> Result<Bytes, AgentError> {
         let body = body.map(serde_json::to_vec).transpose();
         let body = body.map_err(|error| AgentError::new(AgentErrorKind::ProtocolError, error.to_string()))?;
@@ -156,12 +157,12 @@ impl Remote {
         if (200..300).contains(&status) {
             Ok(answer)
         } else {
-            Err(refusal::read(self.address(), path, status, &answer))
+            Err(refusal::read_error_response(self.address(), path, status, &answer))
         }
     }
 
-    /// It answers, but not as a Switchboard would.
-    pub(crate) fn strange(&self, cause: &str, said: &[u8]) -> AgentError {
+    /// Returns the error for a response that no Switchboard server would send.
+    pub(crate) fn malformed_response(&self, cause: &str, said: &[u8]) -> AgentError {
         let said = String::from_utf8_lossy(said.get(..said.len().min(500)).unwrap_or_default()).into_owned();
         AgentError::new(
             AgentErrorKind::ProtocolError,
@@ -172,13 +173,13 @@ impl Remote {
     }
 }
 
-/// A path of a session.
-pub(crate) fn of(id: &str, rest: &str) -> String {
-    format!("/api/sessions/{}{rest}", encoded(id))
+/// Returns an API path of a session.
+pub(crate) fn session_path(id: &str, rest: &str) -> String {
+    format!("/api/sessions/{}{rest}", percent_encode(id))
 }
 
-/// A text as part of a path or a query.
-pub(crate) fn encoded(text: &str) -> String {
+/// Percent-encodes a text for a path or query.
+pub(crate) fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -191,19 +192,19 @@ pub(crate) fn encoded(text: &str) -> String {
 }
 
 impl SessionQuery {
-    /// As the query of a path.
-    fn written(&self) -> String {
+    /// Returns the query string, with its question mark.
+    fn to_query_string(&self) -> String {
         let limit = self.limit.map(|limit| limit.to_string());
         let pairs = [
             ("agent", self.agent.as_deref()),
             ("project", self.project.as_deref()),
-            ("state", self.state.map(super::SessionState::name)),
+            ("state", self.state.map(super::SessionLifecycle::name)),
             ("text", self.text.as_deref()),
             ("cwd", self.cwd.as_deref()),
             ("limit", limit.as_deref()),
             ("before", self.before.as_deref()),
         ];
-        let pairs = pairs.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded(value?))));
+        let pairs = pairs.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", percent_encode(value?))));
         let query = pairs.collect::<Vec<_>>().join("&");
         if query.is_empty() { query } else { format!("?{query}") }
     }

@@ -1,27 +1,27 @@
-//! Why a request came to nothing, in words that a person can act on.
+//! Errors of requests, with messages that people can act on.
 
 use serde::Deserialize;
 
 use crate::{
     AgentError, AgentErrorKind,
-    http::{Address, AddressError, HttpError},
+    http::{AddressError, HttpError, ServerAddress},
 };
 
-/// What a server says when it refuses (RFC 9457).
+/// The error body of a response (RFC 9457).
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Problem {
+struct ProblemDetails {
     title: Option<String>,
     detail: Option<String>,
     code: Option<String>,
     hint: Option<String>,
-    /// What other servers say.
+    /// The error field of other servers.
     error: Option<serde_json::Value>,
     message: Option<String>,
 }
 
-impl Problem {
-    fn words(&self) -> Option<String> {
+impl ProblemDetails {
+    fn error_message(&self) -> Option<String> {
         let error = self.error.as_ref().and_then(|error| {
             let nested = error.get("message").unwrap_or(error);
             nested.as_str().map(str::to_owned)
@@ -30,16 +30,16 @@ impl Problem {
     }
 }
 
-/// An answer that says no.
-pub fn read(server: &Address, path: &str, status: u16, body: &[u8]) -> AgentError {
+/// Converts an error response.
+pub fn read_error_response(server: &ServerAddress, path: &str, status: u16, body: &[u8]) -> AgentError {
     let said = String::from_utf8_lossy(body).into_owned();
-    let Ok(problem) = serde_json::from_slice::<Problem>(body) else {
-        return unexplained(server, path, status, said);
+    let Ok(problem) = serde_json::from_slice::<ProblemDetails>(body) else {
+        return unexplained_error(server, path, status, said);
     };
     let code = problem.code.clone().unwrap_or_default();
-    let words = problem.words().unwrap_or_else(|| format!("{server} answered {path} with status {status}"));
-    let kind = kind(path, status, &code);
-    let hint = problem.hint.clone().or_else(|| (status == 401).then(|| TOKEN.to_owned()));
+    let words = problem.error_message().unwrap_or_else(|| format!("{server} answered {path} with status {status}"));
+    let kind = error_kind(path, status, &code);
+    let hint = problem.hint.clone().or_else(|| (status == 401).then(|| TOKEN_HINT.to_owned()));
     AgentError {
         hint: hint.map(Into::into),
         code: problem.code.map(Into::into),
@@ -47,9 +47,9 @@ pub fn read(server: &Address, path: &str, status: u16, body: &[u8]) -> AgentErro
     }
 }
 
-const TOKEN: &str = "`switchboard token` prints the server's token";
+const TOKEN_HINT: &str = "`switchboard token` prints the server's token";
 
-fn kind(path: &str, status: u16, code: &str) -> AgentErrorKind {
+fn error_kind(path: &str, status: u16, code: &str) -> AgentErrorKind {
     let about_session =
         path.starts_with("/api/sessions/") && !["approval", "request", "agent"].iter().any(|word| code.contains(word));
     match status {
@@ -63,8 +63,8 @@ fn kind(path: &str, status: u16, code: &str) -> AgentErrorKind {
     }
 }
 
-/// Without the words of a Switchboard, it may be any server.
-fn unexplained(server: &Address, path: &str, status: u16, said: String) -> AgentError {
+/// Describes an error response that did not come from a Switchboard server.
+fn unexplained_error(server: &ServerAddress, path: &str, status: u16, said: String) -> AgentError {
     let (kind, message) = match status {
         401 => (AgentErrorKind::AuthenticationFailed, format!("{server} wants a token, or another one")),
         403 => (AgentErrorKind::PermissionDenied, format!("{server} does not allow {path}")),
@@ -75,7 +75,7 @@ fn unexplained(server: &Address, path: &str, status: u16, said: String) -> Agent
         _ => (AgentErrorKind::ProtocolError, format!("{server} answered {path} with status {status}")),
     };
     let hint = match kind {
-        AgentErrorKind::AuthenticationFailed => Some(TOKEN),
+        AgentErrorKind::AuthenticationFailed => Some(TOKEN_HINT),
         AgentErrorKind::ProtocolError => Some("is that a Switchboard?"),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! The server's answers and silences, each as the error it must be.
+//! Responses and missing responses of a server, each as the expected error.
 
 use serde_json::json;
 use tokio::{
@@ -6,11 +6,11 @@ use tokio::{
     net::{TcpListener, UnixListener},
 };
 
-use super::{Remote, encoded};
-use crate::{AgentError, AgentErrorKind, SessionQuery, SessionState, http::Connection};
+use super::{RemoteServer, percent_encode};
+use crate::{AgentError, AgentErrorKind, SessionLifecycle, SessionQuery, http::ServerConnection};
 
-/// Answers every connection with these bytes, and tells what was asked.
-async fn answer(mut stream: impl Connection, bytes: String) -> String {
+/// Answers a connection with the given bytes and returns the request.
+async fn answer_connection(mut stream: impl ServerConnection, bytes: String) -> String {
     let mut asked = Vec::new();
     while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
         stream.read_buf(&mut asked).await.unwrap();
@@ -20,16 +20,16 @@ async fn answer(mut stream: impl Connection, bytes: String) -> String {
     String::from_utf8(asked).unwrap()
 }
 
-fn answered(status: &str, body: &str) -> String {
+fn http_response(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// The error of asking for a session, given what the server says.
-async fn error(bytes: String) -> AgentError {
+/// Returns the error of requesting a session for a given response.
+async fn request_error(bytes: String) -> AgentError {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let remote = Remote::new(&format!("http://{}", listener.local_addr().unwrap()), Some("secret")).unwrap();
-    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
-    let error = remote.session("s/1").await.unwrap_err();
+    let remote = RemoteServer::new(&format!("http://{}", listener.local_addr().unwrap()), Some("secret")).unwrap();
+    let server = tokio::spawn(async move { answer_connection(listener.accept().await.unwrap().0, bytes).await });
+    let error = remote.get_session("s/1").await.unwrap_err();
     let asked = server.await.unwrap();
     assert!(asked.starts_with("GET /api/sessions/s%2F1 "), "{asked}");
     assert!(asked.contains("authorization: Bearer secret\r\n"), "{asked}");
@@ -51,21 +51,21 @@ async fn each_failure_has_its_kind() {
         ("500 Internal Server Error", "internal", Kind::Unknown),
         ("504 Gateway Timeout", "late", Kind::Timeout),
     ] {
-        let error = error(answered(status, &problem(1, code))).await;
+        let error = request_error(http_response(status, &problem(1, code))).await;
         assert_eq!((error.kind, error.message.as_str()), (kind, "why"), "{status}");
         assert_eq!((error.code.as_deref(), error.hint.as_deref()), (Some(code), Some("do")));
         assert!(error.native_error.unwrap().contains(code));
     }
     for (bytes, kind) in [
-        (answered("401 Unauthorized", ""), Kind::AuthenticationFailed),
-        (answered("404 Not Found", "<html>"), Kind::ProtocolError),
-        (answered("404 Not Found", r#"{"error":"no such session"}"#), Kind::SessionNotFound),
-        (answered("200 OK", "<html>"), Kind::ProtocolError),
-        (answered("502 Bad Gateway", "<html>"), Kind::ConnectionFailed),
+        (http_response("401 Unauthorized", ""), Kind::AuthenticationFailed),
+        (http_response("404 Not Found", "<html>"), Kind::ProtocolError),
+        (http_response("404 Not Found", r#"{"error":"no such session"}"#), Kind::SessionNotFound),
+        (http_response("200 OK", "<html>"), Kind::ProtocolError),
+        (http_response("502 Bad Gateway", "<html>"), Kind::ConnectionFailed),
         ("220 mail.example.com ESMTP\r\n".to_owned(), Kind::ProtocolError),
         (String::new(), Kind::ConnectionFailed),
     ] {
-        let error = error(bytes.clone()).await;
+        let error = request_error(bytes.clone()).await;
         assert_eq!(error.kind, kind, "{bytes}: {error}");
     }
 }
@@ -75,13 +75,13 @@ async fn a_server_that_is_not_there() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let error = Remote::new(&url, None).unwrap().health().await.unwrap_err();
+    let error = RemoteServer::new(&url, None).unwrap().get_health().await.unwrap_err();
     assert_eq!(error.kind, AgentErrorKind::ConnectionFailed);
     assert!(error.to_string().contains(&url) && error.to_string().contains("switchboard serve"), "{error}");
     let folder = tempfile::tempdir().unwrap();
-    let error = Remote::unix(folder.path().join("none.sock")).health().await.unwrap_err();
+    let error = RemoteServer::from_socket_path(folder.path().join("none.sock")).get_health().await.unwrap_err();
     assert!(error.kind == AgentErrorKind::ConnectionFailed && error.message.contains("none.sock"), "{error}");
-    let error = Remote::new("https://example.com", None).unwrap_err();
+    let error = RemoteServer::new("https://example.com", None).unwrap_err();
     assert!(error.message.contains("TLS") && error.hint.unwrap().contains("http://"));
 }
 
@@ -91,11 +91,12 @@ async fn a_socket_in_the_file_system() {
     let path = folder.path().join("1.sock");
     let listener = UnixListener::bind(&path).unwrap();
     let body = r#"{"sessions":[{"id":"a","state":"cancelled"}],"next":"b"}"#;
-    let bytes = answered("200 OK", body);
-    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
+    let bytes = http_response("200 OK", body);
+    let server = tokio::spawn(async move { answer_connection(listener.accept().await.unwrap().0, bytes).await });
     let query = SessionQuery { text: Some("a b&c".to_owned()), limit: Some(3), ..SessionQuery::default() };
-    let page = Remote::new(&format!("unix:{}", path.display()), None).unwrap().sessions(&query).await.unwrap();
-    assert_eq!((page.sessions[0].state, page.next.as_deref()), (SessionState::Cancelled, Some("b")));
+    let page =
+        RemoteServer::new(&format!("unix:{}", path.display()), None).unwrap().list_sessions(&query).await.unwrap();
+    assert_eq!((page.sessions[0].state, page.next.as_deref()), (SessionLifecycle::Cancelled, Some("b")));
     let asked = server.await.unwrap();
     assert!(asked.starts_with("GET /api/sessions?text=a%20b%26c&limit=3 "), "{asked}");
     assert!(asked.contains("host: localhost\r\n") && !asked.contains("authorization"), "{asked}");
@@ -105,14 +106,14 @@ async fn a_socket_in_the_file_system() {
 async fn a_link_brings_its_token() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/?token=linked", listener.local_addr().unwrap());
-    let bytes = answered("200 OK", "{}");
-    let server = tokio::spawn(async move { answer(listener.accept().await.unwrap().0, bytes).await });
-    Remote::new(&url, None).unwrap().health().await.unwrap();
+    let bytes = http_response("200 OK", "{}");
+    let server = tokio::spawn(async move { answer_connection(listener.accept().await.unwrap().0, bytes).await });
+    RemoteServer::new(&url, None).unwrap().get_health().await.unwrap();
     assert!(server.await.unwrap().contains("authorization: Bearer linked\r\n"));
 }
 
 #[test]
 fn ids_are_encoded() {
-    assert_eq!(encoded("a-b_c.d~1"), "a-b_c.d~1");
-    assert_eq!(encoded("../é?"), "..%2F%C3%A9%3F");
+    assert_eq!(percent_encode("a-b_c.d~1"), "a-b_c.d~1");
+    assert_eq!(percent_encode("../é?"), "..%2F%C3%A9%3F");
 }

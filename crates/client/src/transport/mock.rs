@@ -1,110 +1,103 @@
-//! A session that is made up: for tests of programs that use this library.
+//! A scripted session for tests of programs that use this library.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt as _,
     future::ready,
     stream::{StreamExt as _, iter},
 };
-use switchboard_event::{Body, EndReason, Event, Id};
+use parking_lot::Mutex;
+use switchboard_event::{EndReason, Event, SessionState};
 
-use super::{Reply, Transport};
+use super::{Transport, TransportFuture};
 use crate::{
-    AgentError, AgentErrorKind, Approval, Messages, Order, SessionPage, SessionQuery, SessionRequest, SessionState,
-    SessionView,
+    self as client, AgentError, AgentErrorKind, Approval, MessageStream, SessionAction, SessionPage, SessionQuery,
+    SessionView, StartSessionRequest,
 };
 
-/// One session whose events are given as lines, each an event's JSON, as `switchboard translate --to events` prints
-/// them. Every session that is started or followed is this one; what is wanted of it is written down.
+/// One session whose events are given as lines of JSON, the output of `switchboard translate --to events`. Every
+/// session that is started or followed is this one; actions are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct MockTransport {
     lines: Arc<[String]>,
     delay: Duration,
-    orders: Arc<Mutex<Vec<Order>>>,
+    orders: Arc<Mutex<Vec<SessionAction>>>,
 }
 
 impl MockTransport {
-    /// A session with these events.
+    /// Creates a session with the given events.
     pub fn new(lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { lines: lines.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// The same, with a pause before each event.
+    /// Sets a delay before each event.
     #[must_use]
     pub fn with_delay(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// What was wanted of the session so far.
+    /// Returns the actions that were performed on the session so far.
     #[must_use]
-    pub fn orders(&self) -> Vec<Order> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn recorded_actions(&self) -> Vec<SessionAction> {
+        self.orders.lock().clone()
     }
 
-    fn events(&self) -> impl Iterator<Item = Event> {
+    fn parse_events(&self) -> impl Iterator<Item = Event> {
         self.lines.iter().filter_map(|line| Event::from_json(line).ok())
     }
 
-    fn view(&self) -> SessionView {
+    fn fold_state(&self) -> SessionState {
+        let mut state = SessionState::default();
+        self.parse_events().for_each(|event| state.apply(&event));
+        state
+    }
+
+    fn session_view(&self) -> SessionView {
         let mut view = SessionView::default();
-        for event in self.events() {
+        for event in self.parse_events() {
             (view.id, view.agent_type, view.events) = (event.session.clone(), event.agent.to_string(), event.seq);
-            if let Body::SessionEnded(ended) = &event.body {
-                view.state = match ended.reason {
-                    EndReason::Completed => SessionState::Done,
-                    EndReason::Cancelled => SessionState::Cancelled,
-                    EndReason::Failed | EndReason::Timeout => SessionState::Failed,
-                };
-            }
         }
+        view.state = match self.fold_state().end.map(|end| end.reason) {
+            None => client::SessionLifecycle::Running,
+            Some(EndReason::Completed) => client::SessionLifecycle::Done,
+            Some(EndReason::Cancelled) => client::SessionLifecycle::Cancelled,
+            Some(EndReason::Failed | EndReason::Timeout) => client::SessionLifecycle::Failed,
+        };
         view
     }
 }
 
 impl Transport for MockTransport {
-    fn create(&self, _: SessionRequest) -> Reply<'_, SessionView> {
-        ready(Ok(self.view())).boxed()
+    fn create_session(&self, _: StartSessionRequest) -> TransportFuture<'_, SessionView> {
+        ready(Ok(self.session_view())).boxed()
     }
 
-    fn list(&self, _: SessionQuery) -> Reply<'_, SessionPage> {
-        ready(Ok(SessionPage { sessions: vec![self.view()], next: None })).boxed()
+    fn list_sessions(&self, _: SessionQuery) -> TransportFuture<'_, SessionPage> {
+        ready(Ok(SessionPage { sessions: vec![self.session_view()], next: None })).boxed()
     }
 
-    fn get<'a>(&'a self, _: &'a str) -> Reply<'a, SessionView> {
-        ready(Ok(self.view())).boxed()
+    fn get_session<'a>(&'a self, _: &'a str) -> TransportFuture<'a, SessionView> {
+        ready(Ok(self.session_view())).boxed()
     }
 
-    fn delete<'a>(&'a self, _: &'a str) -> Reply<'a, ()> {
+    fn delete_session<'a>(&'a self, _: &'a str) -> TransportFuture<'a, ()> {
         ready(Ok(())).boxed()
     }
 
-    fn approvals<'a>(&'a self, _: &'a str) -> Reply<'a, Vec<Approval>> {
-        let session = self.view().id;
-        let mut open: Vec<(Id, Approval)> = Vec::new();
-        for event in self.events() {
-            match &event.body {
-                Body::RequestOpened(request) => {
-                    open.push((request.request.clone(), Approval::new(&session, request)));
-                }
-                Body::RequestResolved(resolved) => open.retain(|(id, _)| *id != resolved.request),
-                _ => {}
-            }
-        }
-        ready(Ok(open.into_iter().map(|(_, approval)| approval).collect())).boxed()
+    fn list_approvals<'a>(&'a self, _: &'a str) -> TransportFuture<'a, Vec<Approval>> {
+        let (session, state) = (self.session_view().id, self.fold_state());
+        ready(Ok(state.requests.iter().map(|request| Approval::new(&session, request)).collect())).boxed()
     }
 
-    fn order<'a>(&'a self, _: &'a str, order: Order) -> Reply<'a, ()> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+    fn send_action<'a>(&'a self, _: &'a str, send_action: SessionAction) -> TransportFuture<'a, ()> {
+        self.orders.lock().push(send_action);
         ready(Ok(())).boxed()
     }
 
-    fn follow(&self, _: &str, after: u64) -> Messages<Event> {
+    fn follow_events(&self, _: &str, after: u64) -> MessageStream<Event> {
         let (lines, delay) = (self.lines.clone(), self.delay);
-        let events = (0..lines.len()).filter_map(move |index| read(lines.get(index)?, after).transpose());
+        let events = (0..lines.len()).filter_map(move |index| parse_line(lines.get(index)?, after).transpose());
         iter(events)
             .then(move |event| async move {
                 if !delay.is_zero() {
@@ -116,7 +109,7 @@ impl Transport for MockTransport {
     }
 }
 
-fn read(line: &str, after: u64) -> Result<Option<Event>, AgentError> {
+fn parse_line(line: &str, after: u64) -> Result<Option<Event>, AgentError> {
     let event = Event::from_json(line);
     let event =
         event.map_err(|error| AgentError::new(AgentErrorKind::ProtocolError, error.to_string()).with_native(line))?;

@@ -1,5 +1,4 @@
-//! How a client reaches sessions: one contract, and what keeps it. The engine has another, for sessions of the same
-//! process.
+//! The transport of a client and its implementations. The engine has another one, for sessions of the same process.
 
 mod mock;
 mod network;
@@ -8,32 +7,34 @@ use futures_util::future::BoxFuture;
 use switchboard_event::Event;
 
 pub use self::{mock::MockTransport, network::NetworkTransport};
-use crate::{AgentError, Approval, Messages, Order, SessionPage, SessionQuery, SessionRequest, SessionView};
+use crate::{
+    AgentError, Approval, MessageStream, SessionAction, SessionPage, SessionQuery, SessionView, StartSessionRequest,
+};
 
-/// What comes of a request.
-pub type Reply<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
+/// The future of a response.
+pub type TransportFuture<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
 
-/// How a client reaches sessions.
+/// Connects a client to sessions.
 pub trait Transport: Send + Sync + 'static {
-    /// Starts a session, or continues one.
-    fn create(&self, request: SessionRequest) -> Reply<'_, SessionView>;
+    /// Starts or continues a session.
+    fn create_session(&self, request: StartSessionRequest) -> TransportFuture<'_, SessionView>;
 
-    /// Some sessions, newest first.
-    fn list(&self, query: SessionQuery) -> Reply<'_, SessionPage>;
+    /// Lists sessions, newest first.
+    fn list_sessions(&self, query: SessionQuery) -> TransportFuture<'_, SessionPage>;
 
-    /// One session.
-    fn get<'a>(&'a self, id: &'a str) -> Reply<'a, SessionView>;
+    /// Returns one session.
+    fn get_session<'a>(&'a self, id: &'a str) -> TransportFuture<'a, SessionView>;
 
-    /// Deletes a session. One that goes on is cancelled first.
-    fn delete<'a>(&'a self, id: &'a str) -> Reply<'a, ()>;
+    /// Deletes a session. A running session is cancelled first.
+    fn delete_session<'a>(&'a self, id: &'a str) -> TransportFuture<'a, ()>;
 
-    /// What the agent waits for.
-    fn approvals<'a>(&'a self, id: &'a str) -> Reply<'a, Vec<Approval>>;
+    /// Lists the open requests of a session.
+    fn list_approvals<'a>(&'a self, id: &'a str) -> TransportFuture<'a, Vec<Approval>>;
 
-    /// Does what is wanted of a session.
-    fn order<'a>(&'a self, id: &'a str, order: Order) -> Reply<'a, ()>;
+    /// Performs an action on a session.
+    fn send_action<'a>(&'a self, id: &'a str, order: SessionAction) -> TransportFuture<'a, ()>;
 
-    /// The events of a session behind a `seq`: each once and in order, until the session has ended and all were seen.
-    /// Nothing follows an error.
-    fn follow(&self, id: &str, after: u64) -> Messages<Event>;
+    /// Returns the events of a session after a `seq`, each once and in order, until the session has ended. Nothing
+    /// follows an error.
+    fn follow_events(&self, id: &str, after: u64) -> MessageStream<Event>;
 }

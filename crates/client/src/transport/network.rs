@@ -1,60 +1,61 @@
-//! Sessions of a server: requests by HTTP, events by WebSocket or, where that cannot be had, by HTTP.
+//! Sessions of a server: requests over HTTP, events over WebSocket or, where that does not work, HTTP.
 
 use futures_util::FutureExt as _;
 use switchboard_event::Event;
 
-use super::{Reply, Transport};
+use super::{Transport, TransportFuture};
 use crate::{
-    Approval, Messages, Order, Reconnect, Remote, Route, SessionPage, SessionQuery, SessionRequest, SessionView, feed,
+    Approval, FeedRoute, MessageStream, ReconnectPolicy, RemoteServer, SessionAction, SessionPage, SessionQuery,
+    SessionView, StartSessionRequest, feed,
 };
 
-/// Sessions of a server.
+/// The transport to a Switchboard server.
 #[derive(Clone, Debug)]
 pub struct NetworkTransport {
-    remote: Remote,
-    reconnect: Reconnect,
+    remote: RemoteServer,
+    reconnect: ReconnectPolicy,
 }
 
 impl NetworkTransport {
-    /// Sessions of this server.
+    /// Creates a transport to a server.
     #[must_use]
-    pub fn new(remote: Remote) -> Self {
-        Self { remote, reconnect: Reconnect::default() }
+    pub fn new(remote: RemoteServer) -> Self {
+        Self { remote, reconnect: ReconnectPolicy::default() }
     }
 
-    /// The same, with how a lost connection is found again.
+    /// Sets the policy for reconnecting.
     #[must_use]
-    pub fn with_reconnect(self, reconnect: Reconnect) -> Self {
+    pub fn with_reconnect(self, reconnect: ReconnectPolicy) -> Self {
         Self { reconnect, ..self }
     }
 }
 
 impl Transport for NetworkTransport {
-    fn create(&self, request: SessionRequest) -> Reply<'_, SessionView> {
-        async move { self.remote.create(&request).await }.boxed()
+    fn create_session(&self, request: StartSessionRequest) -> TransportFuture<'_, SessionView> {
+        async move { self.remote.create_session(&request).await }.boxed()
     }
 
-    fn list(&self, query: SessionQuery) -> Reply<'_, SessionPage> {
-        async move { self.remote.sessions(&query).await }.boxed()
+    fn list_sessions(&self, query: SessionQuery) -> TransportFuture<'_, SessionPage> {
+        async move { self.remote.list_sessions(&query).await }.boxed()
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> Reply<'a, SessionView> {
-        self.remote.session(id).boxed()
+    fn get_session<'a>(&'a self, id: &'a str) -> TransportFuture<'a, SessionView> {
+        self.remote.get_session(id).boxed()
     }
 
-    fn delete<'a>(&'a self, id: &'a str) -> Reply<'a, ()> {
-        self.remote.delete(id).boxed()
+    fn delete_session<'a>(&'a self, id: &'a str) -> TransportFuture<'a, ()> {
+        self.remote.delete_session(id).boxed()
     }
 
-    fn approvals<'a>(&'a self, id: &'a str) -> Reply<'a, Vec<Approval>> {
-        self.remote.approvals(id).boxed()
+    fn list_approvals<'a>(&'a self, id: &'a str) -> TransportFuture<'a, Vec<Approval>> {
+        self.remote.list_approvals(id).boxed()
     }
 
-    fn order<'a>(&'a self, id: &'a str, order: Order) -> Reply<'a, ()> {
-        async move { self.remote.order(id, &order).await }.boxed()
+    fn send_action<'a>(&'a self, id: &'a str, send_action: SessionAction) -> TransportFuture<'a, ()> {
+        async move { self.remote.send_action(id, &send_action).await }.boxed()
     }
 
-    fn follow(&self, id: &str, after: u64) -> Messages<Event> {
-        feed::events(self.remote.http.clone(), Route::session(id), after, self.reconnect)
+    fn follow_events(&self, id: &str, after: u64) -> MessageStream<Event> {
+        feed::follow_events(self.remote.http.clone(), FeedRoute::for_session(id), after, self.reconnect)
     }
 }

@@ -1,44 +1,44 @@
-//! The fields of a message: each is taken by who knows it, and what nobody knows is left.
+//! The fields of a message: known fields are taken out, unknown fields remain.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
-use switchboard_event::raw;
+use switchboard_event::to_raw_json;
 
 /// Fields by name.
 #[derive(Default)]
-pub struct Fields(pub BTreeMap<String, Box<RawValue>>);
+pub struct JsonFields(pub BTreeMap<String, Box<RawValue>>);
 
-impl Fields {
-    /// Takes a field, if it is there and what it should be.
-    pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+impl JsonFields {
+    /// Removes and returns a field if it exists and has the expected type.
+    pub fn take_field<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         let value = serde_json::from_str(self.0.get(name)?.get()).ok()?;
         self.0.remove(name);
         Some(value)
     }
 
-    /// Takes a field as it is.
+    /// Removes and returns a field as verbatim JSON.
     pub fn take_raw(&mut self, name: &str) -> Option<Box<RawValue>> {
         self.0.remove(name)
     }
 }
 
-/// Fields on their way out, in order.
+/// Fields to write, in order.
 #[derive(Default)]
-pub struct Written(pub Vec<(&'static str, Box<RawValue>)>);
+pub struct JsonFieldsBuilder(pub Vec<(&'static str, Box<RawValue>)>);
 
-impl Written {
-    /// With a field.
-    pub fn with(mut self, name: &'static str, value: &(impl Serialize + ?Sized)) -> Self {
-        self.0.push((name, raw(value)));
+impl JsonFieldsBuilder {
+    /// Adds a field.
+    pub fn with_field(mut self, name: &'static str, value: &(impl Serialize + ?Sized)) -> Self {
+        self.0.push((name, to_raw_json(value)));
         self
     }
 
-    /// With a field, if there is a value.
+    /// Adds a field if there is a value.
     pub fn with_some<T: Serialize>(self, name: &'static str, value: Option<&T>) -> Self {
         match value {
-            Some(value) => self.with(name, value),
+            Some(value) => self.with_field(name, value),
             None => self,
         }
     }

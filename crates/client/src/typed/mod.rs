@@ -1,5 +1,5 @@
-//! Events for programs: what happens in a session, as types. They are read from the messages of the first dialect, so
-//! there is one truth about what the words mean; requests of the agent, for which it has no words, are added.
+//! Typed events for programs. They are parsed from the messages of the first dialect, so that there is one definition
+//! of their meaning; requests of the agent, which that dialect lacks, are added.
 
 mod fields;
 mod read;
@@ -14,29 +14,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{EndReason, Id, RequestResolved, SessionConfig, Timestamp};
 
-pub(crate) use self::stream::typed;
+pub(crate) use self::stream::typed_events;
 use crate::{AgentError, Approval};
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug)]
 pub struct AgentEvent {
-    /// The place in the session of the event that it was read from. Several may have the same.
+    /// The `seq` of the event that it was read from. Several typed events may share one.
     pub seq: u64,
-    /// Its own id.
+    /// The ID of this event.
     pub id: String,
     /// The session.
     pub session_id: Id,
-    /// When.
+    /// The time of the event.
     pub timestamp: Timestamp,
-    /// The tool under which a subagent works, if it is a subagent's.
+    /// The tool call under which the subagent works, for events of a subagent.
     pub parent_tool_id: Option<String>,
-    /// What happened.
+    /// The content of the event.
     pub kind: AgentEventKind,
-    /// Fields that this version does not know.
+    /// Fields unknown to this version.
     pub extra: BTreeMap<String, Box<RawValue>>,
 }
 
-/// What happened.
+/// The content of the event.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AgentEventKind {
@@ -49,138 +49,138 @@ pub enum AgentEventKind {
     },
     /// A turn began.
     TurnStarted {
-        /// Which.
+        /// The number of the turn.
         turn_number: Option<u32>,
-        /// What the user asked for.
+        /// The prompt of the user.
         prompt: Option<String>,
     },
     /// Text. The chunks of one channel, joined in order, are the text.
     TextChunk {
         /// New text; may be empty.
         content: String,
-        /// The last chunk of a message.
+        /// Whether this is the last chunk of a message.
         is_complete: bool,
-        /// Which text this is; the answer has none.
+        /// The kind of text; the answer has none.
         channel: Option<String>,
     },
     /// A tool began.
     ToolStarted {
-        /// The call.
+        /// The tool call.
         tool_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool_name: String,
-        /// What it was given.
+        /// The input of the tool.
         arguments: Option<Box<RawValue>>,
     },
-    /// A tool goes on.
+    /// A tool reported progress.
     ToolProgress {
-        /// The call.
+        /// The tool call.
         tool_id: String,
         /// New output.
         output: Option<String>,
-        /// How far it is, from 0 to 1.
+        /// The progress, from 0 to 1.
         progress: Option<f64>,
     },
     /// A tool ran to its end.
     ToolCompleted {
-        /// The call.
+        /// The tool call.
         tool_id: String,
-        /// It did what it should.
+        /// Whether the tool succeeded.
         success: bool,
-        /// What it gave back.
+        /// The result of the tool.
         result: Option<Box<RawValue>>,
-        /// What went wrong.
+        /// The error message.
         error: Option<String>,
-        /// How long it took.
+        /// The duration.
         duration_ms: Option<u64>,
     },
-    /// A tool did not run to its end: declined, interrupted, died.
+    /// A tool did not run to its end: it was declined or interrupted, or it died.
     ToolFailed {
-        /// The call.
+        /// The tool call.
         tool_id: String,
-        /// Why.
+        /// The cause.
         error: Option<String>,
     },
     /// A file changed.
     FileChanged {
-        /// Which.
+        /// The path of the file.
         file_path: String,
-        /// How.
+        /// The kind of the change.
         change_type: FileChangeType,
-        /// What, as a unified diff.
+        /// The change as a unified diff.
         diff: Option<String>,
-        /// Its text before.
+        /// The text before the change.
         before: Option<String>,
-        /// Its text after.
+        /// The text after the change.
         after: Option<String>,
     },
     /// The agent waits for an answer.
     ApprovalRequested(Box<Approval>),
-    /// A request of the agent was answered, or needs no answer any more.
+    /// A request of the agent was answered or withdrawn.
     ApprovalResolved(Box<RequestResolved>),
-    /// A turn ended well.
+    /// A turn completed.
     TurnCompleted {
-        /// Which.
+        /// The number of the turn.
         turn_number: Option<u32>,
-        /// What it used.
-        usage: TokenUsage,
-        /// How long it took.
+        /// The token usage of the turn.
+        usage: TurnTokenUsage,
+        /// The duration.
         duration_ms: Option<u64>,
     },
     /// A turn failed or was interrupted.
     TurnFailed {
-        /// Which.
+        /// The number of the turn.
         turn_number: Option<u32>,
-        /// What it used.
-        usage: Option<TokenUsage>,
-        /// How long it took.
+        /// The token usage of the turn.
+        usage: Option<TurnTokenUsage>,
+        /// The duration.
         duration_ms: Option<u64>,
-        /// Why.
+        /// The cause.
         error: AgentError,
     },
-    /// Something went wrong, and the session goes on.
+    /// An error that does not end the session.
     Error(AgentError),
-    /// A run of the session ended. A follow-up begins another.
+    /// A run of the session ended. A follow-up starts another.
     SessionEnded {
-        /// How.
+        /// The reason for the end.
         reason: EndReason,
-        /// Why, if it failed.
+        /// The cause, if the run failed.
         error: Option<AgentError>,
     },
-    /// Something that this version has no type for. What it says is in `extra`.
+    /// An event that this version has no type for. Its fields are in `extra`.
     Other {
-        /// What it is called.
+        /// The type of the message.
         name: String,
     },
 }
 
-/// What happened to a file.
+/// The kind of a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeType {
-    /// It is new.
+    /// The file is new.
     Created,
-    /// It is another.
+    /// The file has other content.
     Modified,
-    /// It is gone.
+    /// The file was removed.
     Deleted,
 }
 
-/// What a turn used.
+/// The token usage of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TokenUsage {
-    /// What the model read, from the cache or not.
+pub struct TurnTokenUsage {
+    /// Input tokens, cached or not.
     pub input_tokens: u64,
-    /// What it wrote, thoughts included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// What of the input was in the cache.
+    /// Input tokens read from the cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// What of the output were thoughts.
+    /// Output tokens that were reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// Tokens of tool use, where the agent counts them apart.
+    /// Tokens of tool use, where the agent counts them separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_tokens: Option<u64>,
     /// Input, output and tool use.

@@ -1,28 +1,28 @@
-//! A session's log as a stream of typed events.
+//! Converts the log of a session to a stream of typed events.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use futures_util::stream::{StreamExt as _, unfold};
-use switchboard_dialects::{DIALECTS, Messages, Projection};
-use switchboard_event::{Body, Event};
+use switchboard_dialects::{DIALECTS, MessageBuffer, Projection};
+use switchboard_event::{Event, EventBody};
 
 use super::{AgentEvent, AgentEventKind as Kind};
 use crate::{AgentError, Approval, feed};
 
-/// The typed events of a log, without those up to a `seq`.
-pub fn typed(log: feed::Messages<Event>, after: u64) -> feed::Messages<AgentEvent> {
-    let reading = Reading { log, after, typist: Typist::default(), ready: VecDeque::new() };
+/// Returns the typed events of a log after a `seq`.
+pub fn typed_events(log: feed::MessageStream<Event>, after: u64) -> feed::MessageStream<AgentEvent> {
+    let reading = TypedEventStream { log, after, typist: AgentEventDecoder::default(), ready: VecDeque::new() };
     unfold(reading, |mut reading| async move { Some((reading.next().await?, reading)) }).boxed()
 }
 
-struct Reading {
-    log: feed::Messages<Event>,
+struct TypedEventStream {
+    log: feed::MessageStream<Event>,
     after: u64,
-    typist: Typist,
+    typist: AgentEventDecoder,
     ready: VecDeque<AgentEvent>,
 }
 
-impl Reading {
+impl TypedEventStream {
     async fn next(&mut self) -> Option<Result<AgentEvent, AgentError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -30,9 +30,9 @@ impl Reading {
             }
             match self.log.next().await? {
                 Err(error) => return Some(Err(error)),
-                // What was before is read all the same: what comes can refer to it.
+                // Earlier events are decoded too, since later ones can refer to them.
                 Ok(event) => {
-                    let typed = self.typist.read(&event);
+                    let typed = self.typist.decode_event(&event);
                     if event.seq > self.after {
                         self.ready.extend(typed);
                     }
@@ -42,40 +42,40 @@ impl Reading {
     }
 }
 
-/// Turns events into typed ones.
-pub struct Typist {
+/// Decodes events to typed events.
+pub struct AgentEventDecoder {
     projection: Option<Box<dyn Projection>>,
-    messages: Messages,
+    messages: MessageBuffer,
 }
 
-impl Default for Typist {
+impl Default for AgentEventDecoder {
     fn default() -> Self {
         let projection = DIALECTS.first().map(|dialect| (dialect.projection)());
-        Self { projection, messages: Messages::default() }
+        Self { projection, messages: MessageBuffer::default() }
     }
 }
 
-impl Typist {
-    /// What an event means.
-    pub fn read(&mut self, event: &Event) -> Vec<AgentEvent> {
+impl AgentEventDecoder {
+    /// Returns the typed events of an event.
+    pub fn decode_event(&mut self, event: &Event) -> Vec<AgentEvent> {
         self.messages.clear();
         if let Some(projection) = &mut self.projection {
-            projection.event(event, &mut self.messages);
+            projection.project_event(event, &mut self.messages);
         }
         let messages = self.messages.iter().filter_map(|message| std::str::from_utf8(message).ok());
         let mut typed: Vec<_> = messages.filter_map(|message| AgentEvent::from_json(event.seq, message)).collect();
-        typed.iter_mut().for_each(|typed| explain(typed, event));
-        typed.extend(asked(event));
+        typed.iter_mut().for_each(|typed| add_error_details(typed, event));
+        typed.extend(request_event(event));
         typed
     }
 }
 
-/// An error says more in the event than in the message.
-fn explain(typed: &mut AgentEvent, event: &Event) {
+/// Adds details to an error, which the message lacks.
+fn add_error_details(typed: &mut AgentEvent, event: &Event) {
     let fault = match &event.body {
-        Body::SessionEnded(ended) => ended.error.as_ref(),
-        Body::TurnCompleted(turn) => turn.error.as_ref(),
-        Body::Notice(notice) => notice.error.as_ref(),
+        EventBody::SessionEnded(ended) => ended.error.as_ref(),
+        EventBody::TurnCompleted(turn) => turn.error.as_ref(),
+        EventBody::Notice(notice) => notice.error.as_ref(),
         _ => None,
     };
     let (Kind::SessionEnded { error: Some(error), .. } | Kind::TurnFailed { error, .. } | Kind::Error(error)) =
@@ -87,11 +87,11 @@ fn explain(typed: &mut AgentEvent, event: &Event) {
     error.native_error = fault.and_then(|fault| fault.info.as_deref()).map(Into::into);
 }
 
-/// Requests of the agent, for which the dialect has no words.
-fn asked(event: &Event) -> Option<AgentEvent> {
+/// Converts requests of the agent, which the dialect lacks.
+fn request_event(event: &Event) -> Option<AgentEvent> {
     let kind = match &event.body {
-        Body::RequestOpened(request) => Kind::ApprovalRequested(Box::new(Approval::new(&event.session, request))),
-        Body::RequestResolved(resolved) => Kind::ApprovalResolved(resolved.clone()),
+        EventBody::RequestOpened(request) => Kind::ApprovalRequested(Box::new(Approval::new(&event.session, request))),
+        EventBody::RequestResolved(resolved) => Kind::ApprovalResolved(resolved.clone()),
         _ => return None,
     };
     Some(AgentEvent {

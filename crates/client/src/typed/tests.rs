@@ -1,29 +1,29 @@
-//! Every message of the dialect has a type, and none loses anything on the way through it.
+//! Every message of the dialect has a type and survives a round trip.
 
 use serde_json::Value;
-use switchboard_dialects::{DIALECTS, Messages};
-use switchboard_event::{Body, Event};
+use switchboard_dialects::{DIALECTS, MessageBuffer};
+use switchboard_event::{Event, EventBody};
 use switchboard_testkit::{
     play,
-    recording::{Recording, recordings},
+    recording::{Recording, load_recordings},
 };
 
-use super::{AgentEvent, AgentEventKind, stream::Typist};
+use super::{AgentEvent, AgentEventKind, stream::AgentEventDecoder};
 use crate::AgentErrorKind;
 
-/// The events of a recording.
-fn events(recording: &Recording) -> Vec<Event> {
-    play::events(recording.source, &recording.bytes)
+/// Returns the events of a recording.
+fn recording_events(recording: &Recording) -> Vec<Event> {
+    play::stream_events(recording.source, &recording.bytes)
 }
 
 #[test]
 fn every_message_of_every_recording_is_typed_without_loss() {
     let (mut messages, mut kinds) = (0, std::collections::BTreeSet::new());
-    for recording in recordings().unwrap() {
-        let (mut projection, mut out) = ((DIALECTS[0].projection)(), Messages::default());
-        for event in events(&recording) {
+    for recording in load_recordings().unwrap() {
+        let (mut projection, mut out) = ((DIALECTS[0].projection)(), MessageBuffer::default());
+        for event in recording_events(&recording) {
             out.clear();
-            projection.event(&event, &mut out);
+            projection.project_event(&event, &mut out);
             for message in out.iter().map(|message| str::from_utf8(message).unwrap()) {
                 let typed = AgentEvent::from_json(event.seq, message).unwrap();
                 assert!(!matches!(typed.kind, AgentEventKind::Other { .. }), "{recording}: {message}");
@@ -41,16 +41,16 @@ fn every_message_of_every_recording_is_typed_without_loss() {
 
 #[test]
 fn requests_are_events_too() {
-    let all = recordings().unwrap();
+    let all = load_recordings().unwrap();
     let (mut opened, mut resolved) = (0, 0);
     for recording in &all {
-        let mut typist = Typist::default();
-        for event in events(recording) {
-            let typed = typist.read(&event);
+        let mut typist = AgentEventDecoder::default();
+        for event in recording_events(recording) {
+            let typed = typist.decode_event(&event);
             let is = |name: &str| typed.iter().filter(|event| event.kind.name() == name).count();
             match event.body {
-                Body::RequestOpened(_) => opened += is("approvalRequested"),
-                Body::RequestResolved(_) => resolved += is("approvalResolved"),
+                EventBody::RequestOpened(_) => opened += is("approvalRequested"),
+                EventBody::RequestResolved(_) => resolved += is("approvalResolved"),
                 _ => assert_eq!(is("approvalRequested") + is("approvalResolved"), 0),
             }
             for event in typed {
@@ -88,10 +88,10 @@ fn what_is_new_is_kept() {
 #[test]
 fn an_error_brings_the_agent_and_its_own_words() {
     let mut found = 0;
-    for recording in recordings().unwrap() {
-        let mut typist = Typist::default();
-        for event in events(&recording) {
-            for typed in typist.read(&event) {
+    for recording in load_recordings().unwrap() {
+        let mut typist = AgentEventDecoder::default();
+        for event in recording_events(&recording) {
+            for typed in typist.decode_event(&event) {
                 if let AgentEventKind::SessionEnded { error: Some(error), .. } = typed.kind {
                     assert_eq!(error.agent_type.as_deref(), Some(&*event.agent));
                     found += usize::from(error.native_error.is_some() && error.kind != AgentErrorKind::Unknown);

@@ -1,14 +1,16 @@
-//! What an agent asks, and what it is answered.
+//! Requests of an agent and their answers.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use switchboard_event::{About, Call, Change, Id, Question, RequestOpened, RequestOption, Timestamp};
+use serde_json::{Value, value::RawValue};
+use switchboard_event::{About, Call, Change, Id, Outcome, Question, RequestOpened, RequestOption, Timestamp};
 
-/// The agent waits for an answer.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// A request of an agent that has not been answered yet.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct Approval {
     /// The id to answer to.
     pub id: Id,
@@ -19,36 +21,36 @@ pub struct Approval {
     /// One line for people.
     pub title: String,
     /// Why the agent asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The command that would run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Where it would run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The files that would change.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// The tool call it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The tool call that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Call>>,
     /// The questions to answer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
     /// The answers that the agent offers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<RequestOption>,
     /// Only a person may answer, and only for this one time.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requires_person: bool,
     /// When it is declined by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
 impl Approval {
-    /// A request of a session.
+    /// Converts an open request of a session.
     #[must_use]
     pub fn new(session: &Id, request: &RequestOpened) -> Self {
         Self {
@@ -69,11 +71,28 @@ impl Approval {
     }
 }
 
+/// What is open.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Approvals {
+    /// Oldest first.
+    pub approvals: Vec<Approval>,
+}
+
+/// An answer that was taken.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// The request.
+    pub id: Id,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
 /// Yes or no.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Decision {
-    /// Yes, this once.
+#[schemars(rename = "ApprovalDecision")]
+pub enum ApprovalDecision {
+    /// Yes, this once. Questions are answered with it.
     Accept,
     /// Yes, and the like until the session ends.
     AcceptForSession,
@@ -84,28 +103,30 @@ pub enum Decision {
     Cancel,
 }
 
-/// The answer to a request.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Answer {
+/// The answer to what an agent asks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApprovalAnswer")]
+pub struct ApprovalAnswer {
     /// Yes or no.
-    pub decision: Decision,
-    /// One of the options that the agent offers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: ApprovalDecision,
+    /// One of the options that the agent offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
     /// What the agent is told.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The input that is allowed instead of what was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub input: Option<Box<RawValue>>,
-    /// Answers to questions, by question.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// The answers, by question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, Vec<String>>,
 }
 
-impl From<Decision> for Answer {
-    fn from(decision: Decision) -> Self {
+impl From<ApprovalDecision> for ApprovalAnswer {
+    fn from(decision: ApprovalDecision) -> Self {
         Self { decision, ..Self::default() }
     }
 }

@@ -1,9 +1,13 @@
-//! What a client and a server say to each other beside events. Unknown fields are ignored, missing ones are empty.
+//! The requests and responses of the HTTP API besides events, shared by client and server. Unknown fields are ignored;
+//! in responses, missing ones are empty.
 
 mod approval;
 mod request;
 mod view;
 
-pub use approval::{Answer, Approval, Decision};
-pub use request::{ImageData, Order, PromptRequest, SessionRequest};
-pub use view::{Activity, SessionPage, SessionQuery, SessionState, SessionView};
+pub use approval::{Answered, Approval, ApprovalAnswer, ApprovalDecision, Approvals};
+pub use request::{
+    ArchiveRequest, CommandRequest, FollowUpRequest, ImageData, ModeRequest, ModelRequest, OptionRequest,
+    SessionAction, StartSessionRequest,
+};
+pub use view::{Activity, SandboxView, SessionLifecycle, SessionPage, SessionQuery, SessionView};

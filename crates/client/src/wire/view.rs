@@ -1,14 +1,16 @@
-//! A session as a server shows it, and lists of them.
+//! Sessions as a server presents them, and lists of sessions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use switchboard_event::{EndReason, Id, SessionConfig, Timestamp};
+use switchboard_event::{EndReason, ErrorCode, Fault, Id, SessionConfig, Timestamp};
 
-/// What has become of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What became of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum SessionState {
-    /// It goes on: it works, waits for an answer, or waits for a prompt.
+#[schemars(rename = "SessionState")]
+pub enum SessionLifecycle {
+    /// It is open.
     #[default]
     Running,
     /// It ended well.
@@ -17,19 +19,20 @@ pub enum SessionState {
     Failed,
     /// Somebody ended it.
     Cancelled,
-    /// Something that a later server knows.
+    /// A state that only a later server knows.
     #[serde(other)]
+    #[schemars(skip)]
     Other,
 }
 
-impl SessionState {
-    /// It has ended. A follow-up opens it again.
+impl SessionLifecycle {
+    /// Returns whether the session has ended. A follow-up reopens it.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Cancelled)
     }
 
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,134 +45,154 @@ impl SessionState {
     }
 }
 
-/// What a session that goes on is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What an open session is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Activity {
     /// The agent works.
     #[default]
     Running,
-    /// The agent waits for an answer.
+    /// The agent waits for an answer to a request.
     Waiting,
     /// The agent waits for a prompt.
     Idle,
-    /// Something that a later server knows.
+    /// Something that only a later server knows.
     #[serde(other)]
+    #[schemars(skip)]
     Other,
 }
 
-/// A session as a server shows it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// A session as clients see it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(!default)]
 pub struct SessionView {
     /// Its id.
     pub id: Id,
-    /// What has become of it.
-    pub state: SessionState,
-    /// What it is doing, while it goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What became of it.
+    pub state: SessionLifecycle,
+    /// What it is doing, while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,
     /// The agent.
     pub agent_type: String,
+    /// The agent, by the name that older clients know.
+    pub agent_id: String,
     /// What the work belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// The first prompt.
     pub prompt: String,
     /// What to call it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The folder that it works in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub working_directory: Option<String>,
-    /// Its settings.
+    pub working_directory: String,
+    /// How it is run. Values that are likely to be secrets are masked.
     pub config: SessionConfig,
     /// When it was created.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Timestamp>,
-    /// When something last happened.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<Timestamp>,
-    /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Timestamp,
+    /// When the last event happened.
+    pub updated_at: Timestamp,
+    /// When it ended, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// How many turns it had.
     pub turns: u32,
-    /// How many processes it had.
+    /// How many runs it had.
     pub runs: u32,
-    /// The `seq` of its last event.
+    /// How many events it has, which is also the `seq` of the last one.
     pub events: u64,
-    /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    /// How it ended, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_reason")]
     pub reason: Option<EndReason>,
-    /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "message")]
-    pub error: Option<String>,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_error")]
+    pub error: Option<Fault>,
+    /// The sandbox around its agent, while a confined session runs in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxView>,
     /// The process that answers runs it.
     pub here: bool,
-    /// How many approvals are open.
-    pub approvals: u64,
+    /// How many requests wait for an answer.
+    pub approvals: usize,
+    /// It is put away, so that lists need not show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
-/// A reason that a later server knows is none here.
-fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EndReason>, D::Error> {
+/// The sandbox that is in force around a session's agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SandboxView {
+    /// The features of the kernel that enforce it.
+    pub enforced: Vec<String>,
+    /// Features that this machine lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// Deserializes a reason; one that only a later server knows becomes `None`.
+fn read_reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EndReason>, D::Error> {
     Ok(Option::<Value>::deserialize(deserializer)?.and_then(|reason| serde_json::from_value(reason).ok()))
 }
 
-/// An error is a text, or an object that has one.
-fn message<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// Deserializes an error: a text, an object with a message, or the format of another server.
+fn read_error<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Fault>, D::Error> {
+    let fault = |text: String| Fault::new(ErrorCode::default(), text);
     Ok(match Option::<Value>::deserialize(deserializer)? {
         None => None,
-        Some(Value::String(text)) => Some(text),
-        Some(other) => {
-            Some(other.get("message").and_then(Value::as_str).map_or_else(|| other.to_string(), str::to_owned))
-        }
+        Some(Value::String(text)) => Some(fault(text)),
+        Some(other) => serde_json::from_value(other.clone()).ok().or_else(|| {
+            let message = other.get("message").and_then(Value::as_str);
+            Some(fault(message.map_or_else(|| other.to_string(), str::to_owned)))
+        }),
     })
 }
 
-/// Which sessions are wanted.
+/// A filter for sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
-    /// Of this agent.
+    /// Sessions of this agent.
     pub agent: Option<String>,
-    /// Of this project.
+    /// Sessions of this project.
     pub project: Option<String>,
-    /// In this state.
-    pub state: Option<SessionState>,
-    /// With these words in prompt or title.
+    /// Sessions in this state.
+    pub state: Option<SessionLifecycle>,
+    /// Sessions with this text in the prompt or title.
     pub text: Option<String>,
-    /// That work in this folder.
+    /// Sessions that work in this directory.
     pub cwd: Option<String>,
-    /// At most so many.
+    /// The maximum number of results.
     pub limit: Option<u32>,
-    /// The page after the one that said so.
+    /// The cursor from the previous page.
     pub before: Option<String>,
 }
 
-/// Some sessions, newest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// A page of sessions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "SessionList", !default)]
 pub struct SessionPage {
-    /// The sessions.
+    /// The sessions, newest first.
     pub sessions: Vec<SessionView>,
-    /// Where the next page begins, if there is one.
+    /// What `before` must be for the next page; not there if this is the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SessionState, SessionView};
+    use super::{SessionLifecycle, SessionView};
 
     #[test]
     fn little_is_enough_for_a_view() {
         let view: SessionView = serde_json::from_str(r#"{"id":"1","state":"done"}"#).unwrap();
-        assert_eq!((&*view.id, view.state), ("1", SessionState::Done));
+        assert_eq!((&*view.id, view.state), ("1", SessionLifecycle::Done));
         let view: SessionView = serde_json::from_str(r#"{"id":"1","state":"resting","new":{},"error":null}"#).unwrap();
-        assert_eq!((view.state, view.error), (SessionState::Other, None));
+        assert_eq!((view.state, view.error.is_none()), (SessionLifecycle::Other, true));
         let both = r#"{"agentType":"a","agentId":"a","error":{"code":"unknown","message":"m"},"reason":"failed"}"#;
         assert_eq!(serde_json::from_str::<SessionView>(both).unwrap().agent_type, "a");
-        let error = |text: &str| serde_json::from_str::<SessionView>(text).unwrap().error.unwrap();
+        let error = |text: &str| serde_json::from_str::<SessionView>(text).unwrap().error.unwrap().message;
         assert_eq!(error(r#"{"error":"boom"}"#), "boom");
         assert_eq!(error(r#"{"error":{"code":"x","message":"boom"}}"#), "boom");
     }

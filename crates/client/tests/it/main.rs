@@ -1,4 +1,4 @@
-//! The client library against servers that are made up: what they promise, and what they break.
+//! The client library against scripted servers, well-behaved and broken.
 
 #![cfg(test)]
 

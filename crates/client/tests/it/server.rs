@@ -1,15 +1,16 @@
-//! A server with one session, and with habits: it may cut connections anywhere, know little, or refuse WebSockets.
+//! A server with one session that may cut connections anywhere, lack features, or refuse WebSockets.
 
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use futures_util::SinkExt as _;
-use switchboard_client::{Reconnect, http::Connection};
-use switchboard_testkit::dice::Dice;
+use parking_lot::Mutex;
+use switchboard_client::{ReconnectPolicy, http::ServerConnection};
+use switchboard_testkit::dice::SeededRng;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf},
     net::{TcpListener, TcpStream},
@@ -22,129 +23,132 @@ use tokio_tungstenite::{
     tungstenite::protocol::{CloseFrame, Message, frame::coding::CloseCode},
 };
 
-/// How a server is.
+/// The behavior of a server.
 #[derive(Clone)]
-pub struct Habits {
-    /// Connections are cut after so many bytes at most.
+pub struct ServerBehavior {
+    /// Connections are cut after at most this many bytes.
     pub cut: Option<usize>,
-    /// It knows `offset` and `after` of a WebSocket; else it tells everything from the beginning.
+    /// Whether `offset` and `after` of a WebSocket are supported; otherwise everything is replayed.
     pub places: bool,
-    /// What a WebSocket is answered.
-    pub sockets: Sockets,
-    /// How a WebSocket is closed when the session has ended.
-    pub close: Close,
+    /// The response to a WebSocket request.
+    pub sockets: SocketBehavior,
+    /// The way a WebSocket is closed when the session has ended.
+    pub close: CloseBehavior,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sockets {
+pub enum SocketBehavior {
     Taken,
-    /// With this status.
+    /// Refused with this status.
     Refused(u16),
-    /// They are opened and closed at once, as by a proxy that does not let them be.
+    /// Opened and closed at once, as some proxies do.
     Shut,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Close {
+pub enum CloseBehavior {
     SessionEnded,
     Normally,
-    /// The connection just ends.
+    /// The connection ends without a close frame.
     Not,
 }
 
-impl Default for Habits {
+impl Default for ServerBehavior {
     fn default() -> Self {
-        Self { cut: None, places: true, sockets: Sockets::Taken, close: Close::SessionEnded }
+        Self { cut: None, places: true, sockets: SocketBehavior::Taken, close: CloseBehavior::SessionEnded }
     }
 }
 
 /// The server.
-pub struct Server {
+pub struct FlakyServer {
     pub url: String,
-    stage: Arc<Stage>,
+    stage: Arc<FlakyServerState>,
     _task: JoinSet<()>,
 }
 
-struct Stage {
+struct FlakyServerState {
     lines: Vec<String>,
-    /// How many lines are there, and whether that is all.
+    /// The number of published lines, and whether the session has ended.
     there: watch::Sender<(usize, bool)>,
-    habits: Habits,
-    dice: Mutex<Dice>,
+    habits: ServerBehavior,
+    dice: Mutex<SeededRng>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Server {
-    /// A server of a session that will have these lines.
-    pub async fn new(lines: Vec<String>, habits: Habits, seed: u64) -> Self {
+impl FlakyServer {
+    /// Starts a server with a session that will have the given lines.
+    pub async fn new(lines: Vec<String>, habits: ServerBehavior, seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (there, _) = watch::channel((0, false));
-        let (dice, asked) = (Mutex::new(Dice::new(seed)), Mutex::default());
-        let stage = Arc::new(Stage { lines, there, habits, dice, asked });
+        let (dice, asked) = (Mutex::new(SeededRng::new(seed)), Mutex::default());
+        let stage = Arc::new(FlakyServerState { lines, there, habits, dice, asked });
         let mut task = JoinSet::new();
         let on_stage = stage.clone();
         task.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let stage = on_stage.clone();
-                // Who is cut off does not matter.
-                connections.spawn(async move { drop(stage.serve(stream).await) });
+                // Errors of cut connections are expected.
+                connections.spawn(async move { drop(stage.serve_connection(stream).await) });
             }
         });
         Self { url, stage, _task: task }
     }
 
-    /// So many lines are there now.
-    pub fn publish(&self, count: usize) {
+    /// Publishes lines up to a count.
+    pub fn publish_lines(&self, count: usize) {
         self.stage.there.send_replace((count, false));
     }
 
-    /// All lines are there, and the session has ended.
-    pub fn finish(&self) {
+    /// Publishes all lines and ends the session.
+    pub fn finish_session(&self) {
         self.stage.there.send_replace((self.stage.lines.len(), true));
     }
 
-    /// Publishes everything bit by bit, while others get their turn.
-    pub async fn perform(&self) {
+    /// Publishes the lines one by one, yielding in between.
+    pub async fn publish_gradually(&self) {
         for count in 0..self.stage.lines.len() {
-            self.publish(count);
+            self.publish_lines(count);
             tokio::task::yield_now().await;
         }
-        self.finish();
+        self.finish_session();
     }
 
-    /// The first lines of all requests so far.
-    pub fn asked(&self) -> Vec<String> {
-        self.stage.asked.lock().unwrap().clone()
+    /// Returns the paths of all requests so far.
+    pub fn requested_paths(&self) -> Vec<String> {
+        self.stage.asked.lock().clone()
     }
 }
 
-impl Stage {
-    async fn serve(&self, stream: TcpStream) -> io::Result<()> {
-        let path = peek(&stream).await?;
-        let left = self.habits.cut.map_or(usize::MAX, |most| self.dice.lock().unwrap().below(most));
-        let stream = Cut { inner: stream, left };
-        self.asked.lock().unwrap().push(path.clone());
+impl FlakyServerState {
+    async fn serve_connection(&self, stream: TcpStream) -> io::Result<()> {
+        let path = peek_path(&stream).await?;
+        let left = self.habits.cut.map_or(usize::MAX, |most| self.dice.lock().next_below(most));
+        let stream = CutStream { inner: stream, left };
+        self.asked.lock().push(path.clone());
         match (path.strip_prefix("/ws/sessions/s"), self.habits.sockets) {
-            (Some(_), Sockets::Refused(status)) => answer(stream, status, "no").await,
-            (Some(query), sockets) => self.socket(stream, query, sockets).await.map_err(io::Error::other),
-            (None, _) => self.page(stream, &path).await,
+            (Some(_), SocketBehavior::Refused(status)) => write_response(stream, status, "no").await,
+            (Some(query), sockets) => self.serve_socket(stream, query, sockets).await.map_err(io::Error::other),
+            (None, _) => self.serve_page(stream, &path).await,
         }
     }
 
-    async fn socket(
+    async fn serve_socket(
         &self,
-        stream: Cut,
+        stream: CutStream,
         query: &str,
-        sockets: Sockets,
+        sockets: SocketBehavior,
     ) -> Result<(), tokio_tungstenite::tungstenite::Error> {
         let mut socket = accept_async(stream).await?;
-        if sockets == Sockets::Shut {
+        if sockets == SocketBehavior::Shut {
             return Ok(());
         }
-        let mut sent =
-            if self.habits.places { number(query, "after").or(number(query, "offset")).unwrap_or(0) } else { 0 };
+        let mut sent = if self.habits.places {
+            query_number(query, "after").or(query_number(query, "offset")).unwrap_or(0)
+        } else {
+            0
+        };
         let mut there = self.there.subscribe();
         loop {
             let (count, ended) = *there.borrow_and_update();
@@ -160,14 +164,14 @@ impl Stage {
             }
         }
         let reason = match self.habits.close {
-            Close::SessionEnded => "session ended",
-            Close::Normally => "",
-            Close::Not => return Ok(()),
+            CloseBehavior::SessionEnded => "session ended",
+            CloseBehavior::Normally => "",
+            CloseBehavior::Not => return Ok(()),
         };
         socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: reason.into() })).await
     }
 
-    async fn page(&self, mut stream: Cut, path: &str) -> io::Result<()> {
+    async fn serve_page(&self, mut stream: CutStream, path: &str) -> io::Result<()> {
         let mut head = Vec::new();
         while !head.windows(4).any(|end| end == b"\r\n\r\n") {
             stream.read_buf(&mut head).await?;
@@ -175,24 +179,30 @@ impl Stage {
         let (count, ended) = *self.there.borrow();
         if path == "/api/sessions/s" {
             let state = if ended { "done" } else { "running" };
-            return answer(stream, 200, &format!(r#"{{"id":"s","state":"{state}","agentType":"a","events":{count}}}"#))
-                .await;
+            return write_response(
+                stream,
+                200,
+                &format!(r#"{{"id":"s","state":"{state}","agentType":"a","events":{count}}}"#),
+            )
+            .await;
         }
-        let Some(query) = path.strip_prefix("/api/sessions/s/events") else { return answer(stream, 404, "{}").await };
-        let from = number(query, "after").or(number(query, "offset")).unwrap_or(0).min(count);
-        let to = (from + number(query, "limit").unwrap_or(10).min(7)).min(count);
+        let Some(query) = path.strip_prefix("/api/sessions/s/events") else {
+            return write_response(stream, 404, "{}").await;
+        };
+        let from = query_number(query, "after").or(query_number(query, "offset")).unwrap_or(0).min(count);
+        let to = (from + query_number(query, "limit").unwrap_or(10).min(7)).min(count);
         let events = self.lines[from..to].join(",");
-        answer(stream, 200, &format!(r#"{{"events":[{events}],"nextOffset":{to}}}"#)).await
+        write_response(stream, 200, &format!(r#"{{"events":[{events}],"nextOffset":{to}}}"#)).await
     }
 }
 
-async fn answer(mut stream: impl Connection, status: u16, body: &str) -> io::Result<()> {
+async fn write_response(mut stream: impl ServerConnection, status: u16, body: &str) -> io::Result<()> {
     let text = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
     stream.write_all(text.as_bytes()).await?;
     stream.shutdown().await
 }
 
-fn number(query: &str, name: &str) -> Option<usize> {
+fn query_number(query: &str, name: &str) -> Option<usize> {
     let pairs = query.trim_start_matches('?').split('&');
     pairs
         .filter_map(|pair| pair.split_once('='))
@@ -200,8 +210,8 @@ fn number(query: &str, name: &str) -> Option<usize> {
         .and_then(|(_, value)| value.parse().ok())
 }
 
-/// The path that is asked for, without taking anything from the stream.
-async fn peek(stream: &TcpStream) -> io::Result<String> {
+/// Returns the requested path without consuming the stream.
+async fn peek_path(stream: &TcpStream) -> io::Result<String> {
     let mut head = [0; 4096];
     loop {
         let length = stream.peek(&mut head).await?;
@@ -215,19 +225,19 @@ async fn peek(stream: &TcpStream) -> io::Result<String> {
     }
 }
 
-/// A connection that breaks after some bytes were written.
-struct Cut {
+/// A connection that breaks after a number of written bytes.
+struct CutStream {
     inner: TcpStream,
     left: usize,
 }
 
-impl AsyncRead for Cut {
+impl AsyncRead for CutStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Cut {
+impl AsyncWrite for CutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.left == 0 {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -249,27 +259,27 @@ impl AsyncWrite for Cut {
     }
 }
 
-/// Finds connections again without much ado.
-pub fn at_once() -> Reconnect {
-    Reconnect {
+/// Returns a policy that reconnects almost immediately.
+pub fn fast_reconnect() -> ReconnectPolicy {
+    ReconnectPolicy {
         first: Duration::from_micros(100),
         longest: Duration::from_millis(1),
         attempts: 200,
         poll: Duration::from_millis(1),
-        ..Reconnect::default()
+        ..ReconnectPolicy::default()
     }
 }
 
-/// An event of the session, of some length.
-pub fn event(seq: usize) -> String {
+/// Returns the JSON of an event of varying length.
+pub fn event_json(seq: usize) -> String {
     let text = "x".repeat(seq * 37 % 300);
     format!(
         r#"{{"v":1,"seq":{seq},"session":"s","at":"2026-01-01T00:00:00Z","agent":"a","run":1,"turn":null,"item":null,"parent":null,"thread":null,"kind":"notice","data":{{"topic":"status","level":"info","text":"{text}"}}}}"#
     )
 }
 
-/// A message that has an id and no number.
-pub fn line(number: usize) -> String {
+/// Returns a message with an ID and without a number.
+pub fn message_json(number: usize) -> String {
     let text = "y".repeat(number * 37 % 300);
     format!(
         r#"{{"id":"evt-{number}","sessionId":"s","type":"log","payload":{{"line":"{text}"}},"timestamp":"2026-01-01T00:00:00Z"}}"#

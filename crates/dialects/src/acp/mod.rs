@@ -1,5 +1,5 @@
-//! The Agent Client Protocol, in which editors speak with agents: JSON-RPC, version 1 of the protocol. Here is what the
-//! agent's side says of itself: updates of a session, and what it asks of the user.
+//! The Agent Client Protocol (JSON-RPC, version 1) between editors and agents. This module writes the agent's side:
+//! session updates and requests to the user.
 
 mod cards;
 mod diffs;
@@ -15,21 +15,21 @@ mod tools;
 mod turns;
 mod wire;
 
-pub use offers::{MODE, MODEL, Offered};
-pub use project::{Abilities, Updates};
-pub use requests::{Asked, allows, answers, asked, choice};
-pub use turns::{stop_reason, tokens};
+pub use offers::{AgentConfigOptions, MODE_OPTION_ID, MODEL_OPTION_ID};
+pub use project::{AcpClientCapabilities, AcpProjection};
+pub use requests::{AcpRequestKind, chosen_label, form_answers, is_allow_option, request_kind};
+pub use turns::{stop_reason, token_usage};
 pub use wire::{ConfigOption, Modes, StopReason, TokenUsage};
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The Agent Client Protocol.
+/// The ACP dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "acp",
     title: "the Agent Client Protocol: session/update, session/request_permission, …",
-    projection: || Box::new(Updates::default()),
-    restore: restored::<Updates>,
+    projection: || Box::new(AcpProjection::default()),
+    restore: restore_projection::<AcpProjection>,
     revision: 2,
     verbatim: false,
-    schema: |_| schema::schema(),
+    schema: |_| schema::message_schema(),
 };

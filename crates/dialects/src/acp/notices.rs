@@ -1,12 +1,12 @@
-//! What is worth knowing beside the conversation: warnings, and that the context is made smaller.
+//! Notices and context compactions as session updates.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Level, Notice, Topic};
 
-use super::wire::{CompactionStatus, Severity, Update, text};
+use super::wire::{CompactionStatus, Severity, Update, text_content};
 
-/// Something to know; none for what concerns nobody but host and agent.
-pub fn notice(notice: &Notice) -> Option<Update<'_>> {
+/// Returns the update for a notice; none if it only concerns host and agent.
+pub fn notice_update(notice: &Notice) -> Option<Update<'_>> {
     let severity = match (notice.topic, notice.level) {
         (Topic::Stdout | Topic::Stderr | Topic::Compaction, _) | (_, Level::Debug) => return None,
         (_, Level::Error) => Severity::Error,
@@ -21,16 +21,16 @@ pub fn notice(notice: &Notice) -> Option<Update<'_>> {
     Some(Update::Notice { severity, title, description: fault.filter(|fault| *fault != title) })
 }
 
-/// How often the context was made smaller, and whether it is just now.
+/// Number of context compactions so far, and whether one is running.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Compactions {
+pub struct CompactionCounter {
     count: u64,
     running: bool,
 }
 
-impl Compactions {
-    /// What a notice about it means.
-    pub fn see<'a>(&mut self, notice: &'a Notice) -> Update<'a> {
+impl CompactionCounter {
+    /// Returns the update for a compaction notice.
+    pub fn compaction_update<'a>(&mut self, notice: &'a Notice) -> Update<'a> {
         let status = match notice.status.as_deref() {
             Some("started" | "running" | "in_progress" | "summary") => CompactionStatus::InProgress,
             Some("failed") => CompactionStatus::Failed,
@@ -45,7 +45,7 @@ impl Compactions {
         Update::Compaction {
             compaction_id: format!("compaction_{}", self.count),
             status,
-            summary: said.filter(|_| !failed).map(|said| vec![text(said)]),
+            summary: said.filter(|_| !failed).map(|said| vec![text_content(said)]),
             error: said.filter(|_| failed),
         }
     }

@@ -1,19 +1,19 @@
-//! Events to updates and requests. Text is sent once: a chunk is always new text.
+//! Projects events to ACP updates and requests. Text is sent once: a chunk is always new text.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Body, Context, Delta, Details, Event, Field, Id, Info, Item, Notice, Outcome, PlanEntry, PlanStatus, RequestOpened,
-    RequestResolved, SessionEnded, SessionStarted, Topic, TurnCompleted, TurnStarted,
+    Context, Delta, Details, Event, EventBody, Field, Id, Info, Item, Notice, Outcome, PlanEntry, PlanStatus,
+    RequestOpened, RequestResolved, SessionEnded, SessionStarted, Topic, TurnCompleted, TurnStarted,
 };
 
 use super::{
-    cards::{self, Cards},
-    notices::{self, Compactions},
-    offers::{self, Offered},
-    requests::{self, Asked},
-    speech::{self, Speech},
+    cards::{self, OpenToolCalls},
+    notices::{self, CompactionCounter},
+    offers::{self, AgentConfigOptions},
+    requests::{self, AcpRequestKind},
+    speech::{self, ConversationState},
     tools, turns,
     wire::{
         self, Cost, Entry, EntryStatus, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate, ToolCall,
@@ -21,80 +21,81 @@ use super::{
     },
 };
 use crate::{
-    Messages, Projection, plan,
-    subagents::Subagents,
-    track::{Track, TurnUsage},
+    MessageBuffer, Projection, plan,
+    subagents::SubagentLabels,
+    track::{ItemTracker, TurnUsage},
 };
 
-/// What a client can show.
+/// The message types that a client can display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the protocol that a client says or does not say")]
-pub struct Abilities {
-    /// Notices.
+pub struct AcpClientCapabilities {
+    /// Supports notices.
     pub notices: bool,
-    /// That the context is made smaller.
+    /// Supports context compaction updates.
     pub compaction: bool,
-    /// Forms.
+    /// Supports forms.
     pub forms: bool,
-    /// What a command prints, as it is printed.
+    /// Supports streaming command output.
     pub terminals: bool,
-    /// Our own notifications.
+    /// Supports Switchboard's extension notifications.
     pub extensions: bool,
 }
 
-impl Default for Abilities {
-    /// Those of a reader who only listens: all, but what a command printed is given whole at its end too.
+impl Default for AcpClientCapabilities {
+    /// The capabilities of a read-only client: all but terminals, so command output is also sent in full when the
+    /// command ends.
     fn default() -> Self {
         Self { notices: true, compaction: true, forms: true, terminals: false, extensions: true }
     }
 }
 
-impl Abilities {
-    /// What a command prints may be told beside the protocol.
-    pub(super) fn output_beside(self) -> bool {
+impl AcpClientCapabilities {
+    /// Returns whether command output may be streamed in `_meta`.
+    pub(super) fn streams_output(self) -> bool {
         self.terminals || self.extensions
     }
 }
 
-/// The projection.
+/// Projects events to ACP messages.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Updates {
-    client: Abilities,
-    track: Track,
+pub struct AcpProjection {
+    client: AcpClientCapabilities,
+    track: ItemTracker,
     usage: TurnUsage,
-    speech: Speech,
-    cards: Cards,
-    /// The open requests, and the tool calls that they are about.
+    speech: ConversationState,
+    cards: OpenToolCalls,
+    /// The open requests and the tool calls they refer to.
     asked: BTreeMap<Id, Id>,
     plan: Vec<PlanEntry>,
-    offered: Offered,
+    offered: AgentConfigOptions,
     context: Context,
     cost: Option<f64>,
-    subagents: Subagents,
-    compactions: Compactions,
+    subagents: SubagentLabels,
+    compactions: CompactionCounter,
 }
 
-impl Projection for Updates {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        let before = self.before(event);
-        self.track.see(event);
-        self.usage.see(event);
-        let mut out = Sink { event, out, client: self.client };
-        match &event.body {
-            Body::SessionStarted(started) => self.session_started(started, &mut out),
-            Body::SessionUpdated(updated) => self.info(&updated.info, &mut out),
-            Body::SessionEnded(ended) => self.session_ended(ended, &mut out),
-            Body::TurnStarted(turn) => self.turn_started(turn, &mut out),
-            Body::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
-            Body::ItemStarted(item) => self.item_started(item, &mut out),
-            Body::ItemDelta(delta) => self.item_delta(delta, before.as_ref(), &mut out),
-            Body::ItemCompleted(item) => self.item_completed(item, &mut out),
-            // An editor would ask its user what is decided already.
-            Body::RequestOpened(request) if request.decided => {}
-            Body::RequestOpened(request) => self.request_opened(request, &mut out),
-            Body::RequestResolved(resolved) => self.request_resolved(resolved, &mut out),
-            Body::Notice(notice) => self.notice(notice, &mut out),
-            Body::Usage(_) => {}
+impl Projection for AcpProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        let before = self.item_before(project_event);
+        self.track.observe_event(project_event);
+        self.usage.add_event(project_event);
+        let mut out = AcpSink { event: project_event, out, client: self.client };
+        match &project_event.body {
+            EventBody::SessionStarted(started) => self.session_started(started, &mut out),
+            EventBody::SessionUpdated(updated) => self.apply_info(&updated.info, &mut out),
+            EventBody::SessionEnded(ended) => self.session_ended(ended, &mut out),
+            EventBody::TurnStarted(turn) => self.turn_started(turn, &mut out),
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
+            EventBody::ItemStarted(item) => self.item_started(item, &mut out),
+            EventBody::ItemDelta(delta) => self.item_delta(delta, before.as_ref(), &mut out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, &mut out),
+            // The decision is already made; an editor would prompt its user again.
+            EventBody::RequestOpened(request) if request.decided => {}
+            EventBody::RequestOpened(request) => self.request_opened(request, &mut out),
+            EventBody::RequestResolved(resolved) => self.request_resolved(resolved, &mut out),
+            EventBody::Notice(notice) => self.push_notice(notice, &mut out),
+            EventBody::Usage(_) => {}
         }
     }
 
@@ -107,274 +108,278 @@ impl Projection for Updates {
     }
 }
 
-/// Where the messages of one event go.
-pub struct Sink<'a> {
+/// Collects the messages of one event.
+pub struct AcpSink<'a> {
     pub event: &'a Event,
-    out: &'a mut Messages,
-    client: Abilities,
+    out: &'a mut MessageBuffer,
+    client: AcpClientCapabilities,
 }
 
-impl<'a> Sink<'a> {
-    /// The session goes on.
-    pub fn update(&mut self, update: Update<'_>) {
+impl<'a> AcpSink<'a> {
+    /// Sends a session update.
+    pub fn push_update(&mut self, update: Update<'_>) {
         let update = SessionUpdate { session_id: &self.event.session, update };
         self.out.push(&Notification::new(Method::Update(Box::new(update))));
     }
 
-    /// One of our own notifications.
-    pub fn tell(&mut self, method: Method<'_>) {
+    /// Sends one of Switchboard's extension notifications if the client supports them.
+    pub fn push_extension(&mut self, method: Method<'_>) {
         if self.client.extensions {
             self.out.push(&Notification::new(method));
         }
     }
 
-    fn item(&self) -> Option<&'a Id> {
+    fn item_id(&self) -> Option<&'a Id> {
         self.event.item.as_ref()
     }
 }
 
-impl Updates {
-    /// For a client that can show this.
+impl AcpProjection {
+    /// Creates a projection for a client with the given capabilities.
     #[must_use]
-    pub fn for_client(client: Abilities) -> Self {
+    pub fn for_client(client: AcpClientCapabilities) -> Self {
         Self { client, ..Self::default() }
     }
 
-    /// The item that an event sets anew, as it was.
-    fn before(&self, event: &Event) -> Option<Item> {
+    /// Returns the previous state of an item that the event replaces.
+    fn item_before(&self, event: &Event) -> Option<Item> {
         match (&event.body, &event.item) {
-            (Body::ItemDelta(Delta::Set { .. }), Some(id)) => self.track.get(id).map(|tracked| tracked.item.clone()),
+            (EventBody::ItemDelta(Delta::Set { .. }), Some(id)) => {
+                self.track.get(id).map(|tracked| tracked.item.clone())
+            }
             _ => None,
         }
     }
 
-    fn session_started(&mut self, started: &SessionStarted, out: &mut Sink<'_>) {
+    fn session_started(&mut self, started: &SessionStarted, out: &mut AcpSink<'_>) {
         let folder = started.info.cwd.as_deref().or(started.config.working_directory.as_deref());
-        out.tell(Method::SessionStarted(wire::SessionStarted {
+        out.push_extension(Method::SessionStarted(wire::SessionStarted {
             session_id: &out.event.session,
             agent: &out.event.agent,
             run: out.event.run,
             agent_session_id: started.agent_session.as_deref(),
             cwd: folder,
         }));
-        self.info(&started.info, out);
+        self.apply_info(&started.info, out);
     }
 
-    fn session_ended(&mut self, ended: &SessionEnded, out: &mut Sink<'_>) {
-        self.settle(out);
-        out.tell(Method::SessionEnded(wire::SessionEnded {
+    fn session_ended(&mut self, ended: &SessionEnded, out: &mut AcpSink<'_>) {
+        self.fail_unstarted_calls(out);
+        out.push_extension(Method::SessionEnded(wire::SessionEnded {
             session_id: &out.event.session,
             reason: ended.reason,
-            error: ended.error.as_ref().map(turns::failure),
+            error: ended.error.as_ref().map(turns::to_failure),
         }));
     }
 
-    /// What the agent says about itself.
-    fn info(&mut self, info: &Info, out: &mut Sink<'_>) {
+    /// Applies the session info and sends the updates that follow from it.
+    fn apply_info(&mut self, info: &Info, out: &mut AcpSink<'_>) {
         let before = self.offered.clone();
-        self.offered.see(info);
-        if let Some(mode) = self.offered.mode().filter(|mode| before.mode() != Some(mode)) {
-            out.update(Update::Mode { current_mode_id: mode });
+        self.offered.apply_info(info);
+        if let Some(mode) = self.offered.current_mode().filter(|mode| before.current_mode() != Some(mode)) {
+            out.push_update(Update::Mode { current_mode_id: mode });
         }
         if self.offered != before {
             let config_options = self.offered.config_options();
             if config_options != before.config_options() {
-                out.update(Update::Settings { config_options: &config_options });
+                out.push_update(Update::Settings { config_options: &config_options });
             }
         }
         if !info.commands.is_empty() {
-            out.update(Update::Commands { available_commands: offers::commands(&info.commands) });
+            out.push_update(Update::Commands { available_commands: offers::slash_commands(&info.commands) });
         }
         if let Some(title) = &info.title {
-            out.update(Update::Info { title });
+            out.push_update(Update::Info { title });
         }
         if let Some(context) = info.context {
             self.context =
                 Context { used: context.used.or(self.context.used), size: context.size.or(self.context.size) };
-            self.used(out);
+            self.push_usage(out);
         }
     }
 
-    fn used(&self, out: &mut Sink<'_>) {
+    fn push_usage(&self, out: &mut AcpSink<'_>) {
         if let Context { used: Some(used), size: Some(size) } = self.context {
             let cost = self.cost.map(|amount| Cost { amount, currency: "USD" });
-            out.update(Update::Usage { used, size, cost });
+            out.push_update(Update::Usage { used, size, cost });
         }
     }
 
-    fn turn_started(&mut self, turn: &TurnStarted, out: &mut Sink<'_>) {
-        out.tell(Method::TurnStarted(wire::TurnStarted {
+    fn turn_started(&mut self, turn: &TurnStarted, out: &mut AcpSink<'_>) {
+        out.push_extension(Method::TurnStarted(wire::TurnStarted {
             session_id: &out.event.session,
             turn: out.event.turn.unwrap_or_default(),
             origin: turn.origin,
         }));
-        self.speech.prompted(turn.prompt.as_deref(), out);
+        self.speech.begin_turn(turn.prompt.as_deref(), out);
     }
 
-    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut Sink<'_>) {
-        self.settle(out);
+    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut AcpSink<'_>) {
+        self.fail_unstarted_calls(out);
         if let Some(answer) = &turn.result {
-            self.speech.answered(answer, out);
+            self.speech.push_result(answer, out);
         }
         let usage = self.usage.take();
         let cost_usd = turn.cost_usd.or(usage.cost_usd);
         if let Some(cost) = cost_usd {
             self.cost = Some(self.cost.unwrap_or_default() + cost);
-            self.used(out);
+            self.push_usage(out);
         }
-        out.tell(Method::TurnCompleted(wire::TurnCompleted {
+        out.push_extension(Method::TurnCompleted(wire::TurnCompleted {
             session_id: &out.event.session,
             turn: out.event.turn.unwrap_or_default(),
             stop_reason: turns::stop_reason(turn),
-            error: turns::failed(turn),
-            usage: turns::tokens(&usage),
+            error: turns::turn_failure(turn),
+            usage: turns::token_usage(&usage),
             cost_usd,
         }));
     }
 
-    /// What was asked for and never began is over when the turn is.
-    fn settle(&mut self, out: &mut Sink<'_>) {
-        for id in self.cards.never_begun() {
-            out.update(cards::staged(&id, ToolStatus::Failed));
+    /// Fails the tool calls that were announced but never started.
+    fn fail_unstarted_calls(&mut self, out: &mut AcpSink<'_>) {
+        for id in self.cards.take_unstarted() {
+            out.push_update(cards::status_update(&id, ToolStatus::Failed));
         }
     }
 
-    fn item_started(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
+    fn item_started(&mut self, item: &Item, out: &mut AcpSink<'_>) {
+        let Some(id) = out.item_id() else { return };
         if let Details::Subagent(subagent) = &item.details {
-            self.subagents.see(id, subagent);
+            self.subagents.record_subagent(id, subagent);
         }
-        if tools::is_card(item) {
-            out.update(self.cards.begin(out.event, id, item, self.client));
+        if tools::is_tool_call(item) {
+            out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
-        speech::begun(item, &mut self.track, &mut self.speech, out);
+        speech::push_initial_text(item, &mut self.track, &mut self.speech, out);
         self.show_plan(item, out);
     }
 
-    fn item_delta(&mut self, delta: &Delta, before: Option<&Item>, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
+    fn item_delta(&mut self, delta: &Delta, before: Option<&Item>, out: &mut AcpSink<'_>) {
+        let Some(id) = out.item_id() else { return };
         match delta {
             Delta::Append { field, text, .. } => {
-                let Some(grown) = self.track.grew(id, *field, text) else { return };
+                let Some(grown) = self.track.append_text(id, *field, text) else { return };
                 if *field == Field::Output && matches!(grown.item.details, Details::Command(_)) {
-                    if grown.shown && self.cards.knows(id) && self.client.output_beside() {
-                        out.update(cards::printed(id, text));
+                    if grown.shown && self.cards.contains(id) && self.client.streams_output() {
+                        out.push_update(cards::output_update(id, text));
                     }
                 } else if grown.shown {
-                    self.speech.grown(grown.item, text, out);
+                    self.speech.push_text(grown.item, text, out);
                 }
             }
             Delta::Set { patch } => {
                 if let Details::Subagent(subagent) = &patch.details {
-                    self.subagents.see(id, subagent);
+                    self.subagents.record_subagent(id, subagent);
                 }
-                if let (true, Some(before)) = (self.cards.knows(id), before)
-                    && let Some(update) = cards::changed(id, before, patch)
+                if let (true, Some(before)) = (self.cards.contains(id), before)
+                    && let Some(update) = cards::change_update(id, before, patch)
                 {
-                    out.update(update);
+                    out.push_update(update);
                 }
                 self.show_plan(patch, out);
             }
             Delta::Progress { elapsed_ms, ratio, text } => {
-                if self.cards.knows(id) && self.client.extensions {
+                if self.cards.contains(id) && self.client.extensions {
                     let ours =
                         Ours { text: text.as_deref(), ratio: *ratio, elapsed_ms: *elapsed_ms, ..Ours::default() };
-                    out.update(cards::told(id, Meta::ours(ours)));
+                    out.push_update(cards::meta_update(id, Meta::with_switchboard(ours)));
                 }
             }
         }
     }
 
-    fn item_completed(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
-        let Some(tracked) = self.track.finish(id) else { return };
+    fn item_completed(&mut self, item: &Item, out: &mut AcpSink<'_>) {
+        let Some(id) = out.item_id() else { return };
+        let Some(tracked) = self.track.finish_item(id) else { return };
         if let Details::Subagent(subagent) = &item.details {
-            self.subagents.see(id, subagent);
+            self.subagents.record_subagent(id, subagent);
         }
-        self.speech.finished(item, &tracked, &self.subagents, &self.cards, out);
+        self.speech.finish_item(item, &tracked, &self.subagents, &self.cards, out);
         self.show_plan(item, out);
-        let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !plan::holds(item);
-        if !self.cards.knows(id) && (unheld || tools::is_card(item)) {
-            out.update(self.cards.begin(out.event, id, item, self.client));
+        let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !plan::is_in_effect(item);
+        if !self.cards.contains(id) && (unheld || tools::is_tool_call(item)) {
+            out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
         if self.cards.close(id) {
-            out.update(cards::ended(out.event, id, item, &tracked, self.client));
+            out.push_update(cards::end_update(out.event, id, item, &tracked, self.client));
         }
     }
 
-    /// The plan of the session; a subagent's plan is its own.
-    fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
+    /// Sends the plan of the session; a subagent's plan is not shown.
+    fn show_plan(&mut self, item: &Item, out: &mut AcpSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        let shown = out.event.thread.is_some() || !plan::holds(item) || plan.entries == self.plan;
+        let shown = out.event.thread.is_some() || !plan::is_in_effect(item) || plan.entries == self.plan;
         if shown || plan.entries.is_empty() {
             return;
         }
         self.plan.clone_from(&plan.entries);
-        out.update(Update::Plan { entries: self.plan.iter().map(entry).collect() });
+        out.push_update(Update::Plan { entries: self.plan.iter().map(plan_entry).collect() });
     }
 
-    fn request_opened(&mut self, request: &RequestOpened, out: &mut Sink<'_>) {
+    fn request_opened(&mut self, request: &RequestOpened, out: &mut AcpSink<'_>) {
         let (event, id) = (out.event, out.event.item.as_ref().unwrap_or(&request.request));
         self.asked.insert(request.request.clone(), id.clone());
-        let questions = requests::asked(request) == Asked::Questions;
+        let questions = requests::request_kind(request) == AcpRequestKind::Questions;
         if questions && self.client.forms {
-            let form = requests::form(event, request);
-            return out.out.push(&Request::elicitation(request.request.as_str().into(), form));
+            let form = requests::build_form(event, request);
+            return out.out.push(&Request::for_elicitation(request.request.as_str().into(), form));
         }
-        if questions && !requests::have_choices(request) {
+        if questions && !requests::all_have_choices(request) {
             return;
         }
-        let item = self.track.get(id).map(|tracked| &tracked.item).filter(|_| self.cards.knows(id));
-        let permission = requests::permission(event, id, request, item);
-        if !self.cards.knows(id) {
-            self.cards.asked(id);
+        let item = self.track.get(id).map(|tracked| &tracked.item).filter(|_| self.cards.contains(id));
+        let permission = requests::build_permission(event, id, request, item);
+        if !self.cards.contains(id) {
+            self.cards.insert_requested(id);
             let title = permission.tool_call.title.clone().unwrap_or_default();
-            let fields = requests::fields(event, request, None);
-            out.update(Update::ToolCall(ToolCall { tool_call_id: id, title, fields }));
+            let fields = requests::tool_call_fields(event, request, None);
+            out.push_update(Update::ToolCall(ToolCall { tool_call_id: id, title, fields }));
         }
         if !questions {
-            return out.out.push(&Request::permission(request.request.as_str().into(), permission));
+            return out.out.push(&Request::for_permission(request.request.as_str().into(), permission));
         }
         for (part, question) in request.questions.iter().enumerate() {
-            let asked = requests::question(event, id, request, question);
-            out.out.push(&Request::permission(requests::part_id(request, part), asked));
+            let asked = requests::question_permission(event, id, request, question);
+            out.out.push(&Request::for_permission(requests::question_request_id(request, part), asked));
         }
     }
 
-    fn request_resolved(&mut self, resolved: &RequestResolved, out: &mut Sink<'_>) {
-        out.tell(Method::RequestResolved(wire::RequestResolved {
+    fn request_resolved(&mut self, resolved: &RequestResolved, out: &mut AcpSink<'_>) {
+        out.push_extension(Method::RequestResolved(wire::RequestResolved {
             session_id: &out.event.session,
             request_id: &resolved.request,
             outcome: resolved.outcome,
             by: resolved.by,
         }));
-        let Some(id) = self.asked.remove(&resolved.request).filter(|id| self.cards.is_asked(id)) else { return };
+        let Some(id) = self.asked.remove(&resolved.request).filter(|id| self.cards.is_only_requested(id)) else {
+            return;
+        };
         let agreed = matches!(resolved.outcome, Outcome::Allowed | Outcome::Answered);
-        // A tool may begin yet; what was only a question is answered now.
+        // An allowed tool may still start; a plain question is answered now.
         if agreed && id != resolved.request {
-            return out.update(cards::staged(&id, ToolStatus::InProgress));
+            return out.push_update(cards::status_update(&id, ToolStatus::InProgress));
         }
         self.cards.close(&id);
-        out.update(cards::staged(&id, if agreed { ToolStatus::Completed } else { ToolStatus::Failed }));
+        out.push_update(cards::status_update(&id, if agreed { ToolStatus::Completed } else { ToolStatus::Failed }));
     }
 
-    fn notice(&mut self, notice: &Notice, out: &mut Sink<'_>) {
+    fn push_notice(&mut self, notice: &Notice, out: &mut AcpSink<'_>) {
         if notice.topic == Topic::Compaction && out.event.thread.is_none() {
-            let update = self.compactions.see(notice);
+            let update = self.compactions.compaction_update(notice);
             if self.client.compaction {
-                out.update(update);
+                out.push_update(update);
             }
-        } else if let Some(update) = notices::notice(notice).filter(|_| self.client.notices) {
-            out.update(update);
+        } else if let Some(update) = notices::notice_update(notice).filter(|_| self.client.notices) {
+            out.push_update(update);
         }
     }
 }
 
-fn entry(entry: &PlanEntry) -> Entry<'_> {
+fn plan_entry(entry: &PlanEntry) -> Entry<'_> {
     let status = match entry.status {
         PlanStatus::Pending => EntryStatus::Pending,
         PlanStatus::InProgress => EntryStatus::InProgress,
-        // The protocol has no word for a step that was given up.
+        // The protocol has no status for an abandoned step.
         PlanStatus::Completed | PlanStatus::Failed => EntryStatus::Completed,
     };
     Entry { content: &entry.step, priority: Priority::Medium, status }

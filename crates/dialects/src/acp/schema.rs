@@ -1,14 +1,14 @@
-//! The schema of one message: a notification or a request, made from the types that write them. A test holds what they
-//! write against the schema of the protocol itself.
+//! JSON Schema of a message (notification or request), generated from the wire types. A test validates the written
+//! messages against the official ACP schema.
 
 use serde_json::{Value, json};
 
 use super::wire::{Notification, Request};
-use crate::schema::generator;
+use crate::schema::schema_generator;
 
-/// The schema of one message.
-pub fn schema() -> Value {
-    let mut generator = generator();
+/// Returns the schema of one message.
+pub fn message_schema() -> Value {
+    let mut generator = schema_generator();
     let notification = generator.subschema_for::<Notification<'_>>();
     let request = generator.subschema_for::<Request<'_>>();
     json!({

@@ -1,77 +1,82 @@
-//! Hand-made sessions and what a client of the protocol sees of them.
+//! Hand-written sessions and the ACP messages they produce.
 
 use serde_json::{Value, json};
-use switchboard_event::{Body, Event};
+use switchboard_event::{Event, EventBody};
 
-use super::{Abilities, DIALECT, Updates, answers, choice};
+use super::{AcpClientCapabilities, AcpProjection, DIALECT, chosen_label, form_answers};
 use crate::{
-    Messages, Projection as _,
-    test_events::{completed_turn, ended, events, finished, grew, notice, project, started, turn, whole, within},
+    MessageBuffer, Projection as _,
+    test_events::{
+        build_events, completed_turn, in_subagent, item_finished, item_started, notice_event, project_events,
+        session_ended, session_with_turn, text_appended, whole_item,
+    },
 };
 
-/// The updates of a session, without those that only begin and end it.
-fn updates(inner: &[Value]) -> Vec<Value> {
-    let messages = project(&DIALECT, &turn(inner));
+/// Returns the session updates of a turn, without the extension notifications around it.
+fn session_updates(inner: &[Value]) -> Vec<Value> {
+    let messages = project_events(&DIALECT, &session_with_turn(inner));
     messages.iter().filter_map(|message| message.pointer("/params/update").cloned()).collect()
 }
 
-fn check(inner: &[Value], expected: &Value) {
-    assert_eq!(Value::from(updates(inner)), *expected);
+fn assert_updates(inner: &[Value], expected: &Value) {
+    assert_eq!(Value::from(session_updates(inner)), *expected);
 }
 
-/// The messages for a client that can show this.
-fn shown(client: Abilities, short: &[Value]) -> Vec<Value> {
-    let (mut projection, mut out) = (Updates::for_client(client), Messages::default());
-    events(short).iter().for_each(|event| projection.event(event, &mut out));
+/// Returns the messages for a client with the given capabilities.
+fn project_for_client(client: AcpClientCapabilities, short: &[Value]) -> Vec<Value> {
+    let (mut projection, mut out) = (AcpProjection::for_client(client), MessageBuffer::default());
+    build_events(short).iter().for_each(|event| projection.project_event(event, &mut out));
     out.iter().map(|message| serde_json::from_slice(message).unwrap()).collect()
 }
 
-const PLAIN: Abilities =
-    Abilities { notices: false, compaction: false, forms: false, terminals: false, extensions: false };
+const NO_CAPABILITIES: AcpClientCapabilities =
+    AcpClientCapabilities { notices: false, compaction: false, forms: false, terminals: false, extensions: false };
 
-fn request(id: &str, item: Option<&str>, data: Value) -> Value {
+fn request_opened(id: &str, item: Option<&str>, data: Value) -> Value {
     let mut data = data;
     data["request"] = json!(id);
     json!({"kind": "request.opened", "turn": 1, "item": item, "data": data})
 }
 
-fn resolved(id: &str, item: Option<&str>, outcome: &str) -> Value {
+fn request_resolved(id: &str, item: Option<&str>, outcome: &str) -> Value {
     let data = json!({"request": id, "outcome": outcome, "by": "client"});
     json!({"kind": "request.resolved", "turn": 1, "item": item, "data": data})
 }
 
-fn text(text: &str) -> Value {
+fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
 #[test]
 fn text_and_thoughts_are_sent_once() {
-    check(
+    assert_updates(
         &[
-            started("r", json!({"type": "reasoning"})),
-            grew("r", "text", "hm"),
-            finished("r", json!({"type": "reasoning", "text": "hmm"})),
-            started("m", json!({"type": "agent_message", "text": ""})),
-            grew("m", "text", "héllo "),
-            grew("m", "text", "wor"),
-            finished("m", json!({"type": "agent_message", "text": "héllo world"})),
+            item_started("r", json!({"type": "reasoning"})),
+            text_appended("r", "text", "hm"),
+            item_finished("r", json!({"type": "reasoning", "text": "hmm"})),
+            item_started("m", json!({"type": "agent_message", "text": ""})),
+            text_appended("m", "text", "héllo "),
+            text_appended("m", "text", "wor"),
+            item_finished("m", json!({"type": "agent_message", "text": "héllo world"})),
         ],
         &json!([
-            {"sessionUpdate": "agent_thought_chunk", "messageId": "r", "content": text("hm")},
-            {"sessionUpdate": "agent_thought_chunk", "messageId": "r", "content": text("m")},
-            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("héllo ")},
-            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("wor")},
-            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("ld")},
+            {"sessionUpdate": "agent_thought_chunk", "messageId": "r", "content": text_block("hm")},
+            {"sessionUpdate": "agent_thought_chunk", "messageId": "r", "content": text_block("m")},
+            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text_block("héllo ")},
+            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text_block("wor")},
+            {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text_block("ld")},
         ]),
     );
 }
 
 #[test]
 fn a_prompt_is_what_the_user_said_and_its_echo_is_not() {
-    let said = |words: &str| whole("u", &json!({"type": "user_message", "content": [{"type": "text", "text": words}]}));
+    let said =
+        |words: &str| whole_item("u", &json!({"type": "user_message", "content": [{"type": "text", "text": words}]}));
     let start = json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "do it"}});
     let [echo, more] = ["do it", "and that"].map(said);
-    let messages = project(&DIALECT, &[vec![start], echo.to_vec(), more.to_vec(), vec![completed_turn()]].concat());
+    let messages =
+        project_events(&DIALECT, &[vec![start], echo.to_vec(), more.to_vec(), vec![completed_turn()]].concat());
     let chunks = messages.iter().filter_map(|message| message.pointer("/params/update"));
     let chunks: Vec<_> = chunks.map(|update| (&update["sessionUpdate"], &update["content"]["text"])).collect();
     let user = json!("user_message_chunk");
@@ -86,11 +91,11 @@ fn a_command_is_its_own_title_and_its_output_is_shown_as_it_is() {
         item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         item
     };
-    check(
+    assert_updates(
         &[
-            started("t", item(json!({}))),
-            grew("t", "output", "a\n"),
-            finished("t", item(json!({"output": "a\n", "exit_code": 0}))),
+            item_started("t", item(json!({}))),
+            text_appended("t", "output", "a\n"),
+            item_finished("t", item(json!({"output": "a\n", "exit_code": 0}))),
         ],
         &json!([
             {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "name": "Bash", "kind": "execute",
@@ -99,7 +104,7 @@ fn a_command_is_its_own_title_and_its_output_is_shown_as_it_is() {
             {"sessionUpdate": "tool_call_update", "toolCallId": "t",
              "_meta": {"terminal_output": {"terminal_id": "t", "data": "a\n"}}},
             {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed",
-             "content": [{"type": "content", "content": text("```\na\n```")}],
+             "content": [{"type": "content", "content": text_block("```\na\n```")}],
              "rawOutput": {"output": "a\n", "exitCode": 0},
              "_meta": {"terminal_exit": {"terminal_id": "t", "exit_code": 0}}},
         ]),
@@ -109,8 +114,12 @@ fn a_command_is_its_own_title_and_its_output_is_shown_as_it_is() {
 #[test]
 fn a_client_with_terminals_gets_every_byte_once() {
     let command = |output: &str| json!({"type": "command", "command": "ls", "output": output, "exit_code": 1});
-    let session = turn(&[started("t", command("")), grew("t", "output", "a\n"), finished("t", command("a\nb\n"))]);
-    let messages = shown(Abilities { terminals: true, ..PLAIN }, &session);
+    let session = session_with_turn(&[
+        item_started("t", command("")),
+        text_appended("t", "output", "a\n"),
+        item_finished("t", command("a\nb\n")),
+    ]);
+    let messages = project_for_client(AcpClientCapabilities { terminals: true, ..NO_CAPABILITIES }, &session);
     let data = |message: &Value| {
         let data = message.pointer("/params/update/_meta/terminal_output/data");
         data.and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -120,7 +129,10 @@ fn a_client_with_terminals_gets_every_byte_once() {
     assert_eq!(contents, [&json!([{"type": "terminal", "terminalId": "t"}])]);
     assert_eq!(messages.last().unwrap()["params"]["update"]["status"], "failed");
     let beside = |message: &Value| message.pointer("/params/update/_meta").is_some();
-    assert!(!shown(PLAIN, &session).iter().any(beside), "a client without them hears of no terminal");
+    assert!(
+        !project_for_client(NO_CAPABILITIES, &session).iter().any(beside),
+        "a client without them hears of no terminal"
+    );
 }
 
 #[test]
@@ -128,15 +140,15 @@ fn changes_of_files_are_diffs() {
     let change =
         json!({"path": "/w/a", "kind": "modify", "before": "a\n", "after": "b\n", "diff": "@@ -1 +1 @@\n-a\n+b\n"});
     let diff = json!({"type": "diff", "path": "/w/a", "oldText": "a\n", "newText": "b\n"});
-    let shown = updates(&whole("f", &json!({"type": "file_change", "changes": [change]})));
+    let shown = session_updates(&whole_item("f", &json!({"type": "file_change", "changes": [change]})));
     assert_eq!((&shown[0]["title"], &shown[0]["kind"]), (&json!("Edit /w/a"), &json!("edit")));
     assert_eq!(shown[0]["locations"], json!([{"path": "/w/a"}]));
     assert_eq!((&shown[0]["content"], &shown[1]["content"]), (&json!([diff]), &json!([diff])));
     let declined = json!({"type": "file_change", "changes": [change], "status": "declined"});
-    let shown = updates(&whole("f", &declined));
+    let shown = session_updates(&whole_item("f", &declined));
     assert_eq!(
         (&shown[1]["status"], &shown[1]["content"]),
-        (&json!("failed"), &json!([{"type": "content", "content": text("declined")}]))
+        (&json!("failed"), &json!([{"type": "content", "content": text_block("declined")}]))
     );
 }
 
@@ -144,9 +156,9 @@ fn changes_of_files_are_diffs() {
 fn a_list_of_things_to_do_is_a_plan_and_no_tool() {
     let call = json!({"name": "Todo", "input": {}});
     let plan = |first: &str| json!({"type": "plan", "call": call, "entries": [{"step": "one", "status": first}, {"step": "two"}]});
-    let [a, b] = ["in_progress", "completed"].map(|status| whole("p", &plan(status)).to_vec());
+    let [a, b] = ["in_progress", "completed"].map(|status| whole_item("p", &plan(status)).to_vec());
     let entry = |content: &str, status: &str| json!({"content": content, "priority": "medium", "status": status});
-    check(
+    assert_updates(
         &[a, b.clone(), b].concat(),
         &json!([
             {"sessionUpdate": "plan", "entries": [entry("one", "in_progress"), entry("two", "pending")]},
@@ -154,7 +166,8 @@ fn a_list_of_things_to_do_is_a_plan_and_no_tool() {
         ]),
     );
     let refused = json!({"type": "plan", "call": call, "entries": [{"step": "one"}], "status": "declined"});
-    let kinds: Vec<_> = updates(&whole("p", &refused)).iter().map(|update| update["sessionUpdate"].clone()).collect();
+    let kinds: Vec<_> =
+        session_updates(&whole_item("p", &refused)).iter().map(|update| update["sessionUpdate"].clone()).collect();
     assert_eq!(kinds, ["tool_call", "tool_call_update"]);
 }
 
@@ -168,17 +181,17 @@ fn a_permission_has_the_agents_own_options_and_says_what_it_is_about() {
         ],
     });
     let command = json!({"type": "command", "command": "rm x"});
-    let messages = project(
+    let messages = project_events(
         &DIALECT,
-        &turn(&[
-            started("t", command.clone()),
-            request("q", Some("t"), asked),
-            resolved("q", Some("t"), "allowed"),
-            finished("t", command),
+        &session_with_turn(&[
+            item_started("t", command.clone()),
+            request_opened("q", Some("t"), asked),
+            request_resolved("q", Some("t"), "allowed"),
+            item_finished("t", command),
         ]),
     );
     let asked = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
-    let said = ["Remove", "Run it", "outside"].map(|said| json!({"type": "content", "content": text(said)}));
+    let said = ["Remove", "Run it", "outside"].map(|said| json!({"type": "content", "content": text_block(said)}));
     assert_eq!(asked["id"], "q");
     assert_eq!(
         asked["params"]["toolCall"],
@@ -194,7 +207,10 @@ fn a_permission_has_the_agents_own_options_and_says_what_it_is_about() {
 #[test]
 fn no_comes_first_where_only_a_person_may_answer() {
     let kinds = |asked: Value| -> Vec<Value> {
-        let messages = project(&DIALECT, &turn(&[request("q", None, asked), resolved("q", None, "declined")]));
+        let messages = project_events(
+            &DIALECT,
+            &session_with_turn(&[request_opened("q", None, asked), request_resolved("q", None, "declined")]),
+        );
         let asked = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
         asked["params"]["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect()
     };
@@ -208,15 +224,15 @@ fn a_tool_that_was_only_asked_for_ends_once() {
     let asked =
         || json!({"about": "tool", "title": "Use it", "call": {"name": "Tool", "kind": "fetch", "input": {"a": 1}}});
     let statuses = |inner: &[Value]| {
-        let shown = updates(inner).into_iter().filter(|update| update["toolCallId"] == "t");
+        let shown = session_updates(inner).into_iter().filter(|update| update["toolCallId"] == "t");
         shown.map(|update| (update["sessionUpdate"] == "tool_call", update["status"].clone())).collect::<Vec<_>>()
     };
     let open = (true, json!("pending"));
     let item = json!({"type": "tool"});
     for (after, want) in [
-        (vec![resolved("q", Some("t"), "declined")], vec![open.clone(), (false, json!("failed"))]),
+        (vec![request_resolved("q", Some("t"), "declined")], vec![open.clone(), (false, json!("failed"))]),
         (
-            [vec![resolved("q", Some("t"), "allowed")], whole("t", &item).to_vec()].concat(),
+            [vec![request_resolved("q", Some("t"), "allowed")], whole_item("t", &item).to_vec()].concat(),
             vec![
                 open.clone(),
                 (false, json!("in_progress")),
@@ -225,11 +241,11 @@ fn a_tool_that_was_only_asked_for_ends_once() {
             ],
         ),
         (
-            vec![resolved("q", Some("t"), "allowed")],
+            vec![request_resolved("q", Some("t"), "allowed")],
             vec![open.clone(), (false, json!("in_progress")), (false, json!("failed"))],
         ),
     ] {
-        assert_eq!(statuses(&[vec![request("q", Some("t"), asked())], after].concat()), want);
+        assert_eq!(statuses(&[vec![request_opened("q", Some("t"), asked())], after].concat()), want);
     }
 }
 
@@ -243,7 +259,10 @@ fn two_questions() -> Value {
 
 #[test]
 fn questions_are_a_form() {
-    let messages = project(&DIALECT, &turn(&[request("q", None, two_questions()), resolved("q", None, "answered")]));
+    let messages = project_events(
+        &DIALECT,
+        &session_with_turn(&[request_opened("q", None, two_questions()), request_resolved("q", None, "answered")]),
+    );
     let form = messages.iter().find(|message| message["method"] == "elicitation/create").unwrap();
     assert_eq!((&form["id"], &form["params"]["mode"]), (&json!("q"), &json!("form")));
     let schema = &form["params"]["requestedSchema"];
@@ -255,24 +274,25 @@ fn questions_are_a_form() {
 
 #[test]
 fn what_was_filled_in_answers_the_questions() {
-    let asked = events(&[request("q", None, two_questions())]);
-    let [Event { body: Body::RequestOpened(asked), .. }] = asked.as_slice() else { panic!("no request") };
+    let asked = build_events(&[request_opened("q", None, two_questions())]);
+    let [Event { body: EventBody::RequestOpened(asked), .. }] = asked.as_slice() else { panic!("no request") };
     for (content, want) in [
         (json!({"colour": "red", "sizes": ["S", "L"]}), json!({"colour": ["red"], "sizes": ["S", "L"]})),
         (json!({"colour": "red", "colour.other": "green", "sizes": []}), json!({"colour": ["green"]})),
         (json!({"colour": true, "sizes": null}), json!({"colour": ["true"]})),
         (json!("nothing"), json!({})),
     ] {
-        assert_eq!(serde_json::to_value(answers(asked, &content)).unwrap(), want);
+        assert_eq!(serde_json::to_value(form_answers(asked, &content)).unwrap(), want);
     }
-    assert_eq!(choice(&asked.questions[0], "choice_1"), Some("blue"));
-    assert_eq!(choice(&asked.questions[0], "reject"), None);
+    assert_eq!(chosen_label(&asked.questions[0], "choice_1"), Some("blue"));
+    assert_eq!(chosen_label(&asked.questions[0], "reject"), None);
 }
 
 #[test]
 fn without_forms_each_question_is_a_permission() {
-    let session = turn(&[request("q", None, two_questions()), resolved("q", None, "answered")]);
-    let messages = shown(PLAIN, &session);
+    let session =
+        session_with_turn(&[request_opened("q", None, two_questions()), request_resolved("q", None, "answered")]);
+    let messages = project_for_client(NO_CAPABILITIES, &session);
     let asked: Vec<_> = messages.iter().filter(|message| message["method"] == "session/request_permission").collect();
     assert_eq!(asked.iter().map(|message| &message["id"]).collect::<Vec<_>>(), ["q.0", "q.1"]);
     let options = asked[0]["params"]["options"].as_array().unwrap();
@@ -280,7 +300,10 @@ fn without_forms_each_question_is_a_permission() {
     let card = messages.iter().filter_map(|message| message.pointer("/params/update/status")).collect::<Vec<_>>();
     assert_eq!(card, ["pending", "completed"]);
     let open = json!({"about": "question", "questions": [{"id": "a", "question": "Why?", "free_text": true}]});
-    let messages = shown(PLAIN, &turn(&[request("q", None, open), resolved("q", None, "declined")]));
+    let messages = project_for_client(
+        NO_CAPABILITIES,
+        &session_with_turn(&[request_opened("q", None, open), request_resolved("q", None, "declined")]),
+    );
     assert_eq!(messages, [] as [Value; 0], "it cannot be asked");
 }
 
@@ -288,29 +311,29 @@ fn without_forms_each_question_is_a_permission() {
 fn a_subagents_text_is_never_the_answer() {
     let task = json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around"});
     let inner = [
-        started("m", json!({"type": "agent_message", "text": ""})),
-        grew("m", "text", "I look"),
-        finished("m", json!({"type": "agent_message", "text": "I looked"})),
+        item_started("m", json!({"type": "agent_message", "text": ""})),
+        text_appended("m", "text", "I look"),
+        item_finished("m", json!({"type": "agent_message", "text": "I looked"})),
     ];
-    let mut session = vec![started("a", task.clone())];
-    session.extend(within("a", "th", inner));
-    session.extend(within("a", "th", whole("t", &json!({"type": "command", "command": "ls"}))));
-    session.push(finished(
+    let mut session = vec![item_started("a", task.clone())];
+    session.extend(in_subagent("a", "th", inner));
+    session.extend(in_subagent("a", "th", whole_item("t", &json!({"type": "command", "command": "ls"}))));
+    session.push(item_finished(
         "a",
         json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around", "result": "done"}),
     ));
-    let shown = updates(&session);
+    let shown = session_updates(&session);
     assert!(shown.iter().all(|update| update["sessionUpdate"] != "agent_message_chunk"), "{shown:#?}");
     assert_eq!(
         shown[1],
         json!({
             "sessionUpdate": "tool_call_update", "toolCallId": "a",
-            "content": [{"type": "content", "content": text("I looked")}], "_meta": {"switchboard": {"thread": "th", "item": "m"}},
+            "content": [{"type": "content", "content": text_block("I looked")}], "_meta": {"switchboard": {"thread": "th", "item": "m"}},
         })
     );
     assert_eq!(shown[2]["_meta"]["switchboard"], json!({"thread": "th", "parentToolCallId": "a"}));
-    let thought = within("a", "th", whole("r", &json!({"type": "reasoning", "text": "hm"})));
-    let messages = project(&DIALECT, &turn(&thought));
+    let thought = in_subagent("a", "th", whole_item("r", &json!({"type": "reasoning", "text": "hm"})));
+    let messages = project_events(&DIALECT, &session_with_turn(&thought));
     assert!(
         messages
             .iter()
@@ -329,7 +352,7 @@ fn what_an_agent_offers_is_told_when_it_changes() {
         info(json!({"mode": "plan", "status": "idle"})),
         info(json!({"commands": [{"name": "/init"}], "title": "A title", "context": {"used": 5, "size": 10}})),
     ];
-    let shown = project(&DIALECT, &session);
+    let shown = project_events(&DIALECT, &session);
     let shown: Vec<_> = shown.iter().map(|message| &message["params"]["update"]).collect();
     let kinds: Vec<_> = shown.iter().map(|update| update["sessionUpdate"].as_str().unwrap()).collect();
     assert_eq!(
@@ -360,7 +383,7 @@ fn what_an_agent_offers_is_told_when_it_changes() {
 fn costs_add_up() {
     let end = |cost: f64| json!({"kind": "turn.completed", "turn": 1, "data": {"status": "completed", "stop": "end_turn", "cost_usd": cost}});
     let context = json!({"kind": "session.updated", "data": {"info": {"context": {"used": 5, "size": 10}}}});
-    let messages = project(&DIALECT, &[context, end(0.25), end(0.5)]);
+    let messages = project_events(&DIALECT, &[context, end(0.25), end(0.5)]);
     let costs: Vec<_> = messages.iter().filter_map(|message| message.pointer("/params/update/cost/amount")).collect();
     assert_eq!(costs, [&json!(0.25), &json!(0.75)]);
 }
@@ -376,7 +399,7 @@ fn how_a_turn_ends_is_what_the_prompt_is_answered() {
         ("failed", "error", Value::Null),
     ] {
         let end = json!({"kind": "turn.completed", "turn": 1, "data": {"status": status, "stop": stop}});
-        let messages = project(&DIALECT, &[json!({"kind": "turn.started", "turn": 1}), end]);
+        let messages = project_events(&DIALECT, &[json!({"kind": "turn.started", "turn": 1}), end]);
         let last = &messages.last().unwrap()["params"];
         assert_eq!(last["stopReason"], reason);
         assert_eq!(last.get("error").is_some(), reason.is_null());
@@ -385,31 +408,34 @@ fn how_a_turn_ends_is_what_the_prompt_is_answered() {
 
 #[test]
 fn notices_are_for_those_who_show_them() {
-    let session = turn(&[
-        notice("warning", json!({"level": "warning", "text": "careful"})),
-        notice("control", json!({"text": "nobody cares"})),
-        notice("compaction", json!({"status": "started"})),
-        notice("compaction", json!({"status": "completed", "text": "in short"})),
+    let session = session_with_turn(&[
+        notice_event("warning", json!({"level": "warning", "text": "careful"})),
+        notice_event("control", json!({"text": "nobody cares"})),
+        notice_event("compaction", json!({"status": "started"})),
+        notice_event("compaction", json!({"status": "completed", "text": "in short"})),
     ]);
     let of = |client| {
-        let messages = shown(client, &session);
+        let messages = project_for_client(client, &session);
         messages.iter().filter_map(|message| message.pointer("/params/update").cloned()).collect::<Vec<_>>()
     };
-    assert_eq!(of(PLAIN), [] as [Value; 0]);
+    assert_eq!(of(NO_CAPABILITIES), [] as [Value; 0]);
     assert_eq!(
-        Value::from(of(Abilities::default())),
+        Value::from(of(AcpClientCapabilities::default())),
         json!([
             {"sessionUpdate": "notice", "severity": "warning", "title": "careful"},
             {"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": "in_progress"},
-            {"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": "completed", "summary": [text("in short")]},
+            {"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": "completed", "summary": [text_block("in short")]},
         ])
     );
 }
 
 #[test]
 fn a_client_without_our_extensions_gets_none() {
-    let session =
-        [vec![json!({"kind": "session.started", "data": {"run": 1}})], turn(&[]), vec![ended("completed", json!({}))]]
-            .concat();
-    assert_eq!(shown(PLAIN, &session), [] as [Value; 0]);
+    let session = [
+        vec![json!({"kind": "session.started", "data": {"run": 1}})],
+        session_with_turn(&[]),
+        vec![session_ended("completed", json!({}))],
+    ]
+    .concat();
+    assert_eq!(project_for_client(NO_CAPABILITIES, &session), [] as [Value; 0]);
 }

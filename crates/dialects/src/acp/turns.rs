@@ -1,10 +1,10 @@
-//! How turns end: what the response to a prompt says.
+//! The outcome of a turn, as reported in the response to a prompt.
 
 use switchboard_event::{Fault, Stop, TurnCompleted, TurnStatus, Usage};
 
 use super::wire::{Failure, StopReason, TokenUsage};
 
-/// Why a turn ended; none if it failed.
+/// Returns why a turn ended; none if it failed.
 #[must_use]
 pub fn stop_reason(turn: &TurnCompleted) -> Option<StopReason> {
     Some(match (turn.status, turn.stop) {
@@ -17,12 +17,12 @@ pub fn stop_reason(turn: &TurnCompleted) -> Option<StopReason> {
     })
 }
 
-/// What a turn used.
+/// Converts the token usage of a turn.
 #[must_use]
-pub fn tokens(usage: &Usage) -> TokenUsage {
+pub fn token_usage(usage: &Usage) -> TokenUsage {
     let filled = |tokens: u64| Some(tokens).filter(|tokens| *tokens > 0);
     TokenUsage {
-        total_tokens: usage.total(),
+        total_tokens: usage.total_tokens(),
         input_tokens: usage.input,
         output_tokens: usage.output,
         thought_tokens: filled(usage.reasoning),
@@ -31,13 +31,12 @@ pub fn tokens(usage: &Usage) -> TokenUsage {
     }
 }
 
-/// What went wrong.
-pub fn failure(fault: &Fault) -> Failure<'_> {
+pub fn to_failure(fault: &Fault) -> Failure<'_> {
     Failure { message: &fault.message, code: fault.code, http_status: fault.http_status, retryable: fault.retryable }
 }
 
-/// A turn that failed always says something.
-pub fn failed(turn: &TurnCompleted) -> Option<Failure<'_>> {
+/// Returns the failure of a turn, with a default message if the agent gave none.
+pub fn turn_failure(turn: &TurnCompleted) -> Option<Failure<'_>> {
     let silent = Failure { message: "the turn failed", code: Default::default(), http_status: None, retryable: None };
-    stop_reason(turn).is_none().then(|| turn.error.as_ref().map_or(silent, failure))
+    stop_reason(turn).is_none().then(|| turn.error.as_ref().map_or(silent, to_failure))
 }

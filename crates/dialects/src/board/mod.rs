@@ -1,4 +1,4 @@
-//! The session events of the CLI agent streaming protocol: what a board shows of a session, line by line.
+//! Session events of the CLI agent streaming protocol: a session as shown on a board, line by line.
 
 mod lines;
 mod project;
@@ -7,15 +7,15 @@ mod schema;
 mod tests;
 mod wire;
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The session events of a board.
+/// The board dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "board",
     title: "session events of a board: plan, log, diff, action, toolResult, error, cancelled",
-    projection: || Box::new(project::Board::default()),
-    restore: restored::<project::Board>,
+    projection: || Box::new(project::BoardProjection::default()),
+    restore: restore_projection::<project::BoardProjection>,
     revision: 1,
     verbatim: false,
-    schema: schema::schema,
+    schema: schema::message_schema,
 };

@@ -1,66 +1,69 @@
-//! Events to session events. The answer comes as one `log` a finished line; each `action` has one `toolResult`;
-//! `error` and `cancelled` end a run and come nowhere else.
+//! Projects events to session events. The answer is sent as one `log` per finished line; each `action` has exactly one
+//! `toolResult`; `error` and `cancelled` only occur at the end of a run.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Body, Command, Delta, Details, EndReason, Event, Field, Id, Item, Level, Notice, Origin, RequestOpened,
+    Command, Delta, Details, EndReason, Event, EventBody, Field, Id, Item, Level, Notice, Origin, RequestOpened,
     SessionEnded, Status, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage,
 };
 
 use super::{
-    lines::Lines,
-    wire::{Action, Cancelled, Diff, Error, Log, MessageId, Payload, Plan, SessionEvent, ToolResult},
+    lines::MessageLineBuffer,
+    wire::{
+        ActionPayload, BoardMessageId, BoardPayload, BoardSessionEvent, CancelledPayload, DiffPayload, ErrorPayload,
+        LogPayload, PlanPayload, ToolResultPayload,
+    },
 };
 use crate::{
-    Messages, Projection, output, plan, tools,
-    track::{Track, text_of},
+    MessageBuffer, Projection, output, plan, tools,
+    track::{ItemTracker, item_text},
 };
 
-/// The projection.
+/// Projects events to board session events.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Board {
-    track: Track,
-    lines: Lines,
-    /// The tools that have begun and not ended.
+pub struct BoardProjection {
+    track: ItemTracker,
+    lines: MessageLineBuffer,
+    /// Tools that have started and not ended.
     actions: BTreeSet<Id>,
-    prompt: Prompt,
-    /// The plan as it was last shown: one that did not change is not shown again.
+    prompt: ExpectedPrompt,
+    /// The last plan shown; an unchanged plan is not shown again.
     plan: String,
-    /// The turn has given text of the answer.
+    /// The turn has produced answer text.
     said: bool,
 }
 
-/// What began the turn. It is not shown: a board has it from the session.
+/// The prompt that started the turn. It is not shown, because a board already has it from the session.
 #[derive(Clone, Default, Serialize, Deserialize)]
-enum Prompt {
+enum ExpectedPrompt {
     Known(String),
-    /// The first thing that the user says is it.
+    /// The first user message will be the prompt.
     Awaited,
     #[default]
     None,
 }
 
-impl Projection for Board {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        self.track.see(event);
-        let mut out = Sink { event, out, part: 0 };
-        match &event.body {
-            Body::SessionEnded(ended) => session_ended(ended, &mut out),
-            Body::TurnStarted(turn) => self.turn_started(turn),
-            Body::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
-            Body::ItemStarted(item) => self.started(item, &mut out),
-            Body::ItemDelta(Delta::Append { field, text, .. }) => self.grew(*field, text, &mut out),
-            Body::ItemDelta(Delta::Set { patch }) => self.begin(patch, &mut out),
-            Body::ItemCompleted(item) => self.completed(item, &mut out),
-            Body::RequestOpened(request) => asked(request, &mut out),
-            Body::Notice(notice) => noticed(notice, &mut out),
-            Body::SessionStarted(_)
-            | Body::SessionUpdated(_)
-            | Body::ItemDelta(Delta::Progress { .. })
-            | Body::RequestResolved(_)
-            | Body::Usage(_) => {}
+impl Projection for BoardProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(project_event);
+        let mut out = BoardSink { event: project_event, out, part: 0 };
+        match &project_event.body {
+            EventBody::SessionEnded(ended) => send_session_end(ended, &mut out),
+            EventBody::TurnStarted(turn) => self.turn_started(turn),
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
+            EventBody::ItemStarted(item) => self.item_started(item, &mut out),
+            EventBody::ItemDelta(Delta::Append { field, text, .. }) => self.append_text(*field, text, &mut out),
+            EventBody::ItemDelta(Delta::Set { patch }) => self.update_item(patch, &mut out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, &mut out),
+            EventBody::RequestOpened(request) => send_request(request, &mut out),
+            EventBody::Notice(notice) => send_notice(notice, &mut out),
+            EventBody::SessionStarted(_)
+            | EventBody::SessionUpdated(_)
+            | EventBody::ItemDelta(Delta::Progress { .. })
+            | EventBody::RequestResolved(_)
+            | EventBody::Usage(_) => {}
         }
     }
 
@@ -73,17 +76,17 @@ impl Projection for Board {
     }
 }
 
-/// Where the messages of one event go.
-struct Sink<'a> {
+/// Collects the messages of one event.
+struct BoardSink<'a> {
     event: &'a Event,
-    out: &'a mut Messages,
+    out: &'a mut MessageBuffer,
     part: u64,
 }
 
-impl<'a> Sink<'a> {
-    fn send<P: Payload>(&mut self, payload: P) {
-        self.out.push(&SessionEvent {
-            id: MessageId { event: self.event, part: self.part },
+impl<'a> BoardSink<'a> {
+    fn send_payload<P: BoardPayload>(&mut self, payload: P) {
+        self.out.push(&BoardSessionEvent {
+            id: BoardMessageId { event: self.event, part: self.part },
             session_id: &self.event.session,
             kind: P::TYPE,
             payload,
@@ -92,136 +95,140 @@ impl<'a> Sink<'a> {
         self.part += 1;
     }
 
-    fn log(&mut self, line: &str, channel: Option<&'static str>, level: Option<Level>) {
+    fn send_log(&mut self, line: &str, channel: Option<&'static str>, level: Option<Level>) {
         let parent = self.event.parent.as_deref();
-        self.send(Log { line, channel, level, request: None, parent });
+        self.send_payload(LogPayload { line, channel, level, request: None, parent });
     }
 
-    fn log_lines(&mut self, text: &str, channel: &'static str, level: Option<Level>) {
-        text.trim_end_matches('\n').split('\n').for_each(|line| self.log(line, Some(channel), level));
+    fn send_log_lines(&mut self, text: &str, channel: &'static str, level: Option<Level>) {
+        text.trim_end_matches('\n').split('\n').for_each(|line| self.send_log(line, Some(channel), level));
     }
 
-    fn item(&self) -> Option<&'a Id> {
+    fn item_id(&self) -> Option<&'a Id> {
         self.event.item.as_ref()
     }
 
-    fn is_subagents(&self) -> bool {
+    fn is_from_subagent(&self) -> bool {
         self.event.thread.is_some() || self.event.parent.is_some()
     }
 
-    /// The channel of what an agent says: the answer has none.
-    fn channel(&self) -> Option<&'static str> {
-        self.is_subagents().then_some("subagent")
+    /// Returns the channel of agent text; none for the answer.
+    fn answer_channel(&self) -> Option<&'static str> {
+        self.is_from_subagent().then_some("subagent")
     }
 }
 
-impl Board {
+impl BoardProjection {
     fn turn_started(&mut self, turn: &TurnStarted) {
         self.said = false;
         self.prompt = match (&turn.prompt, turn.origin) {
-            (Some(prompt), _) => Prompt::Known(prompt.clone()),
-            (None, Origin::Prompt) => Prompt::Awaited,
-            (None, _) => Prompt::None,
+            (Some(prompt), _) => ExpectedPrompt::Known(prompt.clone()),
+            (None, Origin::Prompt) => ExpectedPrompt::Awaited,
+            (None, _) => ExpectedPrompt::None,
         };
     }
 
-    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut Sink<'_>) {
+    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut BoardSink<'_>) {
         if let (false, Some(answer)) = (self.said, &turn.result) {
-            answer.trim_end_matches('\n').split('\n').for_each(|line| out.log(line, None, None));
+            answer.trim_end_matches('\n').split('\n').for_each(|line| out.send_log(line, None, None));
         }
-        self.prompt = Prompt::None;
-        // Whether the session goes on is not known yet, so this is not its `error`.
+        self.prompt = ExpectedPrompt::None;
+        // The session may continue, so this is not its `error`.
         let error = turn.error.as_ref().map(|error| error.message.as_str());
         match turn.status {
             TurnStatus::Completed => {}
-            TurnStatus::Failed => out.log_lines(error.unwrap_or("the turn failed"), "notice", Some(Level::Error)),
+            TurnStatus::Failed => out.send_log_lines(error.unwrap_or("the turn failed"), "notice", Some(Level::Error)),
             TurnStatus::Interrupted => {
-                out.log_lines(error.unwrap_or("the turn was interrupted"), "notice", Some(Level::Warning));
+                out.send_log_lines(error.unwrap_or("the turn was interrupted"), "notice", Some(Level::Warning));
             }
         }
     }
 
-    fn started(&mut self, item: &Item, out: &mut Sink<'_>) {
+    fn item_started(&mut self, item: &Item, out: &mut BoardSink<'_>) {
         if matches!(item.details, Details::AgentMessage(_)) {
-            self.grew(Field::Text, text_of(item, None), out);
+            self.append_text(Field::Text, item_text(item, None), out);
         }
-        self.begin(item, out);
+        self.update_item(item, out);
     }
 
-    fn grew(&mut self, field: Field, text: &str, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
-        let Some(grown) = self.track.grew(id, field, text) else { return };
+    fn append_text(&mut self, field: Field, text: &str, out: &mut BoardSink<'_>) {
+        let Some(id) = out.item_id() else { return };
+        let Some(grown) = self.track.append_text(id, field, text) else { return };
         if matches!(grown.item.details, Details::AgentMessage(_)) && grown.shown {
-            self.say(id, text, out);
+            self.push_answer_text(id, text, out);
         }
     }
 
-    fn say(&mut self, id: &Id, text: &str, out: &mut Sink<'_>) {
-        let channel = out.channel();
+    fn push_answer_text(&mut self, id: &Id, text: &str, out: &mut BoardSink<'_>) {
+        let channel = out.answer_channel();
         self.said |= channel.is_none() && !text.is_empty();
-        self.lines.push(id, text, |line| out.log(line, channel, None));
+        self.lines.push(id, text, |line| out.send_log(line, channel, None));
     }
 
-    /// Begins a tool as soon as the item is known to be one, and shows a plan.
-    fn begin(&mut self, item: &Item, out: &mut Sink<'_>) {
+    /// Starts a tool as soon as the item is known to be one, and shows a plan.
+    fn update_item(&mut self, item: &Item, out: &mut BoardSink<'_>) {
         if let Details::Plan(plan) = &item.details
-            && plan::holds(item)
+            && plan::is_in_effect(item)
         {
-            self.show_plan(plan::text(plan), out);
+            self.show_plan(plan::plan_text(plan), out);
         }
         if tools::is_tool(item) {
-            self.act(item, out);
+            self.start_action(item, out);
         }
     }
 
-    fn act(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
+    fn start_action(&mut self, item: &Item, out: &mut BoardSink<'_>) {
+        let Some(id) = out.item_id() else { return };
         if self.actions.insert(id.clone()) {
-            let (tool, args) = (tools::name(item), tools::arguments(item));
-            out.send(Action { tool, args: &args, tool_id: id, parent: out.event.parent.as_deref() });
+            let (tool, args) = (tools::tool_name(item), tools::tool_arguments(item));
+            out.send_payload(ActionPayload { tool, args: &args, tool_id: id, parent: out.event.parent.as_deref() });
         }
     }
 
-    fn show_plan(&mut self, text: String, out: &mut Sink<'_>) {
+    fn show_plan(&mut self, text: String, out: &mut BoardSink<'_>) {
         if !text.is_empty() && text != self.plan {
-            out.send(Plan { message: &text, channel: out.channel(), parent: out.event.parent.as_deref() });
+            out.send_payload(PlanPayload {
+                message: &text,
+                channel: out.answer_channel(),
+                parent: out.event.parent.as_deref(),
+            });
             self.plan = text;
         }
     }
 
-    fn completed(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(id) = out.item() else { return };
-        let Some(tracked) = self.track.finish(id) else { return };
+    fn item_completed(&mut self, item: &Item, out: &mut BoardSink<'_>) {
+        let Some(id) = out.item_id() else { return };
+        let Some(tracked) = self.track.finish_item(id) else { return };
         match &item.details {
             Details::AgentMessage(message) => {
                 if item.status != Status::Superseded {
-                    self.say(id, tracked.rest(&message.text), out);
+                    self.push_answer_text(id, tracked.unsent_text(&message.text), out);
                 }
-                let channel = out.channel();
-                self.lines.finish(id, |line| out.log(line, channel, None));
+                let channel = out.answer_channel();
+                self.lines.finish_message(id, |line| out.send_log(line, channel, None));
             }
             Details::Reasoning(_) => {
-                let message = text_of(item, None);
+                let message = item_text(item, None);
                 if !message.is_empty() {
-                    let channel = out.channel().or(Some("reasoning"));
-                    out.send(Plan { message, channel, parent: out.event.parent.as_deref() });
+                    let channel = out.answer_channel().or(Some("reasoning"));
+                    out.send_payload(PlanPayload { message, channel, parent: out.event.parent.as_deref() });
                 }
             }
-            Details::UserMessage(message) => self.user_said(message, out),
-            _ => self.end(item, id, out),
+            Details::UserMessage(message) => self.push_user_message(message, out),
+            _ => self.end_tool(item, id, out),
         }
-        // An item that ended as something else than it began leaves nothing behind.
+        // The item may have ended as another type than it started; drop its state either way.
         self.actions.remove(id);
-        self.lines.finish(id, |_| {});
+        self.lines.finish_message(id, |_| {});
     }
 
-    /// Ends a tool. A change of files that was made without a tool's name is shown by its diffs alone.
-    fn end(&mut self, item: &Item, id: &Id, out: &mut Sink<'_>) {
-        self.begin(item, out);
+    /// Ends a tool. A file change without a tool name is shown by its diffs only.
+    fn end_tool(&mut self, item: &Item, id: &Id, out: &mut BoardSink<'_>) {
+        self.update_item(item, out);
         if let Details::FileChange(change) = &item.details {
             if item.status == Status::Completed {
                 change.changes.iter().for_each(|change| {
-                    out.send(Diff {
+                    out.send_payload(DiffPayload {
                         file: &change.path,
                         diff: &change.diff,
                         change: change.kind,
@@ -231,42 +238,42 @@ impl Board {
                     });
                 });
             } else {
-                self.act(item, out);
+                self.start_action(item, out);
             }
         }
         if self.actions.remove(id) {
-            tool_result(item, id, out);
+            send_tool_result(item, id, out);
         }
     }
 
-    fn user_said(&mut self, message: &UserMessage, out: &mut Sink<'_>) {
-        // What a subagent was told stands in the action that began it.
-        if out.is_subagents() {
+    fn push_user_message(&mut self, message: &UserMessage, out: &mut BoardSink<'_>) {
+        // The subagent's prompt is already part of the action that started it.
+        if out.is_from_subagent() {
             return;
         }
-        let text = message.joined();
+        let text = message.joined_text();
         let is_prompt = match &self.prompt {
-            Prompt::Known(prompt) => *prompt == text,
-            Prompt::Awaited => !message.queued && !message.synthetic,
-            Prompt::None => out.event.turn.is_none() && !message.queued && !message.synthetic,
+            ExpectedPrompt::Known(prompt) => *prompt == text,
+            ExpectedPrompt::Awaited => !message.queued && !message.synthetic,
+            ExpectedPrompt::None => out.event.turn.is_none() && !message.queued && !message.synthetic,
         };
         if is_prompt {
-            self.prompt = Prompt::None;
+            self.prompt = ExpectedPrompt::None;
         } else {
-            out.log_lines(&text, "user", None);
+            out.send_log_lines(&text, "user", None);
         }
     }
 }
 
-fn tool_result(item: &Item, id: &Id, out: &mut Sink<'_>) {
+fn send_tool_result(item: &Item, id: &Id, out: &mut BoardSink<'_>) {
     let exit_code = match &item.details {
         Details::Command(Command { exit_code, .. }) => *exit_code,
         _ => None,
     };
-    out.send(ToolResult {
-        tool: tools::name(item),
-        success: tools::succeeded(item),
-        output: &output::text_or_why(item),
+    out.send_payload(ToolResultPayload {
+        tool: tools::tool_name(item),
+        success: tools::has_succeeded(item),
+        output: &output::output_or_error(item),
         tool_id: id,
         exit_code,
         duration_ms: item.duration_ms,
@@ -274,38 +281,38 @@ fn tool_result(item: &Item, id: &Id, out: &mut Sink<'_>) {
     });
 }
 
-fn session_ended(ended: &SessionEnded, out: &mut Sink<'_>) {
+fn send_session_end(ended: &SessionEnded, out: &mut BoardSink<'_>) {
     let error = ended.error.as_ref();
     let message = error.map(|error| error.message.as_str());
     match ended.reason {
         EndReason::Completed => {}
-        EndReason::Failed | EndReason::Timeout => out.send(Error {
+        EndReason::Failed | EndReason::Timeout => out.send_payload(ErrorPayload {
             message: message.unwrap_or("the session failed"),
             error_type: error.map(|error| error.code.kind()),
         }),
-        EndReason::Cancelled => out.send(Cancelled { reason: message }),
+        EndReason::Cancelled => out.send_payload(CancelledPayload { reason: message }),
     }
 }
 
-fn asked(request: &RequestOpened, out: &mut Sink<'_>) {
+fn send_request(request: &RequestOpened, out: &mut BoardSink<'_>) {
     let said = [Some(request.title.as_str()), request.reason.as_deref(), request.command.as_deref()];
     let first_lines = said.into_iter().flatten().filter_map(|text| text.lines().next());
     let line = first_lines.into_iter().find(|line| !line.is_empty()).unwrap_or("the agent waits for an answer");
     let (id, parent) = (Some(&*request.request), out.event.parent.as_deref());
-    out.send(Log { line, channel: Some("request"), level: None, request: id, parent });
+    out.send_payload(LogPayload { line, channel: Some("request"), level: None, request: id, parent });
 }
 
-/// What went wrong and did not end the session, and lines that are no records. Other notices are not for a board.
-fn noticed(notice: &Notice, out: &mut Sink<'_>) {
+/// Sends errors that did not end the session, and output lines that are not records. Other notices are omitted.
+fn send_notice(notice: &Notice, out: &mut BoardSink<'_>) {
     let error = notice.error.as_ref().map(|error| error.message.as_str());
     let Some(text) = notice.text.as_deref().or(error).filter(|text| !text.is_empty()) else { return };
     match (notice.topic, notice.level) {
-        (Topic::Stdout, _) => out.log_lines(text, "stdout", None),
-        (Topic::Stderr, _) => out.log_lines(text, "stderr", None),
+        (Topic::Stdout, _) => out.send_log_lines(text, "stdout", None),
+        (Topic::Stderr, _) => out.send_log_lines(text, "stderr", None),
         (Topic::Warning | Topic::Retry, level) | (_, level @ (Level::Warning | Level::Error)) => {
-            out.log_lines(text, "notice", Some(level));
+            out.send_log_lines(text, "notice", Some(level));
         }
-        (_, level) if error.is_some() => out.log_lines(text, "notice", Some(level)),
+        (_, level) if error.is_some() => out.send_log_lines(text, "notice", Some(level)),
         _ => {}
     }
 }

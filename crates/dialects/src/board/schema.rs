@@ -1,9 +1,9 @@
-//! The schema of session events: the specification's own, with the payloads that it shows by example. Sessions keep
-//! the agent's own id, which not every agent makes a UUID.
+//! JSON Schema of session events: the specification's schema plus the payloads it only shows by example. Session ids
+//! are the agent's own and not necessarily UUIDs.
 
 use serde_json::Value;
 
-/// The schema of one message.
-pub fn schema(_: &[&str]) -> Value {
+/// Returns the schema of one message.
+pub fn message_schema(_: &[&str]) -> Value {
     serde_json::from_str(include_str!("schema.json")).unwrap_or_default()
 }

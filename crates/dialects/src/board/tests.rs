@@ -1,22 +1,25 @@
-//! Hand-made sessions and what a board shows of them.
+//! Hand-written sessions and the board events they produce.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::test_events::{ended, everything, finished, grew, notice, project, started, turn, validator, whole, within};
+use crate::test_events::{
+    full_session, in_subagent, item_finished, item_started, notice_event, project_events, schema_validator,
+    session_ended, session_with_turn, text_appended, whole_item,
+};
 
-/// The types and payloads of a turn that ends well.
-fn check(inner: &[Value], expected: &Value) {
-    let messages = project(&DIALECT, &turn(inner));
+/// Compares types and payloads of a completed turn.
+fn assert_payloads(inner: &[Value], expected: &Value) {
+    let messages = project_events(&DIALECT, &session_with_turn(inner));
     let short: Vec<_> = messages.iter().map(|message| json!([message["type"], message["payload"]])).collect();
     assert_eq!(Value::from(short), *expected);
 }
 
 #[test]
 fn everything_is_valid_and_every_action_has_one_result() {
-    let messages = project(&DIALECT, &everything());
+    let messages = project_events(&DIALECT, &full_session());
     let ids: HashSet<_> = messages.iter().map(|message| message["id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), messages.len(), "ids are unique");
     let tools = |kind: &str| -> Vec<_> {
@@ -34,7 +37,7 @@ fn everything_is_valid_and_every_action_has_one_result() {
 
 #[test]
 fn the_envelope_is_the_specifications() {
-    let messages = project(&DIALECT, &[notice("warning", json!({"text": "a\nb"}))]);
+    let messages = project_events(&DIALECT, &[notice_event("warning", json!({"text": "a\nb"}))]);
     assert_eq!(
         Value::from(messages),
         json!([
@@ -48,14 +51,14 @@ fn the_envelope_is_the_specifications() {
 
 #[test]
 fn the_answer_comes_line_by_line() {
-    check(
+    assert_payloads(
         &[
-            started("m", json!({"type": "agent_message", "text": ""})),
-            grew("m", "text", "one\n\ntw"),
-            grew("m", "text", "o\nth"),
-            finished("m", json!({"type": "agent_message", "text": "one\n\ntwo\nthree"})),
-            started("n", json!({"type": "agent_message"})),
-            finished("n", json!({"type": "agent_message", "text": "four\n"})),
+            item_started("m", json!({"type": "agent_message", "text": ""})),
+            text_appended("m", "text", "one\n\ntw"),
+            text_appended("m", "text", "o\nth"),
+            item_finished("m", json!({"type": "agent_message", "text": "one\n\ntwo\nthree"})),
+            item_started("n", json!({"type": "agent_message"})),
+            item_finished("n", json!({"type": "agent_message", "text": "four\n"})),
         ],
         &json!([
             ["log", {"line": "one"}],
@@ -72,15 +75,15 @@ fn plans_and_thoughts_are_plans() {
     let plan =
         |status: &str| json!({"type": "plan", "status": "running", "entries": [{"step": "one", "status": status}]});
     let set = |item: Value| json!({"kind": "item.delta", "item": "p", "data": {"op": "set", "patch": item}});
-    check(
+    assert_payloads(
         &[
-            started("r", json!({"type": "reasoning"})),
-            grew("r", "text", "hm"),
-            finished("r", json!({"type": "reasoning", "text": "hmm", "summary": "short"})),
-            started("p", plan("pending")),
+            item_started("r", json!({"type": "reasoning"})),
+            text_appended("r", "text", "hm"),
+            item_finished("r", json!({"type": "reasoning", "text": "hmm", "summary": "short"})),
+            item_started("p", plan("pending")),
             set(plan("pending")),
             set(plan("in_progress")),
-            finished("p", plan("completed")),
+            item_finished("p", plan("completed")),
         ],
         &json!([
             ["plan", {"message": "hmm", "channel": "reasoning"}],
@@ -95,10 +98,10 @@ fn plans_and_thoughts_are_plans() {
 fn tools_act_and_change_files() {
     let call = json!({"name": "Edit", "kind": "edit", "input": {"file_path": "/src/auth.ts"}});
     let change = json!({"path": "/src/auth.ts", "kind": "modify", "diff": "@@ -1 +1 @@"});
-    check(
+    assert_payloads(
         &[
-            started("e", json!({"type": "file_change", "changes": [change], "call": call})),
-            finished(
+            item_started("e", json!({"type": "file_change", "changes": [change], "call": call})),
+            item_finished(
                 "e",
                 json!({"type": "file_change", "changes": [change], "output": "File updated", "call": call, "duration_ms": 7}),
             ),
@@ -109,12 +112,12 @@ fn tools_act_and_change_files() {
             ["toolResult", {"tool": "Edit", "success": true, "output": "File updated", "toolId": "e", "durationMs": 7}],
         ]),
     );
-    check(
-        &whole("e", &json!({"type": "file_change", "changes": [change]})),
+    assert_payloads(
+        &whole_item("e", &json!({"type": "file_change", "changes": [change]})),
         &json!([["diff", {"file": "/src/auth.ts", "diff": "@@ -1 +1 @@", "change": "modify", "toolId": "e"}]]),
     );
-    check(
-        &whole("e", &json!({"type": "file_change", "changes": [change], "status": "declined"})),
+    assert_payloads(
+        &whole_item("e", &json!({"type": "file_change", "changes": [change], "status": "declined"})),
         &json!([
             ["action", {"tool": "file_change", "args": {"changes": [{"path": "/src/auth.ts", "kind": "modify"}]}, "toolId": "e"}],
             ["toolResult", {"tool": "file_change", "success": false, "output": "declined", "toolId": "e"}],
@@ -138,7 +141,7 @@ fn a_result_says_what_came_out_or_why_not() {
         ),
         (json!({"type": "mcp", "server": "s", "tool": "t", "result": {"content": [{"text": "r"}]}}), true, "r"),
     ] {
-        let messages = project(&DIALECT, &turn(&whole("t", &item)));
+        let messages = project_events(&DIALECT, &session_with_turn(&whole_item("t", &item)));
         let result = &messages.iter().find(|m| m["type"] == "toolResult").unwrap()["payload"];
         assert_eq!((&result["success"], &result["output"]), (&json!(success), &json!(output)), "{item}");
     }
@@ -148,11 +151,11 @@ fn a_result_says_what_came_out_or_why_not() {
 fn what_others_say_has_a_channel() {
     let user = |text: &str| json!({"type": "user_message", "content": [{"type": "text", "text": text}]});
     let mut inner = Vec::new();
-    inner.extend(whole("u1", &user("the prompt")));
-    inner.extend(whole("u2", &user("and\nthis")));
-    inner.extend(within("a", "th", whole("u3", &user("what the subagent was told"))));
-    inner.extend(within("a", "th", whole("m", &json!({"type": "agent_message", "text": "I see"}))));
-    check(
+    inner.extend(whole_item("u1", &user("the prompt")));
+    inner.extend(whole_item("u2", &user("and\nthis")));
+    inner.extend(in_subagent("a", "th", whole_item("u3", &user("what the subagent was told"))));
+    inner.extend(in_subagent("a", "th", whole_item("m", &json!({"type": "agent_message", "text": "I see"}))));
+    assert_payloads(
         &inner,
         &json!([
             ["log", {"line": "and", "channel": "user"}],
@@ -162,24 +165,24 @@ fn what_others_say_has_a_channel() {
     );
     let known = [
         json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "the prompt"}}),
-        whole("u2", &user("more"))[0].clone(),
-        whole("u2", &user("more"))[1].clone(),
-        whole("u1", &user("the prompt"))[0].clone(),
-        whole("u1", &user("the prompt"))[1].clone(),
+        whole_item("u2", &user("more"))[0].clone(),
+        whole_item("u2", &user("more"))[1].clone(),
+        whole_item("u1", &user("the prompt"))[0].clone(),
+        whole_item("u1", &user("the prompt"))[1].clone(),
     ];
-    let messages = project(&DIALECT, &known);
+    let messages = project_events(&DIALECT, &known);
     assert_eq!(messages.iter().map(|m| &m["payload"]["line"]).collect::<Vec<_>>(), ["more"]);
 }
 
 #[test]
 fn what_went_wrong_on_the_way_is_a_line() {
     let fault = json!({"code": "rate_limit", "message": "slow down"});
-    check(
+    assert_payloads(
         &[
-            notice("retry", json!({"error": fault, "level": "warning"})),
-            notice("stderr", json!({"text": "oh"})),
-            notice("heartbeat", json!({"text": "here"})),
-            notice("unknown", json!({"level": "debug"})),
+            notice_event("retry", json!({"error": fault, "level": "warning"})),
+            notice_event("stderr", json!({"text": "oh"})),
+            notice_event("heartbeat", json!({"text": "here"})),
+            notice_event("unknown", json!({"level": "debug"})),
             json!({"kind": "request.opened", "data": {"request": "q", "about": "command", "title": "Run ls?"}}),
             json!({"kind": "turn.completed", "turn": 1, "data": {"status": "failed", "stop": "error", "error": fault}}),
         ],
@@ -205,7 +208,7 @@ fn a_run_ends_with_error_or_cancelled_or_nothing() {
         ("timeout", json!({}), json!([["error", {"message": "the session failed"}]])),
         ("cancelled", json!({}), json!([["cancelled", {}]])),
     ] {
-        let messages = project(&DIALECT, &[ended(reason, more)]);
+        let messages = project_events(&DIALECT, &[session_ended(reason, more)]);
         let short: Vec<_> = messages.iter().map(|message| json!([message["type"], message["payload"]])).collect();
         assert_eq!(Value::from(short), expected);
     }
@@ -213,8 +216,8 @@ fn a_run_ends_with_error_or_cancelled_or_nothing() {
 
 #[test]
 fn the_schema_catches_mistakes() {
-    let schema = validator(&DIALECT);
-    let good = project(&DIALECT, &[notice("stdout", json!({"text": "x"}))]).remove(0);
+    let schema = schema_validator(&DIALECT);
+    let good = project_events(&DIALECT, &[notice_event("stdout", json!({"text": "x"}))]).remove(0);
     for (path, wrong) in [
         ("/id", json!("evt_1")),
         ("/type", json!("logs")),

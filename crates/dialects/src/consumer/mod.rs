@@ -1,10 +1,10 @@
-//! What consumers of a session are told, and what they say: the unified messages, reduced to a state, routed and
-//! mapped. Each piece is a pure function of its own.
+//! The consumer protocol: unified messages are reduced to a session state, routed and mapped. Each step is a pure
+//! function.
 //!
-//! * [`unified`] reads unified messages back, whoever wrote them.
-//! * [`reduce`] is the state reducer, [`State`] what it makes, [`State::difference`] what is sent of it.
-//! * [`route`] is the router's table, [`map`] the consumer mapper.
-//! * [`wire`] has the messages of both directions.
+//! * [`unified`] parses unified messages from any source.
+//! * [`reduce`] is the state reducer, which produces a [`State`]; consumers receive the differences.
+//! * [`route`] is the routing table, [`map`] the consumer mapper.
+//! * [`wire`] defines the messages of both directions.
 
 pub mod map;
 mod project;
@@ -17,27 +17,27 @@ mod tests;
 pub mod unified;
 pub mod wire;
 
-pub use schema::said;
+pub use schema::client_message_schema;
 pub use state::State;
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The version of the protocol.
-pub const PROTOCOL: u32 = 1;
+/// Version of the consumer protocol.
+pub const PROTOCOL_VERSION: u32 = 1;
 
-/// The consumer protocol, as far as it is made of events.
+/// The consumer dialect: the part of the protocol that is derived from events.
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "consumer",
     title: "what consumers get: session_init, session_update, assistant, permission_request, …",
-    projection: || Box::new(project::Router::default()),
-    restore: restored::<project::Router>,
+    projection: || Box::new(project::ConsumerProjection::default()),
+    restore: restore_projection::<project::ConsumerProjection>,
     revision: 2,
     verbatim: false,
-    schema: |_| schema::told(),
+    schema: |_| schema::server_message_schema(),
 };
 
-/// What a session is like, in what a projection of this dialect has saved.
+/// Returns the session state contained in a saved projection of this dialect.
 #[must_use]
-pub fn state_of(saved: &[u8]) -> Option<State> {
-    project::Router::saved_state(saved)
+pub fn restore_state(saved: &[u8]) -> Option<State> {
+    project::ConsumerProjection::saved_state(saved)
 }

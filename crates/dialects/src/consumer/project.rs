@@ -1,34 +1,34 @@
-//! Events to what consumers are told: unified messages, each of them reduced, routed, mapped and numbered; then what is
-//! different in the session.
+//! Projects events to consumer messages: each unified message is reduced, routed, mapped and numbered, followed by the
+//! changes of the session state.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::Event;
 
 use super::{
-    PROTOCOL, State,
-    map::map,
-    reduce::Reduced,
-    route::{Handling, route},
-    unified::{MessageType, Unified},
+    PROTOCOL_VERSION, State,
+    map::map_message,
+    reduce::StateReducer,
+    route::{MessageHandling, find_handling},
+    unified::{UnifiedMessage, UnifiedMessageType},
     wire::{CapabilitiesReady, CommandOffer, ModelOffer, Sequenced, ServerMessage},
 };
-use crate::{Messages, Projection, message::Messenger};
+use crate::{MessageBuffer, Projection, message::MessageProjection};
 
-/// The projection.
+/// Projects events to consumer messages.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Router {
-    messenger: Messenger,
-    reduced: Reduced,
-    /// How many messages were told.
+pub struct ConsumerProjection {
+    messenger: MessageProjection,
+    reduced: StateReducer,
+    /// Number of messages sent so far.
     told: u64,
 }
 
-impl Projection for Router {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        let mut unified = Messages::default();
-        self.messenger.event(event, &mut unified);
-        for message in unified.iter().filter_map(Unified::read) {
-            for told in self.handle(&message) {
+impl Projection for ConsumerProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        let mut unified = MessageBuffer::default();
+        self.messenger.project_event(project_event, &mut unified);
+        for message in unified.iter().filter_map(UnifiedMessage::read) {
+            for told in self.handle_message(&message) {
                 self.told += 1;
                 out.push(&Sequenced { message: told, seq: Some(self.told), timestamp: Some(message.timestamp) });
             }
@@ -44,72 +44,77 @@ impl Projection for Router {
     }
 }
 
-impl Router {
-    /// What the session is like, in what a projection has saved.
+impl ConsumerProjection {
+    /// Returns the session state contained in a saved projection.
     pub fn saved_state(saved: &[u8]) -> Option<State> {
         serde_json::from_slice::<Self>(saved).ok().map(|router| router.reduced.state)
     }
 
-    /// What consumers are told of a message: the message, what follows from it, and what is different now.
-    fn handle(&mut self, message: &Unified) -> Vec<ServerMessage> {
-        let before = self.reduced.concerns(message).then(|| self.reduced.state.clone());
+    /// Returns the consumer messages for a unified message: the message itself, connection changes, and state changes.
+    fn handle_message(&mut self, message: &UnifiedMessage) -> Vec<ServerMessage> {
+        let before = self.reduced.is_affected_by(message).then(|| self.reduced.state.clone());
         if before.is_some() {
-            self.reduced.take(message);
+            self.reduced.apply_message(message);
         }
         let state = &self.reduced.state;
         let mut told = Vec::new();
-        match route(message.kind) {
-            Handling::Direct => told.push(direct(message, state)),
-            Handling::Mapped | Handling::Filtered | Handling::Printed => told.extend(map(message, state)),
-            Handling::Delegated | Handling::Outbound | Handling::Taxonomy | Handling::Traced => {}
+        match find_handling(message.kind) {
+            MessageHandling::Direct => told.push(direct_message(message, state)),
+            MessageHandling::Mapped | MessageHandling::Filtered | MessageHandling::Printed => {
+                told.extend(map_message(message, state))
+            }
+            MessageHandling::Delegated
+            | MessageHandling::Outbound
+            | MessageHandling::Taxonomy
+            | MessageHandling::Traced => {}
         }
-        told.extend(connection(message, state));
+        told.extend(connection_message(message, state));
         if let Some(before) = before.filter(|before| before != state) {
-            told.extend(news(&before, state));
-            // A newcomer's state is whole, and so is that of a new run.
-            if message.kind != MessageType::SessionInit {
-                told.push(ServerMessage::SessionUpdate { session: before.difference(state) });
+            told.extend(difference_messages(&before, state));
+            // A new run and a new consumer get the complete state.
+            if message.kind != UnifiedMessageType::SessionInit {
+                told.push(ServerMessage::SessionUpdate { session: before.difference_to(state) });
             }
         }
         told
     }
 }
 
-/// What the router writes itself.
-fn direct(message: &Unified, state: &State) -> ServerMessage {
-    if message.kind == MessageType::SessionInit {
+/// Builds the messages that the router writes itself.
+fn direct_message(message: &UnifiedMessage, state: &State) -> ServerMessage {
+    if message.kind == UnifiedMessageType::SessionInit {
         let session = Box::new(state.clone());
-        return ServerMessage::SessionInit { session, protocol_version: PROTOCOL, numbering: None };
+        return ServerMessage::SessionInit { session, protocol_version: PROTOCOL_VERSION, numbering: None };
     }
-    let status = message.metadata.text("status");
+    let status = message.metadata.get_text("status");
     ServerMessage::StatusChange { status, metadata: message.metadata.clone() }
 }
 
-/// The agent's process began or ended.
-fn connection(message: &Unified, state: &State) -> Option<ServerMessage> {
+/// Reports the start or end of the agent's process.
+fn connection_message(message: &UnifiedMessage, state: &State) -> Option<ServerMessage> {
     let about = &message.metadata;
     match message.kind {
-        MessageType::SessionInit => Some(ServerMessage::CliConnected { run: state.run }),
-        MessageType::SessionLifecycle if about.text("subtype").as_deref() == Some("session_ended") => {
-            Some(ServerMessage::CliDisconnected { reason: about.text("reason"), error: about.text("error") })
+        UnifiedMessageType::SessionInit => Some(ServerMessage::CliConnected { run: state.run }),
+        UnifiedMessageType::SessionLifecycle if about.get_text("subtype").as_deref() == Some("session_ended") => {
+            Some(ServerMessage::CliDisconnected { reason: about.get_text("reason"), error: about.get_text("error") })
         }
         _ => None,
     }
 }
 
-/// Differences that have a message of their own.
-fn news(before: &State, state: &State) -> Vec<ServerMessage> {
+/// Returns the messages for state changes that have a message type of their own.
+fn difference_messages(before: &State, state: &State) -> Vec<ServerMessage> {
     let mut told = Vec::new();
     if before.title != state.title {
         told.extend(state.title.clone().map(|name| ServerMessage::SessionNameUpdate { name }));
     }
     if before.commands != state.commands || before.models != state.models {
-        told.push(ServerMessage::CapabilitiesReady(capabilities(state)));
+        told.push(ServerMessage::CapabilitiesReady(capabilities_ready(state)));
     }
     told
 }
 
-fn capabilities(state: &State) -> CapabilitiesReady {
+fn capabilities_ready(state: &State) -> CapabilitiesReady {
     let command = |command: &switchboard_event::Named| CommandOffer {
         name: command.name.clone(),
         description: command.description.clone().unwrap_or_default(),

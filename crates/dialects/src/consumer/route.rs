@@ -1,135 +1,140 @@
-//! The router: what becomes of a message of each type. One table as the specification has it, one as it is here; the
-//! code goes by the second, and the documentation shows both.
+//! The routing tables: how each message type is handled. One table reflects the specification, the other this
+//! implementation; the code uses the second and the documentation shows both.
 
-use super::unified::MessageType;
+use super::unified::UnifiedMessageType;
 
-/// What becomes of messages of one type.
+/// How messages of one type are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The type.
-    pub kind: MessageType,
-    /// Who writes what consumers get.
-    pub handling: Handling,
-    /// What the state takes from it.
-    pub reducer: Reduction,
-    /// Whether consumers get it.
-    pub broadcast: Broadcast,
+pub struct MessageRoute {
+    /// The message type.
+    pub kind: UnifiedMessageType,
+    /// The component that writes the consumer message.
+    pub handling: MessageHandling,
+    /// How the state is updated.
+    pub reducer: StateReduction,
+    /// Whether consumers receive it.
+    pub broadcast: BroadcastRule,
 }
 
-/// Who writes what consumers get.
+/// The component that writes the consumer message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handling {
-    /// The router itself.
+pub enum MessageHandling {
+    /// Written by the router itself.
     Direct,
-    /// The mapper.
+    /// Written by the mapper.
     Mapped,
-    /// The mapper, and keeps some of them back.
+    /// Written by the mapper, which withholds some.
     Filtered,
-    /// Nobody: it is only for the state.
+    /// Not sent; only used for the state.
     Delegated,
-    /// Nobody: consumers say it.
+    /// Not sent; consumers send it themselves.
     Outbound,
-    /// Nobody: it classifies tool calls and is never a message.
+    /// Not sent; it classifies tool calls and is never a message.
     Taxonomy,
-    /// Nobody: it stays in the log, for whoever looks for it.
+    /// Not sent; it remains in the log.
     Traced,
-    /// As before, but what the agent's process printed is passed on.
+    /// Like `Traced`, but process output is passed on.
     Printed,
 }
 
-/// What the state takes from a message.
+/// How a message updates the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Nothing.
+pub enum StateReduction {
+    /// No update.
     None,
-    /// What it says.
+    /// The message itself is applied.
     Taken,
-    /// Nothing yet.
+    /// No update yet.
     Stub,
-    /// What its tool calls do in a team.
+    /// Its team tool calls are applied.
     TeamScan,
-    /// Nothing: its tool calls are found by the scan.
+    /// No update of its own; the team scan finds its tool calls.
     Correlated,
-    /// Which requests are open.
+    /// The open requests are updated.
     Pending,
 }
 
-/// Whether consumers get it.
+/// Whether consumers receive a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broadcast {
-    /// All of them.
+pub enum BroadcastRule {
+    /// Sent to all consumers.
     Yes,
-    /// Nobody.
+    /// Not sent.
     No,
-    /// As `session_update` of the team.
+    /// Sent as a `session_update` of the team.
     TeamDiff,
 }
 
-use Broadcast::{No, TeamDiff, Yes};
-use Handling::{Delegated, Direct, Filtered, Mapped, Outbound, Printed, Taxonomy, Traced};
-use MessageType as Type;
-use Reduction::{Correlated, None as Nothing, Pending, Stub, Taken, TeamScan};
+use BroadcastRule::{No, TeamDiff, Yes};
+use MessageHandling::{Delegated, Direct, Filtered, Mapped, Outbound, Printed, Taxonomy, Traced};
+use StateReduction::{Correlated, None as Nothing, Pending, Stub, Taken, TeamScan};
+use UnifiedMessageType as Type;
 
-const fn row(kind: Type, handling: Handling, reducer: Reduction, broadcast: Broadcast) -> Route {
-    Route { kind, handling, reducer, broadcast }
+const fn define_route(
+    kind: Type,
+    handling: MessageHandling,
+    reducer: StateReduction,
+    broadcast: BroadcastRule,
+) -> MessageRoute {
+    MessageRoute { kind, handling, reducer, broadcast }
 }
 
-/// The table of the specification.
-pub const SPECIFIED: [Route; 19] = [
-    row(Type::SessionInit, Direct, Taken, Yes),
-    row(Type::StatusChange, Direct, Taken, Yes),
-    row(Type::Assistant, Mapped, TeamScan, Yes),
-    row(Type::Result, Mapped, Taken, Yes),
-    row(Type::StreamEvent, Mapped, Nothing, Yes),
-    row(Type::PermissionRequest, Filtered, Nothing, Yes),
-    row(Type::ControlResponse, Delegated, Stub, No),
-    row(Type::ToolProgress, Mapped, Nothing, Yes),
-    row(Type::ToolUseSummary, Mapped, TeamScan, Yes),
-    row(Type::AuthStatus, Mapped, Nothing, Yes),
-    row(Type::ConfigurationChange, Mapped, Taken, Yes),
-    row(Type::SessionLifecycle, Mapped, Nothing, Yes),
-    row(Type::UserMessage, Outbound, Nothing, No),
-    row(Type::PermissionResponse, Outbound, Nothing, No),
-    row(Type::Interrupt, Outbound, Nothing, No),
-    row(Type::TeamMessage, Taxonomy, Correlated, TeamDiff),
-    row(Type::TeamTaskUpdate, Taxonomy, Correlated, TeamDiff),
-    row(Type::TeamStateChange, Taxonomy, Correlated, TeamDiff),
-    row(Type::Unknown, Traced, Nothing, No),
+/// The routing table of the specification.
+pub const SPECIFIED_ROUTES: [MessageRoute; 19] = [
+    define_route(Type::SessionInit, Direct, Taken, Yes),
+    define_route(Type::StatusChange, Direct, Taken, Yes),
+    define_route(Type::Assistant, Mapped, TeamScan, Yes),
+    define_route(Type::Result, Mapped, Taken, Yes),
+    define_route(Type::StreamEvent, Mapped, Nothing, Yes),
+    define_route(Type::PermissionRequest, Filtered, Nothing, Yes),
+    define_route(Type::ControlResponse, Delegated, Stub, No),
+    define_route(Type::ToolProgress, Mapped, Nothing, Yes),
+    define_route(Type::ToolUseSummary, Mapped, TeamScan, Yes),
+    define_route(Type::AuthStatus, Mapped, Nothing, Yes),
+    define_route(Type::ConfigurationChange, Mapped, Taken, Yes),
+    define_route(Type::SessionLifecycle, Mapped, Nothing, Yes),
+    define_route(Type::UserMessage, Outbound, Nothing, No),
+    define_route(Type::PermissionResponse, Outbound, Nothing, No),
+    define_route(Type::Interrupt, Outbound, Nothing, No),
+    define_route(Type::TeamMessage, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::TeamTaskUpdate, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::TeamStateChange, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::Unknown, Traced, Nothing, No),
 ];
 
-/// The table of what is done here.
-pub const ROUTES: [Route; 19] = [
-    row(Type::SessionInit, Direct, Taken, Yes),
-    row(Type::StatusChange, Direct, Taken, Yes),
-    row(Type::Assistant, Mapped, TeamScan, Yes),
-    row(Type::Result, Mapped, Taken, Yes),
-    row(Type::StreamEvent, Mapped, Nothing, Yes),
-    row(Type::PermissionRequest, Mapped, Pending, Yes),
-    row(Type::ControlResponse, Delegated, Taken, No),
-    row(Type::ToolProgress, Mapped, Nothing, Yes),
-    row(Type::ToolUseSummary, Mapped, TeamScan, Yes),
-    row(Type::AuthStatus, Mapped, Nothing, Yes),
-    row(Type::ConfigurationChange, Mapped, Taken, Yes),
-    row(Type::SessionLifecycle, Mapped, Taken, Yes),
-    row(Type::UserMessage, Mapped, Nothing, Yes),
-    row(Type::PermissionResponse, Mapped, Pending, Yes),
-    row(Type::Interrupt, Outbound, Nothing, No),
-    row(Type::TeamMessage, Taxonomy, Correlated, TeamDiff),
-    row(Type::TeamTaskUpdate, Taxonomy, Correlated, TeamDiff),
-    row(Type::TeamStateChange, Taxonomy, Correlated, TeamDiff),
-    row(Type::Unknown, Printed, Nothing, No),
+/// The routing table of this implementation.
+pub const ROUTES: [MessageRoute; 19] = [
+    define_route(Type::SessionInit, Direct, Taken, Yes),
+    define_route(Type::StatusChange, Direct, Taken, Yes),
+    define_route(Type::Assistant, Mapped, TeamScan, Yes),
+    define_route(Type::Result, Mapped, Taken, Yes),
+    define_route(Type::StreamEvent, Mapped, Nothing, Yes),
+    define_route(Type::PermissionRequest, Mapped, Pending, Yes),
+    define_route(Type::ControlResponse, Delegated, Taken, No),
+    define_route(Type::ToolProgress, Mapped, Nothing, Yes),
+    define_route(Type::ToolUseSummary, Mapped, TeamScan, Yes),
+    define_route(Type::AuthStatus, Mapped, Nothing, Yes),
+    define_route(Type::ConfigurationChange, Mapped, Taken, Yes),
+    define_route(Type::SessionLifecycle, Mapped, Taken, Yes),
+    define_route(Type::UserMessage, Mapped, Nothing, Yes),
+    define_route(Type::PermissionResponse, Mapped, Pending, Yes),
+    define_route(Type::Interrupt, Outbound, Nothing, No),
+    define_route(Type::TeamMessage, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::TeamTaskUpdate, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::TeamStateChange, Taxonomy, Correlated, TeamDiff),
+    define_route(Type::Unknown, Printed, Nothing, No),
 ];
 
-/// What becomes of messages of a type.
+/// Returns how messages of a type are handled.
 #[must_use]
-pub fn route(kind: MessageType) -> Handling {
+pub fn find_handling(kind: UnifiedMessageType) -> MessageHandling {
     ROUTES.iter().find(|route| route.kind == kind).map_or(Traced, |route| route.handling)
 }
 
-impl Route {
-    /// The columns of the table, in the words of the specification: router, mapper, reducer, broadcast.
+impl MessageRoute {
+    /// Returns the table columns in the specification's words: router, mapper, reducer, broadcast.
     #[must_use]
-    pub fn columns(&self) -> [&'static str; 4] {
+    pub fn table_columns(&self) -> [&'static str; 4] {
         let (router, mapper) = match self.handling {
             Direct => ("YES", "— (direct)"),
             Mapped => ("YES", "YES"),

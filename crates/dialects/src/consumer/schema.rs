@@ -1,20 +1,20 @@
-//! The schemas of both directions, made from the types that are written and read.
+//! JSON Schemas of both directions, generated from the wire types.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::wire::{ClientMessage, Sequenced};
-use crate::schema::generator;
+use crate::schema::schema_generator;
 
-/// The schema of what consumers are told.
-pub fn told() -> Value {
-    let mut schema = generator().into_root_schema_for::<Sequenced>().to_value();
+/// Returns the schema of server messages.
+pub fn server_message_schema() -> Value {
+    let mut schema = schema_generator().into_root_schema_for::<Sequenced>().to_value();
     schema["title"] = json!("Consumer server message");
     schema
 }
 
-/// The schema of what consumers say.
-pub fn said() -> Value {
+/// Returns the schema of client messages.
+pub fn client_message_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<ClientMessage>().to_value();
     schema["title"] = json!("Consumer client message");

@@ -1,11 +1,11 @@
-//! What a session is like now: what a newcomer is shown, and what `session_update` changes.
+//! The session state: sent in full to new consumers and changed by `session_update`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Context, McpServer, Mode, Model, Named, PlanEntry, Selector, SessionStatus};
 
 use super::{
-    unified::{Fields, Json},
+    unified::{VerbatimFields, VerbatimJson},
     wire::{Permission, Team, Tokens},
 };
 
@@ -86,30 +86,30 @@ pub struct State {
 }
 
 impl State {
-    /// What differs in a later state: each field that is another, `null` for one that is gone.
+    /// Returns the changed fields of a later state; a removed field is `null`.
     #[must_use]
-    pub fn difference(&self, later: &Self) -> Fields {
-        let (old, new) = (Fields::of(self), Fields::of(later));
-        let mut difference = Fields::default();
+    pub fn difference_to(&self, later: &Self) -> VerbatimFields {
+        let (old, new) = (VerbatimFields::from_value(self), VerbatimFields::from_value(later));
+        let mut difference = VerbatimFields::default();
         for (name, value) in new.iter().filter(|(name, value)| old.get(name) != Some(value)) {
-            difference.set(name, value.clone());
+            difference.insert(name, value.clone());
         }
         for (name, _) in old.iter().filter(|(name, _)| new.get(name).is_none()) {
-            difference.set(name, Json::of(&()));
+            difference.insert(name, VerbatimJson::from_value(&()));
         }
         difference
     }
 
-    /// The later state that a difference leads to. What makes no sense changes nothing.
+    /// Returns the state with a difference applied. An invalid difference changes nothing.
     #[must_use]
-    pub fn with(&self, difference: &Fields) -> Self {
-        let mut fields = Fields::of(self);
+    pub fn with_difference(&self, difference: &VerbatimFields) -> Self {
+        let mut fields = VerbatimFields::from_value(self);
         for (name, value) in difference.iter() {
             match value.read::<()>() {
                 Some(()) => fields.remove(name),
-                None => fields.set(name, value.clone()),
+                None => fields.insert(name, value.clone()),
             }
         }
-        Json::of(&fields).read().unwrap_or_else(|| self.clone())
+        VerbatimJson::from_value(&fields).read().unwrap_or_else(|| self.clone())
     }
 }

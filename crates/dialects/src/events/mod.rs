@@ -1,27 +1,27 @@
-//! The event model itself, one event a message.
+//! The event model itself, one event per message.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, schema};
 
-use crate::{Dialect, Messages, Projection, saved::restored};
+use crate::{Dialect, MessageBuffer, Projection, saved::restore_projection};
 
-/// The event model itself.
+/// The events dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "events",
     title: "Switchboard's own events, with every native record",
-    projection: || Box::new(Events),
-    restore: restored::<Events>,
+    projection: || Box::new(EventsProjection),
+    restore: restore_projection::<EventsProjection>,
     revision: 1,
     verbatim: true,
-    schema: |_| schema::event(),
+    schema: |_| schema::event_schema(),
 };
 
 #[derive(Serialize, Deserialize)]
-struct Events;
+struct EventsProjection;
 
-impl Projection for Events {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        out.write(|bytes| event.write_json(bytes));
+impl Projection for EventsProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        out.write(|bytes| project_event.write_json(bytes));
     }
 
     fn snapshot(&self) -> Box<dyn Projection> {

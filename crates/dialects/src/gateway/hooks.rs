@@ -1,22 +1,22 @@
-//! Hooks: which are shown, and which end belongs to which beginning.
+//! Hooks: filters lifecycle hooks and pairs the start and end of the others.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, Notice};
 
-/// How many hooks can be under way. A hook whose end never comes must not be remembered for ever.
-const OPEN: usize = 64;
+/// Maximum number of open hooks. A hook that never ends must not be remembered forever.
+const MAX_OPEN_HOOKS: usize = 64;
 
-/// The hooks under way, by name, with the id they were given.
+/// The open hooks by name, with their assigned ids.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Hooks {
+pub struct OpenHooks {
     open: VecDeque<(String, String)>,
 }
 
-impl Hooks {
-    /// The id of this run of the hook: its own, or that of its beginning, or the event's.
-    pub fn id(&mut self, notice: &Notice, event: &Event) -> String {
+impl OpenHooks {
+    /// Returns the id of this hook run: its own, that of its start, or the event's.
+    pub fn run_id(&mut self, notice: &Notice, event: &Event) -> String {
         if let Some(id) = own_id(notice) {
             return id;
         }
@@ -24,7 +24,7 @@ impl Hooks {
         if notice.status.as_deref() == Some("started") {
             let id = event.id().to_string();
             self.open.push_back((name.to_owned(), id.clone()));
-            if self.open.len() > OPEN {
+            if self.open.len() > MAX_OPEN_HOOKS {
                 self.open.pop_front();
             }
             return id;
@@ -36,13 +36,14 @@ impl Hooks {
 
 fn own_id(notice: &Notice) -> Option<String> {
     #[derive(serde::Deserialize)]
-    struct Detail {
+    struct HookDetail {
         id: String,
     }
-    serde_json::from_str::<Detail>(notice.detail.as_ref()?.get()).ok().map(|detail| detail.id)
+    serde_json::from_str::<HookDetail>(notice.detail.as_ref()?.get()).ok().map(|detail| detail.id)
 }
 
-/// The hooks of a session's life concern the agent's host and nobody else. A name may say more after a colon.
+/// Returns whether a hook belongs to the session lifecycle, which only concerns the agent's host. The name may have a
+/// suffix after a colon.
 pub fn is_lifecycle(name: &str) -> bool {
     let event = name.split(':').next().unwrap_or_default();
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();

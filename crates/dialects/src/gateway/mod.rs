@@ -1,4 +1,4 @@
-//! The gateway's output events: a flat stream of `kind`s for one run, from the first token to `session_end`.
+//! Output events of the gateway protocol: a flat stream of `kind`s for one run, from the first token to `session_end`.
 
 mod hooks;
 mod project;
@@ -8,15 +8,15 @@ mod stderr;
 mod tests;
 mod wire;
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The gateway's output events.
+/// The gateway dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "gateway",
     title: "gateway output events: agent_token, tool_call, usage, session_end, …",
-    projection: || Box::new(project::Gateway::default()),
-    restore: restored::<project::Gateway>,
+    projection: || Box::new(project::GatewayProjection::default()),
+    restore: restore_projection::<project::GatewayProjection>,
     revision: 2,
     verbatim: false,
-    schema: schema::schema,
+    schema: schema::message_schema,
 };

@@ -1,4 +1,4 @@
-//! Events to output events. Text is sent once: joined, the `agent_token`s are the answer. Each tool begins once and
+//! Projects events to output events. Text is sent once: the joined `agent_token`s are the answer. Each tool starts and
 //! ends once, each turn is counted once, and a run ends with `session_end`.
 
 use std::{borrow::Cow, collections::BTreeSet};
@@ -6,63 +6,65 @@ use std::{borrow::Cow, collections::BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Body, Delta, Details, EndReason, Event, Field, Id, Item, Notice, SessionEnded, Status, Topic, TurnCompleted, raw,
-    raw_string,
+    Delta, Details, EndReason, Event, EventBody, Field, Id, Item, Notice, SessionEnded, Status, Topic, TurnCompleted,
+    to_raw_json, to_raw_string,
 };
 
 use super::{
-    hooks::{Hooks, is_lifecycle},
-    stderr::HeldLines,
-    wire::{ChangedFile, OutputEvent, Stage, Tokens},
+    hooks::{OpenHooks, is_lifecycle},
+    stderr::StderrTail,
+    wire::{GatewayChangedFile, GatewayOutputEvent, GatewayTokens, ToolStage},
 };
 use crate::{
-    Messages, Projection, plan,
-    subagents::{self, Subagents},
+    MessageBuffer, Projection, plan,
+    subagents::{self, SubagentLabels},
     tools,
-    track::{Track, Tracked, TurnUsage, text_of},
+    track::{ItemTracker, TrackedItem, TurnUsage, item_text},
 };
 
-/// The projection.
+/// Projects events to gateway output events.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Gateway {
-    track: Track,
-    /// The tools that have begun and not ended.
+pub struct GatewayProjection {
+    track: ItemTracker,
+    /// Tools that have started and not ended.
     calls: BTreeSet<Id>,
-    subagents: Subagents,
-    hooks: Hooks,
-    stderr: HeldLines,
+    subagents: SubagentLabels,
+    hooks: OpenHooks,
+    stderr: StderrTail,
     usage: TurnUsage,
-    /// The agent said what the turn used. One that counts nothing has no `usage`.
+    /// The agent reported usage in this turn. Without a report there is no `usage` message.
     counted: bool,
-    cumulative: Option<Tokens>,
-    /// The turn has given text of the answer.
+    cumulative: Option<GatewayTokens>,
+    /// The turn has produced answer text.
     said: bool,
 }
 
-impl Projection for Gateway {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        self.track.see(event);
-        self.usage.see(event);
-        match &event.body {
-            Body::TurnStarted(_) => self.said = false,
-            Body::TurnCompleted(turn) => self.turn_completed(turn, out),
-            Body::SessionEnded(ended) => self.session_ended(ended, out),
-            Body::Usage(usage) => {
+impl Projection for GatewayProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(project_event);
+        self.usage.add_event(project_event);
+        match &project_event.body {
+            EventBody::TurnStarted(_) => self.said = false,
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, out),
+            EventBody::SessionEnded(ended) => self.session_ended(ended, out),
+            EventBody::Usage(usage) => {
                 self.counted = true;
                 if usage.cumulative {
-                    self.cumulative = Some(Tokens::from(&**usage));
+                    self.cumulative = Some(GatewayTokens::from(&**usage));
                 }
             }
-            Body::Notice(notice) => self.notice(notice, event, out),
-            Body::ItemStarted(item) => self.started(item, event, out),
-            Body::ItemDelta(Delta::Append { field, text, .. }) => self.grew(*field, text, event, out),
-            Body::ItemDelta(Delta::Set { patch }) => self.begin(patch, event, out),
-            Body::ItemCompleted(item) => self.completed(item, event, out),
-            Body::SessionStarted(_)
-            | Body::SessionUpdated(_)
-            | Body::ItemDelta(Delta::Progress { .. })
-            | Body::RequestOpened(_)
-            | Body::RequestResolved(_) => {}
+            EventBody::Notice(notice) => self.push_notice(notice, project_event, out),
+            EventBody::ItemStarted(item) => self.item_started(item, project_event, out),
+            EventBody::ItemDelta(Delta::Append { field, text, .. }) => {
+                self.append_text(*field, text, project_event, out)
+            }
+            EventBody::ItemDelta(Delta::Set { patch }) => self.start_tool(patch, project_event, out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, project_event, out),
+            EventBody::SessionStarted(_)
+            | EventBody::SessionUpdated(_)
+            | EventBody::ItemDelta(Delta::Progress { .. })
+            | EventBody::RequestOpened(_)
+            | EventBody::RequestResolved(_) => {}
         }
     }
 
@@ -75,147 +77,147 @@ impl Projection for Gateway {
     }
 }
 
-/// A subagent's event is never part of the answer.
-fn is_subagents(event: &Event) -> bool {
+/// Returns whether a subagent caused the event; such events are never part of the answer.
+fn is_from_subagent(event: &Event) -> bool {
     event.thread.is_some() || event.parent.is_some()
 }
 
-impl Gateway {
-    fn started(&mut self, item: &Item, event: &Event, out: &mut Messages) {
-        let text = text_of(item, None);
+impl GatewayProjection {
+    fn item_started(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
+        let text = item_text(item, None);
         if !text.is_empty() {
-            self.grew(Field::Text, text, event, out);
+            self.append_text(Field::Text, text, event, out);
         }
-        self.begin(item, event, out);
+        self.start_tool(item, event, out);
     }
 
-    /// Text of a subagent waits for its end: pieces of several would run into each other.
-    fn grew(&mut self, field: Field, text: &str, event: &Event, out: &mut Messages) {
+    /// Appends text. Subagent text is sent when complete, because deltas of several subagents would interleave.
+    fn append_text(&mut self, field: Field, text: &str, event: &Event, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
-        if is_subagents(event) {
+        if is_from_subagent(event) {
             return;
         }
-        let Some(grown) = self.track.grew(id, field, text) else { return };
+        let Some(grown) = self.track.append_text(id, field, text) else { return };
         let answer = match grown.item.details {
             Details::AgentMessage(_) => true,
             Details::Reasoning(_) => false,
             _ => return,
         };
         if grown.shown {
-            self.say(answer, text, out);
+            self.push_text(answer, text, out);
         }
     }
 
-    fn say(&mut self, answer: bool, text: &str, out: &mut Messages) {
+    fn push_text(&mut self, answer: bool, text: &str, out: &mut MessageBuffer) {
         if text.is_empty() {
             return;
         }
         if answer {
             self.said = true;
-            out.push(&OutputEvent::AgentToken { text });
+            out.push(&GatewayOutputEvent::AgentToken { text });
         } else {
-            out.push(&OutputEvent::Thinking { text, parent: None });
+            out.push(&GatewayOutputEvent::Thinking { text, parent: None });
         }
     }
 
-    /// Begins a tool, as soon as the item is known to be one.
-    fn begin(&mut self, item: &Item, event: &Event, out: &mut Messages) {
+    /// Starts a tool as soon as the item is known to be one.
+    fn start_tool(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
-        // A plan has no kind of its own here, and is shown like the tool that makes one.
+        // The protocol has no plan message, so a plan is shown as a tool call.
         if !tools::is_work(item) && !matches!(item.details, Details::Plan(_)) {
             return;
         }
         if self.calls.insert(id.clone()) {
-            out.push(&OutputEvent::ToolCall {
+            out.push(&GatewayOutputEvent::ToolCall {
                 id,
-                name: tools::name(item),
-                status: Stage::Started,
+                name: tools::tool_name(item),
+                status: ToolStage::Started,
                 detail: item.call.as_ref().and_then(|call| call.title.as_deref()),
-                input: Some(&*tools::arguments(item)),
+                input: Some(&*tools::tool_arguments(item)),
                 parent: event.parent.as_deref(),
             });
         }
         if let Details::Subagent(subagent) = &item.details
-            && self.subagents.see(id, subagent)
+            && self.subagents.record_subagent(id, subagent)
         {
-            let label = subagents::label(subagent);
-            out.push(&OutputEvent::Subagent { id, status: Stage::Started, label, text: None });
+            let label = subagents::subagent_label(subagent);
+            out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::Started, label, text: None });
         }
     }
 
-    fn completed(&mut self, item: &Item, event: &Event, out: &mut Messages) {
+    fn item_completed(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
-        let Some(tracked) = self.track.finish(id) else { return };
+        let Some(tracked) = self.track.finish_item(id) else { return };
         match &item.details {
             Details::AgentMessage(_) | Details::Reasoning(_) => self.finish_text(item, &tracked, event, out),
             _ => {
-                self.begin(item, event, out);
+                self.start_tool(item, event, out);
                 if self.calls.remove(id) {
-                    end(id, item, event, out);
+                    end_tool(id, item, event, out);
                 }
             }
         }
-        // An item that ended as something else than it began leaves nothing behind.
+        // The item may have ended as another type than it started; drop its state either way.
         self.calls.remove(id);
     }
 
-    fn finish_text(&mut self, item: &Item, tracked: &Tracked, event: &Event, out: &mut Messages) {
+    fn finish_text(&mut self, item: &Item, tracked: &TrackedItem, event: &Event, out: &mut MessageBuffer) {
         let answer = matches!(item.details, Details::AgentMessage(_));
-        let rest = tracked.rest(text_of(item, tracked.field));
+        let rest = tracked.unsent_text(item_text(item, tracked.field));
         if rest.is_empty() || item.status == Status::Superseded {
             return;
         }
-        if !is_subagents(event) {
-            return self.say(answer, rest, out);
+        if !is_from_subagent(event) {
+            return self.push_text(answer, rest, out);
         }
-        let (id, label) = self.subagents.of(event);
+        let (id, label) = self.subagents.subagent_of(event);
         if answer {
-            out.push(&OutputEvent::Subagent { id, status: Stage::Running, label, text: Some(rest) });
+            out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::Running, label, text: Some(rest) });
         } else {
-            out.push(&OutputEvent::Thinking { text: rest, parent: Some(id) });
+            out.push(&GatewayOutputEvent::Thinking { text: rest, parent: Some(id) });
         }
     }
 
-    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut Messages) {
+    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut MessageBuffer) {
         if let Some(answer) = turn.result.as_deref().filter(|_| !self.said) {
-            self.say(true, answer, out);
+            self.push_text(true, answer, out);
         }
         self.said = false;
-        self.count(out);
+        self.push_usage(out);
     }
 
-    fn count(&mut self, out: &mut Messages) {
+    fn push_usage(&mut self, out: &mut MessageBuffer) {
         if std::mem::take(&mut self.counted) {
-            out.push(&OutputEvent::usage(&self.usage.take(), self.cumulative.take()));
+            out.push(&GatewayOutputEvent::from_usage(&self.usage.take(), self.cumulative.take()));
         }
     }
 
-    fn session_ended(&mut self, ended: &SessionEnded, out: &mut Messages) {
-        // What came after the last turn was used all the same.
-        self.count(out);
+    fn session_ended(&mut self, ended: &SessionEnded, out: &mut MessageBuffer) {
+        // Usage reported after the last turn still counts.
+        self.push_usage(out);
         let exit_code = exit_code(ended);
         let stderr = self.stderr.take();
         if exit_code != 0 {
-            stderr.iter().for_each(|line| out.push(&OutputEvent::Stderr { line }));
+            stderr.iter().for_each(|line| out.push(&GatewayOutputEvent::Stderr { line }));
         }
         if matches!(ended.reason, EndReason::Failed | EndReason::Timeout) {
             let message = ended.error.as_ref().map_or("the session failed", |error| error.message.as_str());
-            out.push(&OutputEvent::Error { message });
+            out.push(&GatewayOutputEvent::Error { message });
         }
-        out.push(&OutputEvent::SessionEnd { exit_code, duration_ms: ended.duration_ms });
+        out.push(&GatewayOutputEvent::SessionEnd { exit_code, duration_ms: ended.duration_ms });
     }
 
-    fn notice(&mut self, notice: &Notice, event: &Event, out: &mut Messages) {
+    fn push_notice(&mut self, notice: &Notice, event: &Event, out: &mut MessageBuffer) {
         let line = notice.text.as_deref().unwrap_or_default();
         match notice.topic {
-            Topic::Stdout => out.push(&OutputEvent::Stdout { line }),
+            Topic::Stdout => out.push(&GatewayOutputEvent::Stdout { line }),
             Topic::Stderr => self.stderr.push(line),
             Topic::Hook => {
                 let name = notice.name.as_deref().unwrap_or("hook");
                 if !is_lifecycle(name) {
-                    let id = self.hooks.id(notice, event);
+                    let id = self.hooks.run_id(notice, event);
                     let status = notice.status.as_deref().unwrap_or("completed");
-                    out.push(&OutputEvent::Hook { id: &id, name, status });
+                    out.push(&GatewayOutputEvent::Hook { id: &id, name, status });
                 }
             }
             _ => {}
@@ -223,7 +225,7 @@ impl Gateway {
     }
 }
 
-/// The process's own code if it is known, and never zero for what did not end well.
+/// Returns the exit code of the process if known; never zero if the session did not complete.
 fn exit_code(ended: &SessionEnded) -> i32 {
     let code = ended.exit_code;
     let failed = code.filter(|code| *code != 0);
@@ -235,49 +237,49 @@ fn exit_code(ended: &SessionEnded) -> i32 {
     }
 }
 
-fn end(id: &Id, item: &Item, event: &Event, out: &mut Messages) {
-    let success = tools::succeeded(item);
-    let error = tools::error(item).filter(|_| !success);
+fn end_tool(id: &Id, item: &Item, event: &Event, out: &mut MessageBuffer) {
+    let success = tools::has_succeeded(item);
+    let error = tools::tool_error(item).filter(|_| !success);
     if let Details::Subagent(subagent) = &item.details {
-        let label = subagents::label(subagent);
-        out.push(&OutputEvent::Subagent { id, status: Stage::of(success), label, text: None });
+        let label = subagents::subagent_label(subagent);
+        out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::from_success(success), label, text: None });
     }
-    out.push(&OutputEvent::ToolCall {
+    out.push(&GatewayOutputEvent::ToolCall {
         id,
-        name: tools::name(item),
-        status: Stage::of(success),
+        name: tools::tool_name(item),
+        status: ToolStage::from_success(success),
         detail: error.as_deref(),
         input: None,
         parent: event.parent.as_deref(),
     });
-    let output = output(item).unwrap_or_else(|| Cow::Owned(raw_string(error.as_deref().unwrap_or_default())));
-    out.push(&OutputEvent::ToolResult { tool_call_id: id, output: &output, is_error: !success });
+    let output = tool_output(item).unwrap_or_else(|| Cow::Owned(to_raw_string(error.as_deref().unwrap_or_default())));
+    out.push(&GatewayOutputEvent::ToolResult { tool_call_id: id, output: &output, is_error: !success });
 }
 
-/// What a tool gave back. One that never ran gave nothing back, unless somebody said why.
-fn output(item: &Item) -> Option<Cow<'_, RawValue>> {
+/// Returns the tool output. A tool that never ran only has an output if an error was reported.
+fn tool_output(item: &Item) -> Option<Cow<'_, RawValue>> {
     let given = match &item.details {
-        Details::Command(command) => Some(Cow::Owned(raw_string(&command.output))),
+        Details::Command(command) => Some(Cow::Owned(to_raw_string(&command.output))),
         Details::FileChange(change) if change.output.is_none() => Some(Cow::Owned(changed_files(&change.changes))),
-        Details::Plan(plan) if plan.output.is_none() => Some(Cow::Owned(raw_string(&plan::text(plan)))),
-        _ => tools::result(item),
+        Details::Plan(plan) if plan.output.is_none() => Some(Cow::Owned(to_raw_string(&plan::plan_text(plan)))),
+        _ => tools::tool_result(item),
     };
     let given = given.filter(|output| !matches!(output.get(), "null" | "\"\"" | "[]"));
-    let why = || tools::said_error(item).map(|error| Cow::Owned(raw_string(error)));
+    let why = || tools::reported_error(item).map(|error| Cow::Owned(to_raw_string(error)));
     match &item.details {
-        _ if tools::ran(item) => given.or_else(why).or_else(|| Some(Cow::Owned(raw_string("")))),
-        // Changes that were not made are no output.
+        _ if tools::has_run(item) => given.or_else(why).or_else(|| Some(Cow::Owned(to_raw_string("")))),
+        // Changes that were not applied are not output.
         Details::FileChange(change) if change.output.is_none() => why(),
         _ => given.or_else(why),
     }
 }
 
 fn changed_files(changes: &[switchboard_event::Change]) -> Box<RawValue> {
-    let files = changes.iter().map(|change| ChangedFile {
+    let files = changes.iter().map(|change| GatewayChangedFile {
         path: &change.path,
         kind: change.kind,
         to: change.to.as_deref(),
         diff: &change.diff,
     });
-    raw(&files.collect::<Vec<_>>())
+    to_raw_json(&files.collect::<Vec<_>>())
 }

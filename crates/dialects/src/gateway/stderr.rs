@@ -1,67 +1,67 @@
-//! Lines on standard error, held back until it is known whether the run failed. The last ones say why it did, so
-//! they are the ones that are kept.
+//! Buffers standard error until the outcome of the run is known. Only the last lines are kept, because they usually
+//! explain a failure.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// How much is kept: an agent may complain for days.
-const LINES: usize = 1_000;
-const BYTES: usize = 256 << 10;
+/// Limits of the buffer: an agent may write to standard error for days.
+const MAX_HELD_LINES: usize = 1_000;
+const MAX_HELD_BYTES: usize = 256 << 10;
 
-/// The last lines.
+/// The last lines of standard error.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct HeldLines {
+pub struct StderrTail {
     lines: VecDeque<String>,
     bytes: usize,
 }
 
-impl HeldLines {
-    /// Keeps a line, and drops the oldest ones if there are too many. Of a line that is too long the end is kept.
+impl StderrTail {
+    /// Appends a line and drops the oldest lines above the limits. An oversized line keeps only its end.
     pub fn push(&mut self, line: &str) {
-        let line = end_of(line);
+        let line = line_tail(line);
         self.bytes += line.len();
         self.lines.push_back(line.to_owned());
-        while self.lines.len() > LINES || self.bytes > BYTES {
+        while self.lines.len() > MAX_HELD_LINES || self.bytes > MAX_HELD_BYTES {
             self.bytes -= self.lines.pop_front().map_or(0, |line| line.len());
         }
     }
 
-    /// Takes all lines out.
+    /// Removes and returns all lines.
     pub fn take(&mut self) -> VecDeque<String> {
         self.bytes = 0;
         std::mem::take(&mut self.lines)
     }
 }
 
-fn end_of(line: &str) -> &str {
-    let cut = line.len().saturating_sub(BYTES);
+fn line_tail(line: &str) -> &str {
+    let cut = line.len().saturating_sub(MAX_HELD_BYTES);
     let cut = (cut..line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(0);
     line.get(cut..).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES, HeldLines, LINES};
+    use super::{MAX_HELD_BYTES, MAX_HELD_LINES, StderrTail};
 
     #[test]
     fn the_last_lines_are_kept() {
-        let mut held = HeldLines::default();
-        (0..LINES + 5).for_each(|n| held.push(&n.to_string()));
+        let mut held = StderrTail::default();
+        (0..MAX_HELD_LINES + 5).for_each(|n| held.push(&n.to_string()));
         let lines = held.take();
-        assert_eq!(lines.len(), LINES);
+        assert_eq!(lines.len(), MAX_HELD_LINES);
         assert_eq!(lines.front().map(String::as_str), Some("5"));
         assert!(held.take().is_empty());
     }
 
     #[test]
     fn a_huge_line_is_cut_between_characters() {
-        let mut held = HeldLines::default();
+        let mut held = StderrTail::default();
         held.push("short");
-        held.push(&"é".repeat(BYTES));
+        held.push(&"é".repeat(MAX_HELD_BYTES));
         held.push("x");
         let lines = held.take();
-        assert!(lines.iter().map(String::len).sum::<usize>() <= BYTES);
+        assert!(lines.iter().map(String::len).sum::<usize>() <= MAX_HELD_BYTES);
         assert_eq!(lines.back().map(String::as_str), Some("x"));
     }
 }

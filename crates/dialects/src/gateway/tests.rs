@@ -1,15 +1,16 @@
-//! Hand-made sessions and what the gateway protocol says about them.
+//! Hand-written sessions and the gateway events they produce.
 
 use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::test_events::{
-    completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
+    completed_turn, full_session, in_subagent, item_finished, item_started, notice_event, project_events,
+    schema_validator, session_ended, session_with_turn, text_appended, whole_item,
 };
 
-/// What comes before the end of a turn that ends well.
-fn check(inner: &[Value], expected: &Value) {
-    let mut messages = project(&DIALECT, &turn(inner));
+/// Compares the messages before the end of a successful run.
+fn assert_output(inner: &[Value], expected: &Value) {
+    let mut messages = project_events(&DIALECT, &session_with_turn(inner));
     assert_eq!(messages.pop(), Some(json!({"kind": "session_end", "exit_code": 0, "duration_ms": 1500})));
     assert_eq!(Value::from(messages), *expected);
 }
@@ -20,7 +21,7 @@ fn of_kind(messages: &[Value], kind: &str) -> Vec<Value> {
 
 #[test]
 fn everything_is_valid_and_every_tool_ends_once() {
-    let messages = project(&DIALECT, &everything());
+    let messages = project_events(&DIALECT, &full_session());
     let calls = of_kind(&messages, "tool_call");
     let mut ids: Vec<_> = calls.iter().map(|call| call["id"].as_str().unwrap()).collect();
     ids.sort_unstable();
@@ -37,12 +38,12 @@ fn everything_is_valid_and_every_tool_ends_once() {
 
 #[test]
 fn text_is_sent_once() {
-    check(
+    assert_output(
         &[
-            started("m", json!({"type": "agent_message", "text": ""})),
-            grew("m", "text", "héllo "),
-            grew("m", "text", "wor"),
-            finished("m", json!({"type": "agent_message", "text": "héllo world"})),
+            item_started("m", json!({"type": "agent_message", "text": ""})),
+            text_appended("m", "text", "héllo "),
+            text_appended("m", "text", "wor"),
+            item_finished("m", json!({"type": "agent_message", "text": "héllo world"})),
         ],
         &json!([
             {"kind": "agent_token", "text": "héllo "},
@@ -50,8 +51,8 @@ fn text_is_sent_once() {
             {"kind": "agent_token", "text": "ld"},
         ]),
     );
-    check(
-        &whole("m", &json!({"type": "agent_message", "text": "at once"})).map(|mut event| {
+    assert_output(
+        &whole_item("m", &json!({"type": "agent_message", "text": "at once"})).map(|mut event| {
             if event["kind"] == "item.started" {
                 event["data"]["item"]["text"] = json!("");
             }
@@ -64,11 +65,11 @@ fn text_is_sent_once() {
 #[test]
 fn an_answer_beside_the_messages_is_the_answer_only_where_there_is_no_other() {
     let end = |result: &str| json!({"kind": "turn.completed", "data": {"status": "completed", "stop": "end_turn", "result": result}});
-    let message = whole("m", &json!({"type": "agent_message", "text": "said"}));
+    let message = whole_item("m", &json!({"type": "agent_message", "text": "said"}));
     let session = |inner: Vec<Value>| {
         let start =
             [json!({"kind": "session.started", "data": {"run": 1}}), json!({"kind": "turn.started", "turn": 1})];
-        of_kind(&project(&DIALECT, &start.into_iter().chain(inner).collect::<Vec<_>>()), "agent_token")
+        of_kind(&project_events(&DIALECT, &start.into_iter().chain(inner).collect::<Vec<_>>()), "agent_token")
     };
     assert_eq!(session(vec![end("42")]), [json!({"kind": "agent_token", "text": "42"})]);
     let both: Vec<_> = message.into_iter().chain([end("said")]).collect();
@@ -77,14 +78,14 @@ fn an_answer_beside_the_messages_is_the_answer_only_where_there_is_no_other() {
 
 #[test]
 fn thoughts_are_their_text_or_else_their_summary() {
-    check(
+    assert_output(
         &[
-            started("r", json!({"type": "reasoning"})),
-            grew("r", "text", "hm"),
-            grew("r", "summary", "not this"),
-            finished("r", json!({"type": "reasoning", "text": "hmm", "summary": "not this"})),
-            started("s", json!({"type": "reasoning"})),
-            finished("s", json!({"type": "reasoning", "summary": "in short"})),
+            item_started("r", json!({"type": "reasoning"})),
+            text_appended("r", "text", "hm"),
+            text_appended("r", "summary", "not this"),
+            item_finished("r", json!({"type": "reasoning", "text": "hmm", "summary": "not this"})),
+            item_started("s", json!({"type": "reasoning"})),
+            item_finished("s", json!({"type": "reasoning", "summary": "in short"})),
         ],
         &json!([
             {"kind": "thinking", "text": "hm"},
@@ -97,13 +98,16 @@ fn thoughts_are_their_text_or_else_their_summary() {
 #[test]
 fn tools_with_and_without_a_name() {
     let call = json!({"name": "Bash", "title": "List", "kind": "execute", "input": {"command": "ls", "more": [1]}});
-    check(
+    assert_output(
         &[
-            started("t1", json!({"type": "command", "command": "ls", "call": call})),
-            grew("t1", "output", "a\n"),
-            finished("t1", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 0, "call": call})),
-            started("t2", json!({"type": "command", "command": "false"})),
-            finished("t2", json!({"type": "command", "command": "false", "exit_code": 1})),
+            item_started("t1", json!({"type": "command", "command": "ls", "call": call})),
+            text_appended("t1", "output", "a\n"),
+            item_finished(
+                "t1",
+                json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 0, "call": call}),
+            ),
+            item_started("t2", json!({"type": "command", "command": "false"})),
+            item_finished("t2", json!({"type": "command", "command": "false", "exit_code": 1})),
         ],
         &json!([
             {"kind": "tool_call", "id": "t1", "name": "Bash", "status": "started", "detail": "List", "input": {"command": "ls", "more": [1]}},
@@ -130,7 +134,7 @@ fn what_tools_give_back() {
         (json!({"type": "subagent", "name": "n", "label": "l", "result": "done"}), json!("done")),
         (json!({"type": "plan", "entries": [{"step": "one"}]}), json!("[ ] one")),
     ] {
-        let results = of_kind(&project(&DIALECT, &turn(&whole("t", &item))), "tool_result");
+        let results = of_kind(&project_events(&DIALECT, &session_with_turn(&whole_item("t", &item))), "tool_result");
         assert_eq!(results.iter().map(|result| &result["output"]).collect::<Vec<_>>(), [&output], "{item}");
     }
 }
@@ -146,7 +150,7 @@ fn a_tool_that_did_not_run_says_why() {
         (item("interrupted", None), "interrupted", json!("interrupted")),
         (item("declined", Some("not here")), "not here", json!("not here")),
     ] {
-        let messages = project(&DIALECT, &turn(&whole("t", &item)));
+        let messages = project_events(&DIALECT, &session_with_turn(&whole_item("t", &item)));
         let end = &of_kind(&messages, "tool_call")[1];
         assert_eq!((&end["status"], &end["detail"]), (&json!("failed"), &json!(detail)));
         let results = of_kind(&messages, "tool_result");
@@ -159,23 +163,23 @@ fn a_tool_that_did_not_run_says_why() {
 fn a_subagents_text_is_never_the_answer() {
     let task = json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around"});
     let inner = [
-        started("m", json!({"type": "agent_message", "text": ""})),
-        grew("m", "text", "I look"),
-        finished("m", json!({"type": "agent_message", "text": "I looked"})),
+        item_started("m", json!({"type": "agent_message", "text": ""})),
+        text_appended("m", "text", "I look"),
+        item_finished("m", json!({"type": "agent_message", "text": "I looked"})),
     ];
-    let mut events = vec![started("a", task.clone())];
-    events.extend(within("a", "th", inner.clone()));
-    events.extend(within("a", "th", whole("r", &json!({"type": "reasoning", "text": "hm"}))));
-    events.push(finished(
+    let mut events = vec![item_started("a", task.clone())];
+    events.extend(in_subagent("a", "th", inner.clone()));
+    events.extend(in_subagent("a", "th", whole_item("r", &json!({"type": "reasoning", "text": "hm"}))));
+    events.push(item_finished(
         "a",
         json!({"type": "subagent", "thread": "th", "name": "helper", "label": "look around", "result": "done"}),
     ));
-    // It goes on in the background, and only its thread is known.
+    // The subagent continues in the background and is only known by its thread.
     events.extend(inner.map(|mut event| {
         event["thread"] = json!("th");
         event
     }));
-    check(
+    assert_output(
         &events,
         &json!([
             {"kind": "tool_call", "id": "a", "name": "subagent", "status": "started", "input": {"label": "look around"}},
@@ -192,11 +196,11 @@ fn a_subagents_text_is_never_the_answer() {
 
 #[test]
 fn hooks_are_paired_and_those_of_the_lifecycle_are_not_shown() {
-    let hook = |name: &str, status: &str| notice("hook", json!({"name": name, "status": status}));
-    let named = |status: &str| notice("hook", json!({"name": "A", "status": status, "detail": {"id": "h7"}}));
-    let messages = project(
+    let hook = |name: &str, status: &str| notice_event("hook", json!({"name": name, "status": status}));
+    let named = |status: &str| notice_event("hook", json!({"name": "A", "status": status, "detail": {"id": "h7"}}));
+    let messages = project_events(
         &DIALECT,
-        &turn(&[
+        &session_with_turn(&[
             hook("SessionStart:startup", "started"),
             hook("PreCommit", "started"),
             hook("Stop", "completed"),
@@ -216,27 +220,27 @@ fn a_turn_is_counted_once() {
     let usage = |more: Value| json!({"kind": "usage", "data": more});
     let full =
         json!({"input": 10, "output": 5, "cache_read": 3, "cache_write_5m": 2, "cache_write_1h": 1, "reasoning": 4});
-    check(
+    assert_output(
         &[usage(full.clone()), usage(full)],
         &json!([{"kind": "usage", "input_tokens": 20, "output_tokens": 10, "cache_read": 6, "cache_write": 6}]),
     );
-    check(&[], &json!([]));
+    assert_output(&[], &json!([]));
     let none = json!({"input_tokens": 0, "output_tokens": 0, "cache_read": 0, "cache_write": 0});
     let mut expected = json!({"kind": "usage", "cumulative": {"input_tokens": 7, "output_tokens": 1, "cache_read": 0, "cache_write": 0}});
     expected.as_object_mut().unwrap().extend(none.as_object().unwrap().clone());
-    check(&[usage(json!({"input": 7, "output": 1, "cumulative": true}))], &json!([expected]));
+    assert_output(&[usage(json!({"input": 7, "output": 1, "cumulative": true}))], &json!([expected]));
 }
 
 #[test]
 fn lines_that_are_no_records() {
     let lines = [
-        notice("stdout", json!({"text": "hello"})),
-        notice("stderr", json!({"text": "oh"})),
-        notice("unknown", json!({"text": "x"})),
+        notice_event("stdout", json!({"text": "hello"})),
+        notice_event("stderr", json!({"text": "oh"})),
+        notice_event("unknown", json!({"text": "x"})),
     ];
-    check(&lines, &json!([{"kind": "stdout", "line": "hello"}]));
-    let failed = [&lines[..], &[ended("completed", json!({"exit_code": 3}))]].concat();
-    assert_eq!(of_kind(&project(&DIALECT, &failed), "stderr"), [json!({"kind": "stderr", "line": "oh"})]);
+    assert_output(&lines, &json!([{"kind": "stdout", "line": "hello"}]));
+    let failed = [&lines[..], &[session_ended("completed", json!({"exit_code": 3}))]].concat();
+    assert_eq!(of_kind(&project_events(&DIALECT, &failed), "stderr"), [json!({"kind": "stderr", "line": "oh"})]);
 }
 
 #[test]
@@ -253,7 +257,7 @@ fn a_run_ends_with_its_code_and_never_with_zero_if_it_failed() {
         ("cancelled", json!({"exit_code": 0}), 130, None),
         ("timeout", json!({"error": error}), 124, Some("no model")),
     ] {
-        let messages = project(&DIALECT, &[ended(reason, more)]);
+        let messages = project_events(&DIALECT, &[session_ended(reason, more)]);
         let end = json!({"kind": "session_end", "exit_code": code, "duration_ms": 1500});
         let error = message.map(|message| json!({"kind": "error", "message": message}));
         assert_eq!(messages, error.into_iter().chain([end]).collect::<Vec<_>>(), "{reason}");
@@ -264,17 +268,17 @@ fn a_run_ends_with_its_code_and_never_with_zero_if_it_failed() {
 fn what_went_wrong_on_the_way_is_no_error() {
     let fault = json!({"code": "rate_limit", "message": "slow down"});
     let events = [
-        notice("retry", json!({"error": fault, "level": "error"})),
+        notice_event("retry", json!({"error": fault, "level": "error"})),
         json!({"kind": "turn.completed", "turn": 1, "data": {"status": "failed", "stop": "error", "error": fault}}),
         json!({"kind": "turn.started", "turn": 2}),
         completed_turn(),
     ];
-    check(&events, &json!([]));
+    assert_output(&events, &json!([]));
 }
 
 #[test]
 fn the_schema_catches_mistakes() {
-    let schema = validator(&DIALECT);
+    let schema = schema_validator(&DIALECT);
     for wrong in [
         json!({"kind": "agent_token"}),
         json!({"kind": "agent_tokens", "text": "x"}),

@@ -1,91 +1,90 @@
-//! The messages, as the gateway protocol has them. What it does not know is left out; ours are marked as such.
+//! Message types of the gateway protocol. Unknown values are omitted; Switchboard's own fields are marked "Ours".
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{ChangeKind, Usage};
 
-/// One message.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum OutputEvent<'a> {
+pub enum GatewayOutputEvent<'a> {
     /// New text of the answer.
     AgentToken { text: &'a str },
-    /// New text of what the agent thinks.
+    /// New reasoning text.
     Thinking {
         text: &'a str,
         /// Ours: the subagent that thinks.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<&'a str>,
     },
-    /// How far a tool got.
+    /// Progress of a tool call.
     ToolCall {
         id: &'a str,
         name: &'a str,
-        status: Stage,
+        status: ToolStage,
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         input: Option<&'a RawValue>,
-        /// Ours: the subagent that called it.
+        /// Ours: the subagent that called the tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<&'a str>,
     },
-    /// What a tool gave back.
+    /// The output of a tool.
     ToolResult { tool_call_id: &'a str, output: &'a RawValue, is_error: bool },
-    /// How far another agent got that works for this one.
+    /// Progress of a subagent.
     Subagent {
         id: &'a str,
-        status: Stage,
+        status: ToolStage,
         label: &'a str,
-        /// Ours: what it says; never part of the answer.
+        /// Ours: the subagent's message; never part of the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<&'a str>,
     },
-    /// How far a hook got.
+    /// Progress of a hook.
     Hook { id: &'a str, name: &'a str, status: &'a str },
-    /// What a turn used; input without the cache.
+    /// Token usage of a turn; input excludes the cache.
     Usage {
         input_tokens: u64,
         output_tokens: u64,
         cache_read: u64,
         cache_write: u64,
-        /// Ours: tokens of tool use, where the agent counts them apart.
+        /// Ours: tokens of tool use, if the agent counts them separately.
         #[serde(skip_serializing_if = "Option::is_none")]
         tool_tokens: Option<u64>,
-        /// Ours: a running total of the agent of which the turn's share is not known, and so not counted.
+        /// Ours: a running total of the agent whose share of the turn is unknown and therefore not counted.
         #[serde(skip_serializing_if = "Option::is_none")]
-        cumulative: Option<Tokens>,
+        cumulative: Option<GatewayTokens>,
     },
-    /// A line on standard output that is no record.
+    /// A line on standard output that is not a record.
     Stdout { line: &'a str },
     /// A line on standard error.
     Stderr { line: &'a str },
-    /// The run is over.
+    /// The end of the run.
     SessionEnd { exit_code: i32, duration_ms: u64 },
-    /// Why the run failed.
+    /// The reason why the run failed.
     Error { message: &'a str },
 }
 
-/// How far a tool or a subagent got.
+/// Progress of a tool or a subagent.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum ToolStage {
     Started,
     Running,
     Completed,
     Failed,
 }
 
-impl Stage {
-    /// The stage of what has ended.
-    pub fn of(success: bool) -> Self {
+impl ToolStage {
+    /// Returns the stage of an ended tool.
+    pub fn from_success(success: bool) -> Self {
         if success { Self::Completed } else { Self::Failed }
     }
 }
 
-/// Counts of tokens.
+/// Token counts.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct GatewayTokens {
     input_tokens: u64,
     output_tokens: u64,
     cache_read: u64,
@@ -94,7 +93,7 @@ pub struct Tokens {
     tool_tokens: Option<u64>,
 }
 
-impl From<&Usage> for Tokens {
+impl From<&Usage> for GatewayTokens {
     fn from(usage: &Usage) -> Self {
         Self {
             input_tokens: usage.input,
@@ -106,17 +105,18 @@ impl From<&Usage> for Tokens {
     }
 }
 
-impl OutputEvent<'_> {
-    /// What a turn used.
-    pub fn usage(counted: &Usage, cumulative: Option<Tokens>) -> Self {
-        let Tokens { input_tokens, output_tokens, cache_read, cache_write, tool_tokens } = Tokens::from(counted);
+impl GatewayOutputEvent<'_> {
+    /// Builds the usage message of a turn.
+    pub fn from_usage(counted: &Usage, cumulative: Option<GatewayTokens>) -> Self {
+        let GatewayTokens { input_tokens, output_tokens, cache_read, cache_write, tool_tokens } =
+            GatewayTokens::from(counted);
         Self::Usage { input_tokens, output_tokens, cache_read, cache_write, tool_tokens, cumulative }
     }
 }
 
-/// A changed file, where that is all that a tool gave back.
+/// A changed file, used as the output of a tool without other output.
 #[derive(Serialize)]
-pub struct ChangedFile<'a> {
+pub struct GatewayChangedFile<'a> {
     pub path: &'a str,
     pub kind: ChangeKind,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a client sends: a line, read as a request, a notification or a response. Not what is done about it.
+//! Parses a line from a client as a request, notification or response. Handling the message is the server's task.
 
 use std::borrow::Cow;
 
@@ -7,63 +7,63 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::value::RawValue;
-use switchboard_event::{GivenSettings, MisplacedSettings, SettingsForm, raw_string, read_settings};
+use switchboard_event::{ClientSettings, MisplacedSettings, SettingsForm, read_settings, to_raw_string};
 
 use super::wire::{
     ConfigListParams, ConfigSetParams, InitializeParams, ModelListParams, RpcError, ThreadArchiveParams,
     ThreadListParams, ThreadResumeParams, ThreadStartParams, TurnInterruptParams, TurnStartParams, code,
 };
 
-/// A message of a client.
+/// A message from a client.
 #[derive(Debug)]
-pub enum Incoming {
-    /// It wants something, and an answer.
+pub enum HarnessClientMessage {
+    /// A request that expects a response.
     Request {
-        /// What the answer is to carry.
-        id: RequestId,
-        /// What it wants.
+        /// The id of the response.
+        id: HarnessRequestId,
+        /// The method name.
         method: String,
-        /// How.
+        /// The parameters.
         params: Option<Box<RawValue>>,
     },
-    /// It tells something, and wants no answer.
+    /// A notification without a response.
     Notification {
-        /// What it tells.
+        /// The method name.
         method: String,
     },
-    /// It responds to what the agent asked.
+    /// A response to a request of the agent.
     Response {
-        /// What it responds to.
-        id: RequestId,
-        /// What it says; an error's message if it says no.
+        /// The id of the request.
+        id: HarnessRequestId,
+        /// The result, or the message of an error response.
         result: Result<Box<RawValue>, String>,
     },
 }
 
-/// The id of a message: a text or a number, given back as it came.
+/// A message id: text or number, returned verbatim.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
-pub struct RequestId(Box<RawValue>);
+pub struct HarnessRequestId(Box<RawValue>);
 
-/// A line that is no message, and what the client is told.
+/// A line that is not a valid message, and the error to report.
 #[derive(Debug)]
-pub struct Refused {
+pub struct HarnessMessageError {
     /// The id of the message, if it has one.
-    pub id: Option<RequestId>,
-    /// What is wrong with it.
+    pub id: Option<HarnessRequestId>,
+    /// The error for the client.
     pub error: RpcError,
 }
 
-impl RequestId {
-    /// An id of ours.
+impl HarnessRequestId {
+    /// Creates an id from text.
     #[must_use]
-    pub fn of_text(text: &str) -> Self {
-        Self(raw_string(text))
+    pub fn from_text(text: &str) -> Self {
+        Self(to_raw_string(text))
     }
 
-    /// The text, if it is one.
+    /// Returns the id if it is text.
     #[must_use]
-    pub fn text(&self) -> Option<String> {
+    pub fn as_text(&self) -> Option<String> {
         serde_json::from_str(self.0.get()).ok()
     }
 
@@ -73,101 +73,108 @@ impl RequestId {
     }
 }
 
-/// What may stand in a message, not looked at yet.
+/// The possible fields of a message, not validated yet.
 #[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "given")]
+struct RpcEnvelope<'a> {
+    #[serde(borrow, default, deserialize_with = "read_present")]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "given")]
+    #[serde(borrow, default, deserialize_with = "read_present")]
     method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "given")]
+    #[serde(borrow, default, deserialize_with = "read_present")]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "given")]
+    #[serde(borrow, default, deserialize_with = "read_present")]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "given")]
+    #[serde(borrow, default, deserialize_with = "read_present")]
     error: Option<&'a RawValue>,
 }
 
-/// A field that is `null` is there, too.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Reads a field so that `null` counts as present.
+fn read_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-impl Incoming {
-    /// Reads a line; nothing if it is blank.
+impl HarnessClientMessage {
+    /// Parses a line; none if it is blank.
     ///
     /// # Errors
-    /// If it is not JSON, or no message.
-    pub fn read(line: &[u8]) -> Result<Option<Self>, Refused> {
+    /// Returns an error if the line is not JSON or not a message.
+    pub fn read(line: &[u8]) -> Result<Option<Self>, HarnessMessageError> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(None);
         }
-        let envelope = if line.starts_with(b"{") { serde_json::from_slice::<Envelope<'_>>(line).ok() } else { None };
+        let envelope = if line.starts_with(b"{") { serde_json::from_slice::<RpcEnvelope<'_>>(line).ok() } else { None };
         match envelope {
-            Some(envelope) => envelope.open().map(Some),
+            Some(envelope) => envelope.into_message().map(Some),
             None if serde_json::from_slice::<IgnoredAny>(line).is_ok() && std::str::from_utf8(line).is_ok() => {
-                Err(refused(None, "a message is an object, with each of its fields once"))
+                Err(invalid_request(None, "a message is an object, with each of its fields once"))
             }
             None => {
                 let error = RpcError::new(code::PARSE_ERROR, "this is not JSON: one message a line");
-                Err(Refused { id: None, error })
+                Err(HarnessMessageError { id: None, error })
             }
         }
     }
 }
 
-impl Envelope<'_> {
-    fn open(self) -> Result<Incoming, Refused> {
-        let id = self.id.map(RequestId::read);
+impl RpcEnvelope<'_> {
+    fn into_message(self) -> Result<HarnessClientMessage, HarnessMessageError> {
+        let id = self.id.map(HarnessRequestId::read);
         if id.as_ref().is_some_and(Option::is_none) {
-            return Err(refused(None, "id: a text or a number"));
+            return Err(invalid_request(None, "id: a text or a number"));
         }
         let id = id.flatten();
         match (self.method, self.result, self.error) {
-            (Some(method), None, None) => requested(id, method, self.params),
-            (None, Some(result), None) => responded(id, Ok(result.to_owned())),
-            (None, None, Some(error)) => responded(id, Err(message(error))),
-            (Some(_), _, _) => Err(refused(None, "a message with a method has neither a result nor an error")),
-            (None, Some(_), Some(_)) => Err(refused(None, "a response has a result or an error, not both")),
-            (None, None, None) => Err(refused(id, "a message has a method, a result or an error")),
+            (Some(method), None, None) => read_request(id, method, self.params),
+            (None, Some(result), None) => read_response(id, Ok(result.to_owned())),
+            (None, None, Some(error)) => read_response(id, Err(error_text(error))),
+            (Some(_), _, _) => Err(invalid_request(None, "a message with a method has neither a result nor an error")),
+            (None, Some(_), Some(_)) => Err(invalid_request(None, "a response has a result or an error, not both")),
+            (None, None, None) => Err(invalid_request(id, "a message has a method, a result or an error")),
         }
     }
 }
 
-fn requested(id: Option<RequestId>, method: &RawValue, params: Option<&RawValue>) -> Result<Incoming, Refused> {
+fn read_request(
+    id: Option<HarnessRequestId>,
+    method: &RawValue,
+    params: Option<&RawValue>,
+) -> Result<HarnessClientMessage, HarnessMessageError> {
     let Ok(method) = serde_json::from_str::<String>(method.get()) else {
-        return Err(refused(id, "method: a text"));
+        return Err(invalid_request(id, "method: a text"));
     };
     Ok(match id {
-        Some(id) => Incoming::Request { id, method, params: params.map(RawValue::to_owned) },
-        None => Incoming::Notification { method },
+        Some(id) => HarnessClientMessage::Request { id, method, params: params.map(RawValue::to_owned) },
+        None => HarnessClientMessage::Notification { method },
     })
 }
 
-fn responded(id: Option<RequestId>, result: Result<Box<RawValue>, String>) -> Result<Incoming, Refused> {
+fn read_response(
+    id: Option<HarnessRequestId>,
+    result: Result<Box<RawValue>, String>,
+) -> Result<HarnessClientMessage, HarnessMessageError> {
     match id {
-        Some(id) => Ok(Incoming::Response { id, result }),
-        None => Err(refused(None, "a response has the id of what it responds to")),
+        Some(id) => Ok(HarnessClientMessage::Response { id, result }),
+        None => Err(invalid_request(None, "a response has the id of what it responds to")),
     }
 }
 
-/// What an error says, whatever shape it has.
-fn message(error: &RawValue) -> String {
+/// Returns the text of an error of any shape.
+fn error_text(error: &RawValue) -> String {
     #[derive(Deserialize)]
-    struct Told<'a> {
+    struct RpcErrorText<'a> {
         #[serde(borrow)]
         message: Cow<'a, str>,
     }
-    let told = serde_json::from_str::<Told<'_>>(error.get());
+    let told = serde_json::from_str::<RpcErrorText<'_>>(error.get());
     told.map_or_else(|_| error.get().to_owned(), |told| told.message.into_owned())
 }
 
-fn refused(id: Option<RequestId>, why: &str) -> Refused {
-    Refused { id, error: RpcError::new(code::INVALID_REQUEST, why) }
+fn invalid_request(id: Option<HarnessRequestId>, why: &str) -> HarnessMessageError {
+    HarnessMessageError { id, error: RpcError::new(code::INVALID_REQUEST, why) }
 }
 
-/// The requests, in one place: their names, and the types of their parameters.
+/// Lists all requests with their names and parameter types.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty, $form:expr),)*) => {
         /// What a client wants.
@@ -178,14 +185,14 @@ macro_rules! calls {
         }
 
         /// The methods that a client can call.
-        pub const METHODS: &[&str] = &[$($name),*];
+        pub const CLIENT_METHODS: &[&str] = &[$($name),*];
 
         impl Call {
-            /// Reads the parameters of a method, and the settings that stand in them under other names.
+            /// Parses the parameters of a method, and the settings given under alternative names.
             ///
             /// # Errors
-            /// If there is no such method, or its parameters make no sense.
-            pub fn read(method: &str, params: Option<&RawValue>) -> Result<(Self, GivenSettings), RpcError> {
+            /// Returns an error if the method is unknown or its parameters are invalid.
+            pub fn read(method: &str, params: Option<&RawValue>) -> Result<(Self, ClientSettings), RpcError> {
                 match method {
                     $($name => {
                         let (params, given) = read_params::<$params>(params, &$form)?;
@@ -198,13 +205,13 @@ macro_rules! calls {
     };
 }
 
-/// The parameters of a method that settings can be given to.
+/// Describes the parameters of a method that accepts settings.
 const fn with_settings(fields: &'static [&'static str], sandbox: &'static str) -> SettingsForm {
     let settings = MisplacedSettings::Taken { approval: "approvalPolicy", sandbox };
     SettingsForm { fields, has_config: false, settings }
 }
 
-/// The parameters of any other method.
+/// Describes the parameters of a method without settings.
 const fn no_settings(fields: &'static [&'static str]) -> SettingsForm {
     let settings = MisplacedSettings::Refused("give it to thread/start or turn/start");
     SettingsForm { fields, has_config: false, settings }
@@ -244,9 +251,9 @@ calls! {
 }
 
 impl Call {
-    /// The thread that it is about: what is about one thread is done in its order.
+    /// Returns the thread that the call refers to; calls for one thread are processed in order.
     #[must_use]
-    pub fn thread(&self) -> Option<&str> {
+    pub fn thread_id(&self) -> Option<&str> {
         match self {
             Self::ThreadResume(params) => Some(&params.thread_id),
             Self::ThreadArchive(params) | Self::ThreadUnarchive(params) => Some(&params.thread_id),
@@ -260,11 +267,11 @@ impl Call {
     }
 }
 
-/// Parameters that are not there are as good as none.
+/// Parses parameters; missing parameters count as empty.
 fn read_params<T: DeserializeOwned>(
     params: Option<&RawValue>,
     form: &SettingsForm,
-) -> Result<(T, GivenSettings), RpcError> {
+) -> Result<(T, ClientSettings), RpcError> {
     let json = params.map(RawValue::get).filter(|json| *json != "null").unwrap_or("{}");
     if !json.starts_with('{') {
         return Err(RpcError::bad_params("params: an object"));
@@ -273,14 +280,14 @@ fn read_params<T: DeserializeOwned>(
     let mut deserializer = serde_json::Deserializer::from_str(&json);
     let params = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let cause = plain(&error.into_inner());
+        let cause = strip_position(&error.into_inner());
         RpcError::bad_params(if path == "." { cause } else { format!("{path}: {cause}") })
     })?;
     Ok((params, given))
 }
 
-/// What serde says, without the place in a text that the client did not write line by line.
-fn plain(cause: &serde_json::Error) -> String {
+/// Returns a serde error without its line and column, which mean nothing to the client.
+fn strip_position(cause: &serde_json::Error) -> String {
     let text = cause.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(text, _)| text.to_owned())
 }
@@ -290,7 +297,7 @@ mod tests {
     use super::*;
 
     fn code_of(line: &[u8]) -> Option<i32> {
-        Incoming::read(line).err().map(|refused| refused.error.code)
+        HarnessClientMessage::read(line).err().map(|refused| refused.error.code)
     }
 
     #[test]
@@ -324,31 +331,35 @@ mod tests {
 
     #[test]
     fn a_refusal_carries_the_id_of_what_was_to_be_a_request() {
-        let id = |line: &str| Incoming::read(line.as_bytes()).unwrap_err().id.map(|id| id.0.get().to_owned());
+        let id =
+            |line: &str| HarnessClientMessage::read(line.as_bytes()).unwrap_err().id.map(|id| id.0.get().to_owned());
         assert_eq!(id(r#"{"id":999,"params":{}}"#).as_deref(), Some("999"));
         assert_eq!(id(r#"{"id":"a","method":[]}"#).as_deref(), Some("\"a\""));
-        // The id of a response is one of ours, and an answer to it would be taken for an answer to theirs.
+        // The id of a response is the server's; a reply with it would look like a reply to a client request.
         assert_eq!(id(r#"{"id":"a","result":1,"error":1}"#), None);
     }
 
     #[test]
     fn messages_are_read() {
-        let read = |line: &str| Incoming::read(line.as_bytes()).unwrap();
+        let read = |line: &str| HarnessClientMessage::read(line.as_bytes()).unwrap();
         assert!(read("").is_none() && read(" \t\r").is_none());
         match read(r#" {"jsonrpc":"2.0","id":"a\u0062","method":"thread/list","params":null}"#) {
-            Some(Incoming::Request { id, method, .. }) => {
-                assert_eq!((id.text().as_deref(), method.as_str()), (Some("ab"), "thread/list"));
+            Some(HarnessClientMessage::Request { id, method, .. }) => {
+                assert_eq!((id.as_text().as_deref(), method.as_str()), (Some("ab"), "thread/list"));
                 assert_eq!(serde_json::to_string(&id).unwrap(), r#""a\u0062""#);
             }
             other => panic!("{other:?}"),
         }
-        assert!(matches!(read(r#"{"method":"initialized"}"#), Some(Incoming::Notification { .. })));
-        assert!(matches!(read(r#"{"id":1,"result":null}"#), Some(Incoming::Response { result: Ok(_), .. })));
+        assert!(matches!(read(r#"{"method":"initialized"}"#), Some(HarnessClientMessage::Notification { .. })));
+        assert!(matches!(
+            read(r#"{"id":1,"result":null}"#),
+            Some(HarnessClientMessage::Response { result: Ok(_), .. })
+        ));
         for (line, said) in
             [(r#"{"id":1,"error":{"code":1,"message":"no"}}"#, "no"), (r#"{"id":1,"error":"never"}"#, "\"never\"")]
         {
             match read(line) {
-                Some(Incoming::Response { result: Err(message), .. }) => assert_eq!(message, said),
+                Some(HarnessClientMessage::Response { result: Err(message), .. }) => assert_eq!(message, said),
                 other => panic!("{other:?}"),
             }
         }
@@ -415,7 +426,7 @@ mod tests {
     fn forms_have_the_fields_of_their_parameters() {
         let schema = schemars::schema_for!(Call).to_value();
         let variants = schema["oneOf"].as_array().unwrap();
-        assert_eq!(variants.len(), METHODS.len());
+        assert_eq!(variants.len(), CLIENT_METHODS.len());
         for variant in variants {
             let method = variant["properties"]["method"]["const"].as_str().unwrap();
             let reference = variant["properties"]["params"]["$ref"].as_str().unwrap();
@@ -423,7 +434,7 @@ mod tests {
             let fields = params["properties"].as_object().unwrap().keys();
             let all: serde_json::Map<_, _> = fields.map(|field| (field.clone(), serde_json::Value::Null)).collect();
             let all = RawValue::from_string(serde_json::Value::Object(all).to_string()).unwrap();
-            // Fields that must be there are not null, which is another matter.
+            // Required fields reject `null`, which is not tested here.
             let ignored = Call::read(method, Some(&all)).map(|(_, given)| given.ignored).unwrap_or_default();
             assert!(ignored.is_empty(), "{method}: {ignored:?}");
         }

@@ -1,19 +1,19 @@
-//! Requests of the agent: what is asked, and that it is no longer asked.
+//! Requests of the agent: opened and resolved.
 
 use switchboard_event::{About, Event, RequestOpened, RequestResolved};
 
 use super::{
-    items::{changes, item_of},
+    items::{file_changes, request_item_id},
     wire::{
         ApprovalMeta, CommandApproval, FileChangeApproval, Notification, OpenRequest, Request, RequestMethod, Resolved,
         TurnId,
     },
 };
 
-/// The agent waits for an answer.
-pub fn opened<'a>(event: &'a Event, turn_id: TurnId, request: &'a RequestOpened, cwd: &'a str) -> Request<'a> {
-    let (thread_id, item_id) = (&*event.session, item_of(event, &request.request));
-    let (reason, meta) = (request.reason.as_deref(), meta(event, request));
+/// Builds the request message for a client.
+pub fn request_message<'a>(event: &'a Event, turn_id: TurnId, request: &'a RequestOpened, cwd: &'a str) -> Request<'a> {
+    let (thread_id, item_id) = (&*event.session, request_item_id(event, &request.request));
+    let (reason, meta) = (request.reason.as_deref(), approval_meta(event, request));
     let method = match request.about {
         About::Command => RequestMethod::Command(CommandApproval {
             thread_id,
@@ -25,7 +25,7 @@ pub fn opened<'a>(event: &'a Event, turn_id: TurnId, request: &'a RequestOpened,
             meta,
         }),
         About::FileChange => {
-            let changes = changes(&request.changes);
+            let changes = file_changes(&request.changes);
             RequestMethod::FileChange(FileChangeApproval { thread_id, turn_id, item_id, changes, reason, meta })
         }
         _ => RequestMethod::Other(OpenRequest { thread_id, turn_id, item_id: event.item.as_deref(), request }),
@@ -33,7 +33,7 @@ pub fn opened<'a>(event: &'a Event, turn_id: TurnId, request: &'a RequestOpened,
     Request { id: &request.request, method }
 }
 
-fn meta<'a>(event: &'a Event, request: &'a RequestOpened) -> ApprovalMeta<'a> {
+fn approval_meta<'a>(event: &'a Event, request: &'a RequestOpened) -> ApprovalMeta<'a> {
     let call = request.call.as_deref();
     ApprovalMeta {
         title: Some(request.title.as_str()).filter(|title| !title.is_empty()),
@@ -47,8 +47,8 @@ fn meta<'a>(event: &'a Event, request: &'a RequestOpened) -> ApprovalMeta<'a> {
     }
 }
 
-/// The agent no longer waits.
-pub fn resolved<'a>(event: &'a Event, turn_id: TurnId, resolved: &'a RequestResolved) -> Notification<'a> {
+/// Builds the notification that a request is resolved.
+pub fn resolved_notification<'a>(event: &'a Event, turn_id: TurnId, resolved: &'a RequestResolved) -> Notification<'a> {
     Notification::Resolved(Resolved {
         thread_id: &event.session,
         turn_id,

@@ -1,10 +1,10 @@
-//! Items of the event model as items of this protocol.
+//! Converts items of the event model to thread items.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_event::{
-    Call, Change, ChangeKind, Command, Content, ContentType, Details, Event, Id, Item, Plan, PlanStatus, Status, raw,
-    raw_string,
+    Call, Change, ChangeKind, Command, Content, ContentType, Details, Event, Id, Item, Plan, PlanStatus, Status,
+    to_raw_json, to_raw_string,
 };
 
 use super::wire::{
@@ -12,18 +12,18 @@ use super::wire::{
     SubagentRole, ThreadItem, UserInput,
 };
 
-/// The item of an event. A command that does not say where it runs, runs where the session works.
-pub fn item(event: &Event, item: &Item, cwd: &str) -> ThreadItem {
-    let told = event.thread.as_ref().and_then(|_| of_subagent(&item.details));
-    let body = told.unwrap_or_else(|| body(item, cwd));
-    let meta = meta(event, item, &body);
+/// Converts the item of an event. A command without a directory runs in the session's directory.
+pub fn thread_item(event: &Event, item: &Item, cwd: &str) -> ThreadItem {
+    let told = event.thread.as_ref().and_then(|_| subagent_message(&item.details));
+    let body = told.unwrap_or_else(|| item_body(item, cwd));
+    let meta = item_meta(event, item, &body);
     ThreadItem { id: event.item.clone().unwrap_or_default(), body, meta }
 }
 
-/// The words of a subagent. Its commands and changes of files are such wherever they come from.
-fn of_subagent(details: &Details) -> Option<ItemBody> {
+/// Returns the message of a subagent. Its commands and file changes are converted like any other.
+fn subagent_message(details: &Details) -> Option<ItemBody> {
     let (role, text) = match details {
-        Details::UserMessage(message) => (SubagentRole::User, message.joined()),
+        Details::UserMessage(message) => (SubagentRole::User, message.joined_text()),
         Details::AgentMessage(message) => (SubagentRole::Agent, message.text.clone()),
         Details::Reasoning(thoughts) => {
             let text = thoughts.text.clone().or_else(|| thoughts.summary.clone());
@@ -34,8 +34,8 @@ fn of_subagent(details: &Details) -> Option<ItemBody> {
     Some(ItemBody::SubagentMessage { role, text })
 }
 
-fn body(item: &Item, cwd: &str) -> ItemBody {
-    let status = status(item.status);
+fn item_body(item: &Item, cwd: &str) -> ItemBody {
+    let status = item_status(item.status);
     match &item.details {
         Details::UserMessage(message) => {
             ItemBody::UserMessage { content: message.content.iter().map(user_input).collect() }
@@ -44,15 +44,15 @@ fn body(item: &Item, cwd: &str) -> ItemBody {
         Details::Reasoning(thoughts) => {
             ItemBody::Reasoning { summary: thoughts.summary.clone(), content: thoughts.text.clone() }
         }
-        Details::Command(command) => execution(item, command, cwd),
-        Details::FileChange(change) => ItemBody::FileChange { changes: changes(&change.changes), status },
+        Details::Command(command) => command_execution(item, command, cwd),
+        Details::FileChange(change) => ItemBody::FileChange { changes: file_changes(&change.changes), status },
         Details::Mcp(mcp) => ItemBody::McpToolCall {
             server: mcp.server.clone(),
             tool: mcp.tool.clone(),
-            arguments: arguments(item.call.as_deref()),
+            arguments: call_arguments(item.call.as_deref()),
             status: mcp_status(item.status),
             result: mcp.result.clone(),
-            error: mcp.error.clone().or_else(|| error(item)),
+            error: mcp.error.clone().or_else(|| item_error(item)),
         },
         Details::WebSearch(search) => ItemBody::WebSearch { query: search.queries.join(", ") },
         Details::Plan(plan) => ItemBody::Plan { text: plan_text(plan), entries: plan_entries(plan) },
@@ -63,22 +63,22 @@ fn body(item: &Item, cwd: &str) -> ItemBody {
             thread: subagent.thread.clone(),
             status,
             result: subagent.result.clone(),
-            error: error(item),
+            error: item_error(item),
         },
         Details::Tool(tool) => {
-            let output = || Some(raw_string(&tool.output)).filter(|_| !tool.output.is_empty());
+            let output = || Some(to_raw_string(&tool.output)).filter(|_| !tool.output.is_empty());
             tool_call(item, "tool", tool.result.clone().or_else(output))
         }
         Details::Unknown(unknown) => tool_call(item, &unknown.name, unknown.raw.clone()),
     }
 }
 
-fn execution(item: &Item, command: &Command, cwd: &str) -> ItemBody {
+fn command_execution(item: &Item, command: &Command, cwd: &str) -> ItemBody {
     let ended = item.status != Status::Running;
     ItemBody::CommandExecution {
         command: command.command.clone(),
         cwd: command.cwd.as_deref().unwrap_or(cwd).to_owned(),
-        status: status(item.status),
+        status: item_status(item.status),
         exit_code: command.exit_code,
         aggregated_output: (ended || !command.output.is_empty()).then(|| command.output.clone()),
         duration_ms: item.duration_ms,
@@ -91,32 +91,32 @@ fn tool_call(item: &Item, name: &str, result: Option<Box<RawValue>>) -> ItemBody
     ItemBody::ToolCall {
         name: named.unwrap_or(name).to_owned(),
         title: call.and_then(|call| call.title.clone()),
-        arguments: Some(arguments(call).unwrap_or_else(|| raw(&Empty {}))),
-        status: status(item.status),
+        arguments: Some(call_arguments(call).unwrap_or_else(|| to_raw_json(&EmptyArguments {}))),
+        status: item_status(item.status),
         result,
-        error: error(item),
+        error: item_error(item),
     }
 }
 
 #[derive(Serialize)]
-struct Empty {}
+struct EmptyArguments {}
 
-/// What a tool was given; always an object.
-fn arguments(call: Option<&Call>) -> Option<Box<RawValue>> {
+/// Returns the arguments of a tool; always an object.
+fn call_arguments(call: Option<&Call>) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
-    struct Input<'a> {
+    struct WrappedArguments<'a> {
         input: &'a RawValue,
     }
     let input = call?.input.as_deref()?;
-    Some(if input.get().starts_with('{') { input.to_owned() } else { raw(&Input { input }) })
+    Some(if input.get().starts_with('{') { input.to_owned() } else { to_raw_json(&WrappedArguments { input }) })
 }
 
-fn error(item: &Item) -> Option<String> {
+fn item_error(item: &Item) -> Option<String> {
     let said = item.call.as_ref().and_then(|call| call.error.clone());
     said.or_else(|| (item.status == Status::Declined).then(|| "declined".to_owned()))
 }
 
-fn status(status: Status) -> ItemStatus {
+fn item_status(status: Status) -> ItemStatus {
     match status {
         Status::Running => ItemStatus::InProgress,
         Status::Completed => ItemStatus::Completed,
@@ -133,8 +133,8 @@ fn mcp_status(status: Status) -> McpStatus {
     }
 }
 
-/// A piece of what the user said. Images given as bytes become `data:` addresses; what is neither text nor an
-/// image is told as text.
+/// Converts a piece of user content. Embedded images become `data:` URLs; anything other than text and images becomes
+/// text.
 fn user_input(content: &Content) -> UserInput {
     let text = content.text.as_deref();
     match (content.kind, &content.data, &content.url) {
@@ -142,13 +142,13 @@ fn user_input(content: &Content) -> UserInput {
             let media = content.media_type.as_deref().unwrap_or("image/png");
             UserInput::Image { url: format!("data:{media};base64,{data}") }
         }
-        (ContentType::Image, None, Some(url)) => image(url),
+        (ContentType::Image, None, Some(url)) => image_input(url),
         (_, _, Some(url)) => UserInput::Text { text: text.unwrap_or(url).to_owned() },
         _ => UserInput::Text { text: text.unwrap_or_default().to_owned() },
     }
 }
 
-fn image(url: &str) -> UserInput {
+fn image_input(url: &str) -> UserInput {
     match url.strip_prefix("file://") {
         Some(path) => UserInput::LocalImage { path: path.to_owned() },
         None if url.contains("://") || url.starts_with("data:") => UserInput::Image { url: url.to_owned() },
@@ -156,12 +156,12 @@ fn image(url: &str) -> UserInput {
     }
 }
 
-/// Changes of files. A move is a deletion here and an addition there.
-pub fn changes(changes: &[Change]) -> Vec<FileUpdateChange> {
-    changes.iter().flat_map(change).collect()
+/// Converts file changes. A move becomes a deletion and an addition.
+pub fn file_changes(changes: &[Change]) -> Vec<FileUpdateChange> {
+    changes.iter().flat_map(file_change).collect()
 }
 
-fn change(change: &Change) -> Vec<FileUpdateChange> {
+fn file_change(change: &Change) -> Vec<FileUpdateChange> {
     let one = |path: &str, kind, diff: &str| FileUpdateChange {
         path: path.to_owned(),
         kind,
@@ -180,7 +180,7 @@ fn change(change: &Change) -> Vec<FileUpdateChange> {
     }
 }
 
-/// The steps of a plan.
+/// Returns the steps of a plan.
 pub fn plan_entries(plan: &Plan) -> Vec<PlanEntry> {
     let entry = |entry: &switchboard_event::PlanEntry| PlanEntry {
         step: entry.step.clone(),
@@ -194,33 +194,33 @@ pub fn plan_entries(plan: &Plan) -> Vec<PlanEntry> {
     plan.entries.iter().map(entry).collect()
 }
 
-/// A plan that is only a list is told as one.
+/// Returns the plan's text, or its steps as a list.
 fn plan_text(plan: &Plan) -> String {
     let list = || plan.entries.iter().map(|entry| format!("- {}", entry.step)).collect::<Vec<_>>().join("\n");
     plan.text.clone().unwrap_or_else(list)
 }
 
-/// What the item itself has no word for.
-fn meta(event: &Event, item: &Item, body: &ItemBody) -> Option<Box<ItemMeta>> {
+/// Returns the metadata that the item itself cannot express.
+fn item_meta(event: &Event, item: &Item, body: &ItemBody) -> Option<Box<ItemMeta>> {
     let mut meta = ItemMeta {
         thread: event.thread.clone(),
         parent_item_id: event.parent.clone(),
         reply: item.reply.clone(),
-        status: untold(item.status, body),
+        status: unexpressed_status(item.status, body),
         ..ItemMeta::default()
     };
     if !matches!(body, ItemBody::CommandExecution { .. }) {
         meta.duration_ms = item.duration_ms;
     }
     if let Some(call) = &item.call {
-        meta_of_call(call, body, &mut meta);
+        add_call_meta(call, body, &mut meta);
     }
-    meta_of_details(&item.details, &mut meta);
-    (raw(&meta).get() != "{}").then(|| Box::new(meta))
+    add_details_meta(&item.details, &mut meta);
+    (to_raw_json(&meta).get() != "{}").then(|| Box::new(meta))
 }
 
-/// The status, where the item cannot say it.
-fn untold(status: Status, body: &ItemBody) -> Option<Status> {
+/// Returns the status if the item body cannot express it.
+fn unexpressed_status(status: Status, body: &ItemBody) -> Option<Status> {
     let told = match body {
         ItemBody::McpToolCall { .. } => matches!(status, Status::Running | Status::Completed | Status::Failed),
         ItemBody::CommandExecution { .. }
@@ -232,7 +232,7 @@ fn untold(status: Status, body: &ItemBody) -> Option<Status> {
     (!told).then_some(status)
 }
 
-fn meta_of_call(call: &Call, body: &ItemBody, meta: &mut ItemMeta) {
+fn add_call_meta(call: &Call, body: &ItemBody, meta: &mut ItemMeta) {
     let is_tool_call = matches!(body, ItemBody::ToolCall { .. });
     let has_error = matches!(body, ItemBody::McpToolCall { .. } | ItemBody::Subagent { .. }) || is_tool_call;
     meta.tool = Some(call.name.clone()).filter(|name| !is_tool_call && !name.is_empty());
@@ -243,7 +243,7 @@ fn meta_of_call(call: &Call, body: &ItemBody, meta: &mut ItemMeta) {
     (meta.locations, meta.content) = (call.locations.clone(), call.content.clone());
 }
 
-fn meta_of_details(details: &Details, meta: &mut ItemMeta) {
+fn add_details_meta(details: &Details, meta: &mut ItemMeta) {
     match details {
         Details::UserMessage(message) => (meta.synthetic, meta.queued) = (message.synthetic, message.queued),
         Details::AgentMessage(message) => {
@@ -265,7 +265,7 @@ fn meta_of_details(details: &Details, meta: &mut ItemMeta) {
     }
 }
 
-/// Which item is meant where the agent names none: the request itself.
-pub fn item_of<'a>(event: &'a Event, request: &'a Id) -> &'a Id {
+/// Returns the item of a request; the request itself if the agent names none.
+pub fn request_item_id<'a>(event: &'a Event, request: &'a Id) -> &'a Id {
     event.item.as_ref().unwrap_or(request)
 }

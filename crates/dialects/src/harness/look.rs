@@ -1,5 +1,4 @@
-//! What a message of the projection means to whoever passes it on. How some are told differently on a connection is in
-//! `retell.rs`.
+//! Classifies projected messages for the server that forwards them.
 
 use std::borrow::Cow;
 
@@ -7,151 +6,152 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use switchboard_event::{Id, Origin};
 
-use super::verdict::Asked;
+use super::verdict::HarnessRequestKind;
 
-/// What a message says.
+/// The relevant content of a message.
 #[derive(Debug)]
-pub enum Said<'a> {
-    /// The agent's process is there.
+pub enum HarnessMessageKind<'a> {
+    /// The agent's process has started.
     Started,
-    /// A turn began.
+    /// A turn has started.
     TurnStarted {
-        /// Which.
+        /// The turn id.
         id: String,
-        /// The turn, as it was told.
+        /// The turn as it was sent.
         turn: &'a RawValue,
-        /// What began it.
+        /// What started the turn.
         origin: Origin,
     },
-    /// A turn ended.
+    /// A turn has ended.
     TurnCompleted,
     /// The agent waits for an answer.
     Asks {
-        /// The request.
+        /// The request id.
         request: Id,
-        /// What it asks.
-        asked: Asked,
+        /// The kind of request.
+        asked: HarnessRequestKind,
     },
-    /// It does not wait any more.
+    /// A request was resolved.
     Resolved {
-        /// The request.
+        /// The request id.
         request: Id,
     },
-    /// Something about the thread changed.
+    /// The thread info has changed.
     Updated,
-    /// The agent's process ended.
+    /// The agent's process has ended.
     Ended,
-    /// Something else.
+    /// Any other message.
     Other,
 }
 
-/// A message of ours begins in one of these ways.
-const REQUEST: &[u8] = b"{\"id\":";
-const NOTIFICATION: &[u8] = b"{\"method\":\"";
+/// The beginnings of all messages that the projection writes.
+const REQUEST_PREFIX: &[u8] = b"{\"id\":";
+const NOTIFICATION_PREFIX: &[u8] = b"{\"method\":\"";
 
-/// Looks at a message. Those that are most only cost a look at their beginning.
+/// Classifies a message. For the most frequent messages only the beginning is inspected.
 #[must_use]
-pub fn look(message: &[u8]) -> Said<'_> {
-    if message.starts_with(REQUEST) {
-        return asks(message).unwrap_or(Said::Other);
+pub fn classify_message(message: &[u8]) -> HarnessMessageKind<'_> {
+    if message.starts_with(REQUEST_PREFIX) {
+        return read_request(message).unwrap_or(HarnessMessageKind::Other);
     }
-    let Some(rest) = message.strip_prefix(NOTIFICATION) else { return Said::Other };
+    let Some(rest) = message.strip_prefix(NOTIFICATION_PREFIX) else { return HarnessMessageKind::Other };
     let method = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
     match method {
-        b"turn/started" => turn_started(message).unwrap_or(Said::Other),
-        b"switchboard/requestResolved" => resolved(message).unwrap_or(Said::Other),
-        b"turn/completed" => Said::TurnCompleted,
-        b"thread/started" => Said::Started,
-        b"switchboard/threadUpdated" => Said::Updated,
-        b"switchboard/threadEnded" => Said::Ended,
-        _ => Said::Other,
+        b"turn/started" => read_turn_started(message).unwrap_or(HarnessMessageKind::Other),
+        b"switchboard/requestResolved" => read_resolved(message).unwrap_or(HarnessMessageKind::Other),
+        b"turn/completed" => HarnessMessageKind::TurnCompleted,
+        b"thread/started" => HarnessMessageKind::Started,
+        b"switchboard/threadUpdated" => HarnessMessageKind::Updated,
+        b"switchboard/threadEnded" => HarnessMessageKind::Ended,
+        _ => HarnessMessageKind::Other,
     }
 }
 
-fn asks(message: &[u8]) -> Option<Said<'_>> {
+fn read_request(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
-    struct Asking<'a> {
+    struct RequestHeader<'a> {
         id: Id,
         #[serde(borrow)]
         method: Cow<'a, str>,
     }
-    let Asking { id, method } = read(message)?;
-    let asked = if method.ends_with("/requestApproval") { Asked::Approval } else { Asked::Other };
-    Some(Said::Asks { request: id, asked })
+    let RequestHeader { id, method } = parse_json(message)?;
+    let asked =
+        if method.ends_with("/requestApproval") { HarnessRequestKind::Approval } else { HarnessRequestKind::Other };
+    Some(HarnessMessageKind::Asks { request: id, asked })
 }
 
 #[derive(Deserialize)]
-struct Params<T> {
+struct MessageParams<T> {
     params: T,
 }
 
-fn turn_started(message: &[u8]) -> Option<Said<'_>> {
+fn read_turn_started(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
-    struct Began<'a> {
+    struct TurnStartedParams<'a> {
         #[serde(borrow)]
         turn: &'a RawValue,
     }
     #[derive(Deserialize)]
-    struct Turn {
+    struct TurnHeader {
         id: String,
         #[serde(rename = "_meta")]
-        meta: Meta,
+        meta: TurnHeaderMeta,
     }
     #[derive(Deserialize)]
-    struct Meta {
+    struct TurnHeaderMeta {
         #[serde(default)]
         origin: Origin,
     }
-    let Params { params: Began { turn } } = read(message)?;
-    let Turn { id, meta } = serde_json::from_str(turn.get()).ok()?;
-    Some(Said::TurnStarted { id, turn, origin: meta.origin })
+    let MessageParams { params: TurnStartedParams { turn } } = parse_json(message)?;
+    let TurnHeader { id, meta } = serde_json::from_str(turn.get()).ok()?;
+    Some(HarnessMessageKind::TurnStarted { id, turn, origin: meta.origin })
 }
 
-fn resolved(message: &[u8]) -> Option<Said<'_>> {
+fn read_resolved(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Resolved {
+    struct ResolvedParams {
         request_id: Id,
     }
-    let Params { params: Resolved { request_id } } = read(message)?;
-    Some(Said::Resolved { request: request_id })
+    let MessageParams { params: ResolvedParams { request_id } } = parse_json(message)?;
+    Some(HarnessMessageKind::Resolved { request: request_id })
 }
 
-fn read<'a, T: Deserialize<'a>>(message: &'a [u8]) -> Option<T> {
+fn parse_json<'a, T: Deserialize<'a>>(message: &'a [u8]) -> Option<T> {
     serde_json::from_slice(message).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Messages, harness::DIALECT, test_sessions::everything};
+    use crate::{MessageBuffer, harness::DIALECT, test_sessions::full_sample_session};
 
     #[test]
     fn what_matters_is_seen_in_what_the_projection_says() {
-        let (mut projection, mut out) = ((DIALECT.projection)(), Messages::default());
-        everything().events.iter().for_each(|event| projection.event(event, &mut out));
+        let (mut projection, mut out) = ((DIALECT.projection)(), MessageBuffer::default());
+        full_sample_session().events.iter().for_each(|event| projection.project_event(event, &mut out));
         let mut seen = [0_usize; 8];
         for message in out.iter() {
             let value: serde_json::Value = serde_json::from_slice(message).unwrap();
-            let (index, method) = match look(message) {
-                Said::Started => (0, "thread/started"),
-                Said::TurnStarted { id, .. } => {
+            let (index, method) = match classify_message(message) {
+                HarnessMessageKind::Started => (0, "thread/started"),
+                HarnessMessageKind::TurnStarted { id, .. } => {
                     assert_eq!(value["params"]["turn"]["id"], id);
                     (1, "turn/started")
                 }
-                Said::TurnCompleted => (2, "turn/completed"),
-                Said::Asks { request, asked } => {
+                HarnessMessageKind::TurnCompleted => (2, "turn/completed"),
+                HarnessMessageKind::Asks { request, asked } => {
                     assert_eq!(value["id"], *request);
-                    assert_eq!(asked == Asked::Other, value["method"] == "switchboard/request");
+                    assert_eq!(asked == HarnessRequestKind::Other, value["method"] == "switchboard/request");
                     (3, value["method"].as_str().unwrap())
                 }
-                Said::Resolved { request } => {
+                HarnessMessageKind::Resolved { request } => {
                     assert_eq!(value["params"]["requestId"], *request);
                     (4, "switchboard/requestResolved")
                 }
-                Said::Updated => (5, "switchboard/threadUpdated"),
-                Said::Ended => (6, "switchboard/threadEnded"),
-                Said::Other => (7, value["method"].as_str().unwrap()),
+                HarnessMessageKind::Updated => (5, "switchboard/threadUpdated"),
+                HarnessMessageKind::Ended => (6, "switchboard/threadEnded"),
+                HarnessMessageKind::Other => (7, value["method"].as_str().unwrap()),
             };
             assert_eq!(value["method"], method);
             seen[index] += 1;

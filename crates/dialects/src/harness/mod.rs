@@ -1,6 +1,5 @@
-//! The harness protocol: JSON-RPC without the `jsonrpc` field; threads, turns and typed items. Both sides are here: the
-//! projection gives what the agent's side sends of its own accord (notifications and requests), `accept.rs` reads what a
-//! client sends. What is done about that is the server's.
+//! The harness protocol: JSON-RPC without the `jsonrpc` field; threads, turns and typed items. The projection writes
+//! the agent's notifications and requests. Client messages are only parsed here; handling them is the server's task.
 
 mod accept;
 mod approvals;
@@ -18,13 +17,13 @@ mod tests;
 mod verdict;
 mod wire;
 
-pub use accept::{Call, Incoming, METHODS, Refused, RequestId};
-pub use look::{Said, look};
-pub use notices::{model, option};
-pub use policy::Sandbox;
-pub use retell::{asked_as, replayed, resolved_as, updated};
-pub use say::{failed, history_told, result, thread_started, warning};
-pub use verdict::{Asked, Verdict};
+pub use accept::{CLIENT_METHODS, Call, HarnessClientMessage, HarnessMessageError, HarnessRequestId};
+pub use look::{HarnessMessageKind, classify_message};
+pub use notices::{to_config_option, to_model};
+pub use policy::SandboxSettings;
+pub use retell::{mark_replayed, start_as_update, with_message_id, with_request_id};
+pub use say::{error_response, replay_completed, result_response, thread_started, warning_notice};
+pub use verdict::{HarnessRequestKind, RequestVerdict};
 pub use wire::{
     AgentInfo, ApprovalPolicy, ApprovalResponse, Capabilities, ClientCapabilities, ClientInfo, ConfigListParams,
     ConfigListResult, ConfigMeta, ConfigOption, ConfigReadResult, ConfigSetParams, Decision, Done, ErrorData,
@@ -34,21 +33,21 @@ pub use wire::{
     TurnInterruptParams, TurnStartParams, TurnStartResult, UserInput, code,
 };
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The harness protocol.
+/// The harness dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "harness",
     title: "the harness protocol: thread/started, turn/started, item/started, item/agentMessage/delta, …",
-    projection: || Box::new(project::Harness::default()),
-    restore: restored::<project::Harness>,
+    projection: || Box::new(project::HarnessProjection::default()),
+    restore: restore_projection::<project::HarnessProjection>,
     revision: 3,
     verbatim: false,
-    schema: |_| schema::schema(),
+    schema: |_| schema::server_message_schema(),
 };
 
-/// The schema of what a client sends.
+/// Returns the schema of client messages.
 #[must_use]
 pub fn client_schema() -> serde_json::Value {
-    schema::client()
+    schema::client_message_schema()
 }

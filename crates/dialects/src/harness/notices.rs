@@ -1,4 +1,4 @@
-//! Threads and what is said about them beside turns and items: our own notifications, and errors.
+//! Thread information, errors and Switchboard's extension notifications.
 
 use switchboard_event::{ErrorCode, Event, Fault, Info, Level, Notice, Selector, SessionEnded, Topic};
 
@@ -6,13 +6,12 @@ use super::wire::{
     ConfigKind, ConfigOption, ConfigSelectOption, ErrorMeta, Extension, Model, NoticeParams, Notification, ThreadEnded,
     ThreadInfo, TurnError, TurnId,
 };
-use crate::Messages;
+use crate::MessageBuffer;
 
-/// Tells something to know, unless it concerns only host and agent. A notice that only one maker's agents have goes by
-/// the maker's name.
-pub fn push_notice(event: &Event, notice: &Notice, out: &mut Messages) {
+/// Sends a notice unless it only concerns host and agent. A vendor-specific notice uses the vendor's method name.
+pub fn push_notice(event: &Event, notice: &Notice, out: &mut MessageBuffer) {
     let internal = matches!(notice.topic, Topic::Heartbeat | Topic::Unknown | Topic::Control | Topic::Echo);
-    // How much of a limit is used is for who looks closely, and clients do.
+    // Rate limit usage has level debug, but clients display it.
     if internal || notice.level == Level::Debug && notice.topic != Topic::RateLimit {
         return;
     }
@@ -23,7 +22,7 @@ pub fn push_notice(event: &Event, notice: &Notice, out: &mut Messages) {
     }
 }
 
-/// Returns the method of a notice that goes by its maker's name: `VENDOR/NAME`.
+/// Returns the `VENDOR/NAME` method of a vendor-specific notice.
 fn extension_method(notice: &Notice) -> Option<String> {
     let plain =
         |name: &&str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./".contains(&b));
@@ -45,25 +44,25 @@ fn notice_params<'a>(event: &'a Event, notice: &'a Notice) -> NoticeParams<'a> {
         text: notice.text.as_deref(),
         name: notice.name.as_deref(),
         status: notice.status.as_deref(),
-        error: notice.error.as_ref().map(error),
+        error: notice.error.as_ref().map(to_turn_error),
         detail: notice.detail.as_deref(),
     }
 }
 
-/// The agent's process ended.
-pub fn ended<'a>(event: &'a Event, ended: &'a SessionEnded) -> Notification<'a> {
+/// Builds the notification that the agent's process ended.
+pub fn thread_ended<'a>(event: &'a Event, ended: &'a SessionEnded) -> Notification<'a> {
     Notification::ThreadEnded(ThreadEnded {
         thread_id: &event.session,
         reason: ended.reason,
-        error: ended.error.as_ref().map(error),
+        error: ended.error.as_ref().map(to_turn_error),
         exit_code: ended.exit_code,
         signal: ended.signal,
         duration_ms: ended.duration_ms,
     })
 }
 
-/// What went wrong. Names that all agents share come before the agent's own.
-pub fn error(fault: &Fault) -> TurnError<'_> {
+/// Converts a fault. Names shared by all agents take precedence over the agent's own.
+pub fn to_turn_error(fault: &Fault) -> TurnError<'_> {
     TurnError {
         message: &fault.message,
         error_info: error_info(fault.code).or(fault.info.as_deref()),
@@ -95,8 +94,8 @@ fn error_info(code: ErrorCode) -> Option<&'static str> {
     })
 }
 
-/// What an agent says about itself.
-pub fn info(info: &Info) -> ThreadInfo<'_> {
+/// Converts the session info of an agent.
+pub fn thread_info(info: &Info) -> ThreadInfo<'_> {
     ThreadInfo {
         cwd: info.cwd.as_deref(),
         model: info.model.as_deref(),
@@ -108,8 +107,8 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
         tools: &info.tools,
         commands: &info.commands,
         modes: &info.modes,
-        models: info.models.iter().map(model).collect(),
-        options: info.options.iter().map(option).collect(),
+        models: info.models.iter().map(to_model).collect(),
+        options: info.options.iter().map(to_config_option).collect(),
         mcp_servers: &info.mcp,
         agents: &info.agents,
         context: info.context,
@@ -117,9 +116,9 @@ pub fn info(info: &Info) -> ThreadInfo<'_> {
     }
 }
 
-/// A model, as the protocol has it.
+/// Converts a model.
 #[must_use]
-pub fn model(model: &switchboard_event::Model) -> Model<'_> {
+pub fn to_model(model: &switchboard_event::Model) -> Model<'_> {
     Model {
         id: &model.id,
         display_name: &model.name,
@@ -128,9 +127,9 @@ pub fn model(model: &switchboard_event::Model) -> Model<'_> {
     }
 }
 
-/// A selector, as the protocol has it.
+/// Converts a selector to a config option.
 #[must_use]
-pub fn option(selector: &Selector) -> ConfigOption<'_> {
+pub fn to_config_option(selector: &Selector) -> ConfigOption<'_> {
     let values = selector.values.iter().map(|value| ConfigSelectOption {
         id: &value.id,
         name: &value.name,

@@ -1,4 +1,4 @@
-//! Policies of the protocol as settings of ours, and back.
+//! Conversions between the protocol's policies and Switchboard's settings.
 
 use switchboard_event::{ApprovalMode, SandboxMode};
 
@@ -15,7 +15,7 @@ impl From<ApprovalPolicy> for ApprovalMode {
 }
 
 impl From<ApprovalMode> for ApprovalPolicy {
-    /// The protocol has no word for edits that need no question: asking for less than everything comes closest.
+    /// The protocol has no policy for automatic edits; `UnlessTrusted` is the closest.
     fn from(mode: ApprovalMode) -> Self {
         match mode {
             ApprovalMode::AutoAll => Self::Never,
@@ -25,18 +25,18 @@ impl From<ApprovalMode> for ApprovalPolicy {
     }
 }
 
-/// A sandbox, in our words.
+/// Sandbox settings of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sandbox {
-    /// What can be written.
+pub struct SandboxSettings {
+    /// The writable area.
     pub mode: SandboxMode,
-    /// Folders that can be written beside the workspace.
+    /// Writable directories in addition to the workspace.
     pub writable_roots: Vec<String>,
-    /// Whether the network may be used; nothing if nobody said.
+    /// Whether network access is allowed; none if not specified.
     pub network_access: Option<bool>,
 }
 
-impl From<SandboxPolicy> for Sandbox {
+impl From<SandboxPolicy> for SandboxSettings {
     fn from(policy: SandboxPolicy) -> Self {
         let only = |mode| Self { mode, ..Self::default() };
         match policy {
@@ -55,8 +55,8 @@ impl From<SandboxPolicy> for Sandbox {
     }
 }
 
-impl From<Sandbox> for SandboxPolicy {
-    fn from(sandbox: Sandbox) -> Self {
+impl From<SandboxSettings> for SandboxPolicy {
+    fn from(sandbox: SandboxSettings) -> Self {
         let access = |enabled| if enabled { NetworkAccess::Enabled } else { NetworkAccess::Restricted };
         match sandbox.mode {
             SandboxMode::FullAccess => Self::DangerFullAccess,
@@ -91,7 +91,7 @@ mod tests {
             json!({"type": "externalSandbox", "networkAccess": "enabled"}),
         ] {
             let given: SandboxPolicy = serde_json::from_value(policy.clone()).unwrap();
-            let back = SandboxPolicy::from(Sandbox::from(given));
+            let back = SandboxPolicy::from(SandboxSettings::from(given));
             assert_eq!(serde_json::to_value(back).unwrap(), policy);
         }
     }
@@ -102,6 +102,9 @@ mod tests {
         assert_eq!(ApprovalMode::from(ApprovalPolicy::UnlessTrusted), ApprovalMode::AskDangerous);
         assert_eq!(ApprovalMode::from(ApprovalPolicy::Always), ApprovalMode::Ask);
         assert_eq!(ApprovalPolicy::from(ApprovalMode::AutoEdit), ApprovalPolicy::UnlessTrusted);
-        assert_eq!(Sandbox::from(SandboxPolicy::ExternalSandbox { network_access: None }).mode, SandboxMode::None);
+        assert_eq!(
+            SandboxSettings::from(SandboxPolicy::ExternalSandbox { network_access: None }).mode,
+            SandboxMode::None
+        );
     }
 }

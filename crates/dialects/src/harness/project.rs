@@ -1,19 +1,19 @@
-//! Events to notifications and requests.
+//! Projects events to notifications and requests.
 //!
-//! An item belongs to the turn in which it began, also when it ends later. What happens between turns belongs to
-//! the latest one, what happens before the first to `turn_0`.
+//! An item belongs to the turn in which it started, even if it ends later. Events between turns belong to the latest
+//! turn, events before the first one to `turn_0`.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    About, Body, Command, Delta, Details, Event, Fault, Field, FileChange, Id, Info, Item, Outcome, RequestOpened,
+    About, Command, Delta, Details, Event, EventBody, Fault, Field, FileChange, Id, Info, Item, Outcome, RequestOpened,
     RequestResolved, SessionStarted, Timestamp, TurnCompleted, TurnStarted, Usage,
 };
 
 use super::{
     approvals, items,
-    kept::Kept,
+    kept::TurnItems,
     notices,
     wire::{
         DeltaMeta, Growth, ItemBody, ItemDelta, ItemNotification, ItemStatus, Notification, PlanEntry, PlanUpdated,
@@ -21,28 +21,27 @@ use super::{
         TurnError, TurnId, TurnMeta, TurnNotification, TurnStatus, UsageMeta,
     },
 };
-use crate::{Messages, Projection, plan};
+use crate::{MessageBuffer, Projection, plan};
 
-/// How much of the first prompt stands for the thread.
-const PREVIEW: usize = 200;
+/// Maximum length of the thread preview taken from the first prompt.
+const MAX_PREVIEW_BYTES: usize = 200;
 
-/// The projection.
+/// Projects events to harness messages.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Harness {
-    thread: Facts,
-    /// The latest turn.
+pub struct HarnessProjection {
+    thread: ThreadFacts,
     turn: TurnId,
     in_turn: bool,
-    /// The open items: what grows, and the turn in which they began.
-    open: BTreeMap<Id, Open>,
-    kept: Kept,
+    /// The open items with their delta kind and the turn in which they started.
+    open: BTreeMap<Id, OpenThreadItem>,
+    kept: TurnItems,
     usage: Usage,
     plan: ShownPlan,
 }
 
-/// What is remembered about the thread.
+/// The remembered properties of the thread.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Facts {
+struct ThreadFacts {
     created: Option<Timestamp>,
     preview: String,
     provider: String,
@@ -50,36 +49,36 @@ struct Facts {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Open {
-    says: Says,
+struct OpenThreadItem {
+    says: ItemDeltaKind,
     turn: TurnId,
-    /// How much of its diff was sent.
+    /// The part of its diff that was sent.
     diff: SentDiff,
-    /// The agent has not told of it yet.
+    /// Set until the agent reports the item itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     announced: Option<Box<AnnouncedItem>>,
 }
 
-/// An item that was shown because of a request: some agents ask before they tell of the call.
+/// An item shown because of a request: some agents ask for approval before they report the call.
 #[derive(Clone, Serialize, Deserialize)]
 struct AnnouncedItem {
     item: ThreadItem,
     request: Id,
 }
 
-/// How much of a diff was sent: its length, and how it ended.
+/// The length of the sent part of a diff, and its end.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct SentDiff {
     bytes: usize,
     tail: String,
 }
 
-/// As much of what was sent as tells whether a diff goes on from there.
+/// Length of the compared end of a sent diff, which tells whether a new diff continues it.
 const MAX_TAIL_BYTES: usize = 64;
 
-/// What it is of an item that grows.
+/// Selects the delta method of an item.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-enum Says {
+enum ItemDeltaKind {
     Message,
     Thoughts,
     Command,
@@ -88,7 +87,7 @@ enum Says {
     Other,
 }
 
-/// The plan as it was last shown: one that did not change is not shown again.
+/// The last plan shown; an unchanged plan is not shown again.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 struct ShownPlan {
     turn: TurnId,
@@ -96,34 +95,42 @@ struct ShownPlan {
     entries: Vec<PlanEntry>,
 }
 
-impl Projection for Harness {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        match &event.body {
-            Body::SessionStarted(started) => self.session_started(event, started, out),
-            Body::SessionUpdated(updated) => {
-                self.thread.see(&updated.info);
-                let params =
-                    ThreadUpdated { thread_id: &event.session, info: notices::info(&updated.info), meta: None };
+impl Projection for HarnessProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        match &project_event.body {
+            EventBody::SessionStarted(started) => self.session_started(project_event, started, out),
+            EventBody::SessionUpdated(updated) => {
+                self.thread.apply_info(&updated.info);
+                let params = ThreadUpdated {
+                    thread_id: &project_event.session,
+                    info: notices::thread_info(&updated.info),
+                    meta: None,
+                };
                 out.push(&Notification::ThreadUpdated(params));
             }
-            Body::SessionEnded(ended) => {
-                self.close_announced(event, out);
-                out.push(&notices::ended(event, ended));
+            EventBody::SessionEnded(ended) => {
+                self.close_announced(project_event, out);
+                out.push(&notices::thread_ended(project_event, ended));
             }
-            Body::TurnStarted(turn) => self.turn_started(event, turn, out),
-            Body::TurnCompleted(turn) => self.turn_completed(event, turn, out),
-            Body::ItemStarted(item) => self.item_started(event, item, out),
-            Body::ItemDelta(delta) => self.item_delta(event, delta, out),
-            Body::ItemCompleted(item) => self.item_completed(event, item, out),
-            // A client would answer what is answered already.
-            Body::RequestOpened(request) if request.decided => {}
-            Body::RequestOpened(request) => {
-                self.announce_item(event, request, out);
-                out.push(&approvals::opened(event, self.turn_of(event), request, &self.thread.cwd));
+            EventBody::TurnStarted(turn) => self.turn_started(project_event, turn, out),
+            EventBody::TurnCompleted(turn) => self.turn_completed(project_event, turn, out),
+            EventBody::ItemStarted(item) => self.item_started(project_event, item, out),
+            EventBody::ItemDelta(delta) => self.item_delta(project_event, delta, out),
+            EventBody::ItemCompleted(item) => self.item_completed(project_event, item, out),
+            // The request is already answered; clients must not answer it again.
+            EventBody::RequestOpened(request) if request.decided => {}
+            EventBody::RequestOpened(request) => {
+                self.announce_item(project_event, request, out);
+                out.push(&approvals::request_message(
+                    project_event,
+                    self.turn_of(project_event),
+                    request,
+                    &self.thread.cwd,
+                ));
             }
-            Body::RequestResolved(resolved) => self.request_resolved(event, resolved, out),
-            Body::Usage(usage) => self.used(event, usage, out),
-            Body::Notice(notice) => notices::push_notice(event, notice, out),
+            EventBody::RequestResolved(resolved) => self.request_resolved(project_event, resolved, out),
+            EventBody::Usage(usage) => self.push_usage(project_event, usage, out),
+            EventBody::Notice(notice) => notices::push_notice(project_event, notice, out),
         }
     }
 
@@ -136,8 +143,8 @@ impl Projection for Harness {
     }
 }
 
-impl Facts {
-    fn see(&mut self, info: &Info) {
+impl ThreadFacts {
+    fn apply_info(&mut self, info: &Info) {
         if let Some(cwd) = &info.cwd {
             self.cwd.clone_from(cwd);
         }
@@ -149,25 +156,28 @@ impl Facts {
         }
     }
 
-    fn see_prompt(&mut self, prompt: &str) {
+    fn set_preview(&mut self, prompt: &str) {
         if self.preview.is_empty() {
-            prompt.get(..prompt.floor_char_boundary(PREVIEW)).unwrap_or_default().clone_into(&mut self.preview);
+            prompt
+                .get(..prompt.floor_char_boundary(MAX_PREVIEW_BYTES))
+                .unwrap_or_default()
+                .clone_into(&mut self.preview);
         }
     }
 }
 
-impl Harness {
-    /// The turn of an event: its item's, its own, or the latest.
+impl HarnessProjection {
+    /// Returns the turn of an event: its item's, its own, or the latest.
     fn turn_of(&self, event: &Event) -> TurnId {
         let open = event.item.as_ref().and_then(|id| self.open.get(id));
         open.map(|open| open.turn).or(event.turn.map(TurnId)).unwrap_or(self.turn)
     }
 
-    fn session_started(&mut self, event: &Event, started: &SessionStarted, out: &mut Messages) {
+    fn session_started(&mut self, event: &Event, started: &SessionStarted, out: &mut MessageBuffer) {
         if let Some(folder) = &started.config.working_directory {
             self.thread.cwd.clone_from(folder);
         }
-        self.thread.see(&started.info);
+        self.thread.apply_info(&started.info);
         let created = *self.thread.created.get_or_insert(event.at);
         out.push(&Notification::ThreadStarted(ThreadStarted {
             thread: Thread {
@@ -180,17 +190,17 @@ impl Harness {
                     run: Some(event.run),
                     agent_session: started.agent_session.as_deref(),
                     resumed: started.resumed.as_ref(),
-                    info: Some(notices::info(&started.info)),
+                    info: Some(notices::thread_info(&started.info)),
                     ..ThreadMeta::default()
                 }),
             },
         }));
     }
 
-    fn turn_started(&mut self, event: &Event, turn: &TurnStarted, out: &mut Messages) {
+    fn turn_started(&mut self, event: &Event, turn: &TurnStarted, out: &mut MessageBuffer) {
         self.turn = event.turn.map_or(self.turn, TurnId);
-        (self.in_turn, self.usage, self.kept) = (true, Usage::default(), Kept::default());
-        self.thread.see_prompt(turn.prompt.as_deref().unwrap_or_default());
+        (self.in_turn, self.usage, self.kept) = (true, Usage::default(), TurnItems::default());
+        self.thread.set_preview(turn.prompt.as_deref().unwrap_or_default());
         let meta = TurnMeta {
             origin: Some(turn.origin),
             prompt: turn.prompt.as_deref(),
@@ -201,7 +211,7 @@ impl Harness {
         out.push(&Notification::TurnStarted(TurnNotification { thread_id: &event.session, turn }));
     }
 
-    fn turn_completed(&mut self, event: &Event, turn: &TurnCompleted, out: &mut Messages) {
+    fn turn_completed(&mut self, event: &Event, turn: &TurnCompleted, out: &mut MessageBuffer) {
         self.close_announced(event, out);
         self.in_turn = false;
         let (items, omitted) = self.kept.take();
@@ -225,16 +235,16 @@ impl Harness {
         out.push(&Notification::TurnCompleted(TurnNotification { thread_id: &event.session, turn }));
     }
 
-    fn item_started(&mut self, event: &Event, item: &Item, out: &mut Messages) {
+    fn item_started(&mut self, event: &Event, item: &Item, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
         if let Some(open) = self.open.get_mut(id).filter(|open| open.announced.is_some()) {
             open.announced = None;
-            open.says = says(&item.details);
+            open.says = delta_kind(&item.details);
             return self.show_diff(event, item, out);
         }
         let turn_id = event.turn.map_or(self.turn, TurnId);
-        let shown = items::item(event, item, &self.thread.cwd);
-        self.show_started(&event.session, turn_id, shown, None, says(&item.details), out);
+        let shown = items::thread_item(event, item, &self.thread.cwd);
+        self.show_started(&event.session, turn_id, shown, None, delta_kind(&item.details), out);
         self.show_plan(event, turn_id, item, out);
     }
 
@@ -244,21 +254,21 @@ impl Harness {
         turn: TurnId,
         item: ThreadItem,
         request: Option<&Id>,
-        says: Says,
-        out: &mut Messages,
+        says: ItemDeltaKind,
+        out: &mut MessageBuffer,
     ) {
         out.push(&Notification::ItemStarted(ItemNotification { thread_id, turn_id: turn, item: &item }));
-        let diff = SentDiff::of(&joined_diff(&item));
+        let diff = SentDiff::from_diff(&joined_diff(&item));
         let announce = |request: &Id| Box::new(AnnouncedItem { item: item.clone(), request: request.clone() });
-        self.open.insert(item.id.clone(), Open { says, turn, diff, announced: request.map(announce) });
+        self.open.insert(item.id.clone(), OpenThreadItem { says, turn, diff, announced: request.map(announce) });
         if self.in_turn && turn == self.turn {
-            self.kept.begin(item);
+            self.kept.push_started(item);
         }
     }
 
-    /// Shows the item that an approval is about, if the agent has not told of it: clients show approvals with their items.
-    fn announce_item(&mut self, event: &Event, request: &RequestOpened, out: &mut Messages) {
-        let id = items::item_of(event, &request.request);
+    /// Shows the item of an approval if the agent has not reported it yet: clients show approvals with their items.
+    fn announce_item(&mut self, event: &Event, request: &RequestOpened, out: &mut MessageBuffer) {
+        let id = items::request_item_id(event, &request.request);
         let details = match request.about {
             _ if self.open.contains_key(id) => return,
             About::Command => Details::Command(Command {
@@ -271,15 +281,15 @@ impl Harness {
             }
             _ => return,
         };
-        let says = says(&details);
+        let says = delta_kind(&details);
         let item = Item { call: request.call.clone(), ..Item::new(details) };
         let turn = self.turn_of(event);
-        let shown = ThreadItem { id: id.clone(), ..items::item(event, &item, &self.thread.cwd) };
+        let shown = ThreadItem { id: id.clone(), ..items::thread_item(event, &item, &self.thread.cwd) };
         self.show_started(&event.session, turn, shown, Some(&request.request), says, out);
     }
 
-    fn request_resolved(&mut self, event: &Event, resolved: &RequestResolved, out: &mut Messages) {
-        out.push(&approvals::resolved(event, self.turn_of(event), resolved));
+    fn request_resolved(&mut self, event: &Event, resolved: &RequestResolved, out: &mut MessageBuffer) {
+        out.push(&approvals::resolved_notification(event, self.turn_of(event), resolved));
         let status = match resolved.outcome {
             Outcome::Allowed | Outcome::Answered => ItemStatus::Completed,
             _ => ItemStatus::Declined,
@@ -289,63 +299,65 @@ impl Harness {
                 announced.item.set_status(status);
             }
         }
-        // A request that names no item is all there is of it.
+        // No item event follows a request that names no item.
         if self.open.get(&resolved.request).is_some_and(|open| open.announced.is_some()) {
             self.complete_announced(&event.session, &resolved.request, out);
         }
     }
 
-    /// Completes the items that were announced and of which the agent never told.
-    fn close_announced(&mut self, event: &Event, out: &mut Messages) {
-        let is_open = |(id, open): (&Id, &Open)| open.announced.as_ref().map(|_| id.clone());
+    /// Completes the announced items that the agent never reported.
+    fn close_announced(&mut self, event: &Event, out: &mut MessageBuffer) {
+        let is_open = |(id, open): (&Id, &OpenThreadItem)| open.announced.as_ref().map(|_| id.clone());
         let ids: Vec<Id> = self.open.iter().filter_map(is_open).collect();
         ids.iter().for_each(|id| self.complete_announced(&event.session, id, out));
     }
 
-    fn complete_announced(&mut self, thread_id: &Id, id: &Id, out: &mut Messages) {
-        let Some(Open { turn: turn_id, announced: Some(announced), .. }) = self.open.remove(id) else { return };
+    fn complete_announced(&mut self, thread_id: &Id, id: &Id, out: &mut MessageBuffer) {
+        let Some(OpenThreadItem { turn: turn_id, announced: Some(announced), .. }) = self.open.remove(id) else {
+            return;
+        };
         let mut item = announced.item;
-        item.end();
+        item.fail_if_open();
         out.push(&Notification::ItemCompleted(ItemNotification { thread_id, turn_id, item: &item }));
         if self.in_turn && turn_id == self.turn {
-            self.kept.finish(item);
+            self.kept.replace_finished(item);
         }
     }
 
-    /// Shows how a diff goes on. One that was written anew is shown when the item is finished.
-    fn show_diff(&mut self, event: &Event, item: &Item, out: &mut Messages) {
+    /// Sends the continuation of a diff. A rewritten diff is sent when the item completes.
+    fn show_diff(&mut self, event: &Event, item: &Item, out: &mut MessageBuffer) {
         let Details::FileChange(change) = &item.details else { return };
         let Some(item_id) = &event.item else { return };
         let Some(open) = self.open.get_mut(item_id) else { return };
-        let diff: String = items::changes(&change.changes).iter().map(|change| change.diff.as_str()).collect();
-        let Some(delta) = open.diff.rest(&diff) else { return };
+        let diff: String = items::file_changes(&change.changes).iter().map(|change| change.diff.as_str()).collect();
+        let Some(delta) = open.diff.unsent_part(&diff) else { return };
         let (thread_id, turn_id, meta) = (&*event.session, open.turn, delta_meta(event));
         out.push(&Notification::FileChangeDelta(ItemDelta { thread_id, turn_id, item_id, delta, meta }));
-        open.diff = SentDiff::of(&diff);
+        open.diff = SentDiff::from_diff(&diff);
     }
 
-    fn item_completed(&mut self, event: &Event, item: &Item, out: &mut Messages) {
+    fn item_completed(&mut self, event: &Event, item: &Item, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
         let turn_id = self.turn_of(event);
         self.open.remove(id);
         self.show_plan(event, turn_id, item, out);
-        let shown = items::item(event, item, &self.thread.cwd);
+        let shown = items::thread_item(event, item, &self.thread.cwd);
         let params = ItemNotification { thread_id: &event.session, turn_id, item: &shown };
         out.push(&Notification::ItemCompleted(params));
         if self.in_turn && turn_id == self.turn {
-            self.kept.finish(shown);
+            self.kept.replace_finished(shown);
         }
     }
 
-    fn item_delta(&mut self, event: &Event, delta: &Delta, out: &mut Messages) {
+    fn item_delta(&mut self, event: &Event, delta: &Delta, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
         let Some(open) = self.open.get_mut(id) else { return };
         if let Delta::Set { patch } = delta {
-            open.says = says(&patch.details);
+            open.says = delta_kind(&patch.details);
         }
         let (says, turn) = (open.says, open.turn);
         match delta {
-            Delta::Append { field, text, .. } => out.push(&grown(event, turn, says, *field, text)),
+            Delta::Append { field, text, .. } => out.push(&delta_notification(event, turn, says, *field, text)),
             Delta::Progress { elapsed_ms, ratio, text } => out.push(&Notification::Progress(Progress {
                 thread_id: &event.session,
                 turn_id: turn,
@@ -354,7 +366,7 @@ impl Harness {
                 ratio: *ratio,
                 text: text.as_deref(),
             })),
-            // What else changed is told when the item is finished: nothing that grew is sent again.
+            // Other changes are sent when the item completes; streamed text is not sent again.
             Delta::Set { patch } => {
                 self.show_plan(event, turn, patch, out);
                 self.show_diff(event, patch, out);
@@ -362,10 +374,10 @@ impl Harness {
         }
     }
 
-    /// The plan of the turn; a subagent's plan is only an item.
-    fn show_plan(&mut self, event: &Event, turn: TurnId, item: &Item, out: &mut Messages) {
+    /// Sends the plan of the turn; a subagent's plan is only an item.
+    fn show_plan(&mut self, event: &Event, turn: TurnId, item: &Item, out: &mut MessageBuffer) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::holds(item) {
+        if !plan::is_in_effect(item) {
             return;
         }
         let explanation = plan.explanation.clone().unwrap_or_default();
@@ -383,8 +395,8 @@ impl Harness {
         }));
     }
 
-    /// What the turn used so far. A running total of unknown base says nothing about the turn.
-    fn used(&mut self, event: &Event, usage: &Usage, out: &mut Messages) {
+    /// Sends the token usage of the turn. A running total of unknown base is ignored.
+    fn push_usage(&mut self, event: &Event, usage: &Usage, out: &mut MessageBuffer) {
         if usage.cumulative {
             return;
         }
@@ -408,19 +420,19 @@ impl Harness {
 }
 
 impl SentDiff {
-    fn of(diff: &str) -> Self {
+    fn from_diff(diff: &str) -> Self {
         let tail = diff.get(diff.ceil_char_boundary(diff.len().saturating_sub(MAX_TAIL_BYTES))..).unwrap_or_default();
         Self { bytes: diff.len(), tail: tail.to_owned() }
     }
 
-    /// Returns what was not sent of a diff yet, if it goes on where the last one ended.
-    fn rest<'a>(&self, diff: &'a str) -> Option<&'a str> {
+    /// Returns the unsent part of a diff if it continues the sent one.
+    fn unsent_part<'a>(&self, diff: &'a str) -> Option<&'a str> {
         let (sent, rest) = diff.split_at_checked(self.bytes)?;
         Some(rest).filter(|rest| !rest.is_empty() && sent.ends_with(&self.tail))
     }
 }
 
-/// The diffs of all files, one behind the other.
+/// Joins the diffs of all files.
 fn joined_diff(item: &ThreadItem) -> String {
     match &item.body {
         ItemBody::FileChange { changes, .. } => changes.iter().map(|change| change.diff.as_str()).collect(),
@@ -428,45 +440,51 @@ fn joined_diff(item: &ThreadItem) -> String {
     }
 }
 
-fn says(details: &Details) -> Says {
+fn delta_kind(details: &Details) -> ItemDeltaKind {
     match details {
-        Details::AgentMessage(_) => Says::Message,
-        Details::Reasoning(_) => Says::Thoughts,
-        Details::Command(_) => Says::Command,
-        Details::FileChange(_) => Says::FileChange,
-        Details::Plan(_) => Says::Plan,
-        _ => Says::Other,
+        Details::AgentMessage(_) => ItemDeltaKind::Message,
+        Details::Reasoning(_) => ItemDeltaKind::Thoughts,
+        Details::Command(_) => ItemDeltaKind::Command,
+        Details::FileChange(_) => ItemDeltaKind::FileChange,
+        Details::Plan(_) => ItemDeltaKind::Plan,
+        _ => ItemDeltaKind::Other,
     }
 }
 
-/// Where a delta of a subagent belongs.
+/// Returns the metadata that attributes a subagent's delta.
 fn delta_meta(event: &Event) -> Option<DeltaMeta<'_>> {
     let parent_item_id = event.parent.as_deref();
     event.thread.as_deref().map(|thread| DeltaMeta { thread: Some(thread), parent_item_id })
 }
 
-/// More text, by the method that the protocol has for it, else by ours.
-fn grown<'a>(event: &'a Event, turn_id: TurnId, says: Says, field: Field, text: &'a str) -> Notification<'a> {
+/// Builds the delta notification, with the protocol's method if there is one, else with ours.
+fn delta_notification<'a>(
+    event: &'a Event,
+    turn_id: TurnId,
+    says: ItemDeltaKind,
+    field: Field,
+    text: &'a str,
+) -> Notification<'a> {
     let (thread_id, item_id) = (&*event.session, event.item.as_deref().unwrap_or_default());
     let meta = delta_meta(event);
     let method: fn(ItemDelta<'a>) -> Notification<'a> = match (says, field) {
-        // A subagent's words are not the thread's: a client that knows no `_meta` must not add them to the answer.
-        (Says::Message | Says::Thoughts, _) if meta.is_some() => {
+        // Clients that ignore `_meta` must not add a subagent's text to the answer.
+        (ItemDeltaKind::Message | ItemDeltaKind::Thoughts, _) if meta.is_some() => {
             return Notification::Growth(Growth { thread_id, turn_id, item_id, field, delta: text, meta });
         }
-        (Says::Message, Field::Text) => Notification::AgentMessageDelta,
-        (Says::Thoughts, Field::Text) => Notification::ReasoningDelta,
-        (Says::Thoughts, Field::Summary) => Notification::SummaryDelta,
-        (Says::Command, Field::Output) => Notification::CommandDelta,
-        (Says::FileChange, Field::Diff | Field::Output) => Notification::FileChangeDelta,
-        (Says::Plan, Field::Text) => Notification::PlanDelta,
+        (ItemDeltaKind::Message, Field::Text) => Notification::AgentMessageDelta,
+        (ItemDeltaKind::Thoughts, Field::Text) => Notification::ReasoningDelta,
+        (ItemDeltaKind::Thoughts, Field::Summary) => Notification::SummaryDelta,
+        (ItemDeltaKind::Command, Field::Output) => Notification::CommandDelta,
+        (ItemDeltaKind::FileChange, Field::Diff | Field::Output) => Notification::FileChangeDelta,
+        (ItemDeltaKind::Plan, Field::Text) => Notification::PlanDelta,
         _ => return Notification::Growth(Growth { thread_id, turn_id, item_id, field, delta: text, meta }),
     };
     method(ItemDelta { thread_id, turn_id, item_id, delta: text, meta })
 }
 
-/// A failed turn always says something.
+/// Returns the error of a failed turn, with a default message if the agent gave none.
 fn turn_error(fault: Option<&Fault>) -> TurnError<'_> {
     let silent = TurnError { message: "the turn failed", error_info: None, http_status_code: None, meta: None };
-    fault.map_or(silent, notices::error)
+    fault.map_or(silent, notices::to_turn_error)
 }

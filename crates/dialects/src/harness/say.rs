@@ -1,54 +1,54 @@
-//! What a connection says of its own, beside what the projection gives: responses, and three notifications.
+//! Messages that a connection writes itself: responses and three notifications.
 
 use serde::Serialize;
 use switchboard_event::{Level, Topic};
 
 use super::{
-    RequestId,
+    HarnessRequestId,
     wire::{NoticeParams, Notification, ReplayCompleted, RpcError, Thread, ThreadStarted},
 };
 
 #[derive(Serialize)]
-struct Response<'a, T> {
-    id: &'a RequestId,
+struct RpcResultMessage<'a, T> {
+    id: &'a HarnessRequestId,
     result: T,
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
-    /// `null` where the request could not be read so far.
-    id: Option<&'a RequestId>,
+struct RpcErrorMessage<'a> {
+    /// `null` if the request id could not be read.
+    id: Option<&'a HarnessRequestId>,
     error: &'a RpcError,
 }
 
-/// The result of a request.
+/// Builds the result response of a request.
 #[must_use]
-pub fn result(id: &RequestId, result: impl Serialize) -> Vec<u8> {
-    line(&Response { id, result })
+pub fn result_response(id: &HarnessRequestId, result: impl Serialize) -> Vec<u8> {
+    to_json_bytes(&RpcResultMessage { id, result })
 }
 
-/// What went wrong with a request.
+/// Builds the error response of a request.
 #[must_use]
-pub fn failed(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
-    line(&Failure { id, error })
+pub fn error_response(id: Option<&HarnessRequestId>, error: &RpcError) -> Vec<u8> {
+    to_json_bytes(&RpcErrorMessage { id, error })
 }
 
-/// A thread was created or resumed.
+/// Builds the notification that a thread was created or resumed.
 #[must_use]
 pub fn thread_started(thread: Thread<'_>) -> Vec<u8> {
-    line(&Notification::ThreadStarted(ThreadStarted { thread }))
+    to_json_bytes(&Notification::ThreadStarted(ThreadStarted { thread }))
 }
 
-/// The history of a thread was told.
+/// Builds the notification that the history of a thread is complete.
 #[must_use]
-pub fn history_told(thread_id: &str) -> Vec<u8> {
-    line(&Notification::ReplayCompleted(ReplayCompleted { thread_id }))
+pub fn replay_completed(thread_id: &str) -> Vec<u8> {
+    to_json_bytes(&Notification::ReplayCompleted(ReplayCompleted { thread_id }))
 }
 
-/// Something that the client did makes no sense, and nothing comes of it.
+/// Builds a warning about a client message that has no effect.
 #[must_use]
-pub fn warning(thread_id: &str, text: &str) -> Vec<u8> {
-    line(&Notification::Notice(NoticeParams {
+pub fn warning_notice(thread_id: &str, text: &str) -> Vec<u8> {
+    to_json_bytes(&Notification::Notice(NoticeParams {
         thread_id,
         turn_id: None,
         item_id: None,
@@ -62,6 +62,6 @@ pub fn warning(thread_id: &str, text: &str) -> Vec<u8> {
     }))
 }
 
-fn line(message: &impl Serialize) -> Vec<u8> {
+fn to_json_bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The schemas of one message of either side, made from the types that write and read them.
+//! JSON Schemas of both sides, generated from the wire types.
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -11,15 +11,15 @@ use super::{
         ThreadStartResult, TurnStartResult,
     },
 };
-use crate::schema::generator;
+use crate::schema::schema_generator;
 
-const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+const JSON_SCHEMA_DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Makes the schema of a result.
-type Make = fn(&mut SchemaGenerator) -> Schema;
+/// Generates the schema of a result.
+type SubschemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// What each method of a client is answered.
-const RESULTS: &[(&str, Make)] = &[
+/// The result schema of each client method.
+const RESULT_SCHEMAS: &[(&str, SubschemaFn)] = &[
     ("initialize", SchemaGenerator::subschema_for::<InitializeResult>),
     ("thread/start", SchemaGenerator::subschema_for::<ThreadStartResult<'_>>),
     ("thread/resume", SchemaGenerator::subschema_for::<ThreadResumeResult<'_>>),
@@ -34,19 +34,19 @@ const RESULTS: &[(&str, Make)] = &[
     ("config/read", SchemaGenerator::subschema_for::<ConfigReadResult<'_>>),
 ];
 
-/// The schema of one message of the agent's side: a notification, a request, or a response.
-pub fn schema() -> Value {
-    let mut generator = generator();
+/// Returns the schema of a server message: a notification, request or response.
+pub fn server_message_schema() -> Value {
+    let mut generator = schema_generator();
     let notification = generator.subschema_for::<Notification<'_>>();
     let request = generator.subschema_for::<Request<'_>>();
     let extension = generator.subschema_for::<Extension<'_>>();
     let results: Map<_, _> =
-        RESULTS.iter().map(|(method, make)| ((*method).to_owned(), make(&mut generator).to_value())).collect();
+        RESULT_SCHEMAS.iter().map(|(method, make)| ((*method).to_owned(), make(&mut generator).to_value())).collect();
     let mut any: Vec<_> = results.values().cloned().collect();
     any.dedup();
     let error = generator.subschema_for::<RpcError>();
     json!({
-        "$schema": DRAFT,
+        "$schema": JSON_SCHEMA_DRAFT,
         "title": "Harness message",
         "description": "One message of the agent's side: a notification, a request with an id, or a response to a \
                         request of the client. `x-results` says which result each method has.",
@@ -58,15 +58,15 @@ pub fn schema() -> Value {
             "then": notification,
             "else": extension,
         }},
-        "else": response(&["Response", "ErrorResponse"], &json!(["string", "number", "null"]), &json!({ "anyOf": any }), error.as_value()),
+        "else": response_schema(&["Response", "ErrorResponse"], &json!(["string", "number", "null"]), &json!({ "anyOf": any }), error.as_value()),
         "x-results": results,
         "$defs": generator.take_definitions(true),
     })
 }
 
-/// The schema of one message of a client: a request, a notification, or a response.
-pub fn client() -> Value {
-    let mut generator = generator();
+/// Returns the schema of a client message: a request, notification or response.
+pub fn client_message_schema() -> Value {
+    let mut generator = schema_generator();
     let call = generator.subschema_for::<Call>();
     let initialized = generator.subschema_for::<InitializedParams>();
     let results = [
@@ -76,7 +76,7 @@ pub fn client() -> Value {
     let error = json!({"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}});
     let id = json!(["string", "number"]);
     json!({
-        "$schema": DRAFT,
+        "$schema": JSON_SCHEMA_DRAFT,
         "title": "Harness client message",
         "description": "One message of a client: a request with an id, the notification `initialized`, or a response \
                         to a request of the agent.",
@@ -87,13 +87,13 @@ pub fn client() -> Value {
             "then": {"allOf": [{"properties": {"id": {"type": id}}}, call]},
             "else": {"properties": {"method": {"const": "initialized"}, "params": initialized}},
         },
-        "else": response(&["ClientResponse", "ClientErrorResponse"], &json!(["string"]), &json!({ "anyOf": results }), &error),
+        "else": response_schema(&["ClientResponse", "ClientErrorResponse"], &json!(["string"]), &json!({ "anyOf": results }), &error),
         "$defs": generator.take_definitions(true),
     })
 }
 
-/// A response; the titles are what its two kinds are called in types that are made of the schema.
-fn response(titles: &[&str; 2], id: &Value, result: &Value, error: &Value) -> Value {
+/// Returns the schema of a response; the titles name its two variants in generated types.
+fn response_schema(titles: &[&str; 2], id: &Value, result: &Value, error: &Value) -> Value {
     let [good, bad] = titles;
     json!({
         "required": ["id"],
@@ -106,18 +106,18 @@ fn response(titles: &[&str; 2], id: &Value, result: &Value, error: &Value) -> Va
 mod tests {
     use serde_json::json;
 
-    use super::{RESULTS, client};
-    use crate::harness::METHODS;
+    use super::{RESULT_SCHEMAS, client_message_schema};
+    use crate::harness::CLIENT_METHODS;
 
     #[test]
     fn every_method_has_a_result() {
-        let described: Vec<_> = RESULTS.iter().map(|(method, _)| *method).collect();
-        assert_eq!(described, METHODS);
+        let described: Vec<_> = RESULT_SCHEMAS.iter().map(|(method, _)| *method).collect();
+        assert_eq!(described, CLIENT_METHODS);
     }
 
     #[test]
     fn the_schema_of_clients_is_what_is_read() {
-        let validator = jsonschema::validator_for(&client()).unwrap();
+        let validator = jsonschema::validator_for(&client_message_schema()).unwrap();
         for (message, valid) in [
             (json!({"id": 1, "method": "thread/start", "params": {}}), true),
             (json!({"id": "a", "method": "turn/interrupt", "params": {"threadId": "t", "turnId": "u"}}), true),

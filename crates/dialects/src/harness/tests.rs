@@ -1,70 +1,71 @@
-//! What clients of the harness protocol rely on.
+//! Tests of the guarantees for harness clients.
 
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::test_sessions::{Samples, everything};
+use crate::test_sessions::{SampleSession, full_sample_session};
 
-/// The methods of all messages, in their order.
-fn methods(messages: &[Value]) -> Vec<&str> {
+/// Returns the methods of all messages in order.
+fn message_methods(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["method"].as_str().unwrap()).collect()
 }
 
-/// The `params` of all messages of one method.
-fn params<'a>(messages: &'a [Value], method: &str) -> Vec<&'a Value> {
+/// Returns the `params` of all messages with a method.
+fn params_of<'a>(messages: &'a [Value], method: &str) -> Vec<&'a Value> {
     messages.iter().filter(|message| message["method"] == method).map(|message| &message["params"]).collect()
 }
 
-/// Without what is ours.
-fn bare(value: &Value) -> Value {
+/// Removes all `_meta` fields.
+fn strip_meta(value: &Value) -> Value {
     match value {
-        Value::Object(map) => {
-            Value::Object(map.iter().filter(|(key, _)| *key != "_meta").map(|(k, v)| (k.clone(), bare(v))).collect())
-        }
-        Value::Array(values) => values.iter().map(bare).collect(),
+        Value::Object(map) => Value::Object(
+            map.iter().filter(|(key, _)| *key != "_meta").map(|(k, v)| (k.clone(), strip_meta(v))).collect(),
+        ),
+        Value::Array(values) => values.iter().map(strip_meta).collect(),
         other => other.clone(),
     }
 }
 
-/// The finished item that an item of the event model becomes.
+/// Checks the completed thread item for an item of the event model.
 fn check_item(given: Value, expected: &Value) {
-    let mut samples = Samples::in_turn();
-    samples.starts("i", given.clone());
-    samples.ends("i", given);
-    let messages = samples.in_dialect(&DIALECT);
-    assert_eq!(&bare(&params(&messages, "item/completed")[0]["item"]), expected);
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("i", given.clone());
+    samples.end_item("i", given);
+    let messages = samples.project_to(&DIALECT);
+    assert_eq!(&strip_meta(&params_of(&messages, "item/completed")[0]["item"]), expected);
 }
 
 #[test]
 fn everything_is_valid_and_every_item_ends_once() {
-    let messages = everything().in_dialect(&DIALECT);
+    let messages = full_sample_session().project_to(&DIALECT);
     assert!(messages.iter().all(|message| message.get("jsonrpc").is_none()));
     let ids = |method| {
-        let mut ids: Vec<String> = params(&messages, method).iter().map(|p| p["item"]["id"].to_string()).collect();
+        let mut ids: Vec<String> = params_of(&messages, method).iter().map(|p| p["item"]["id"].to_string()).collect();
         ids.sort();
         ids
     };
     assert_eq!(ids("item/started"), ids("item/completed"));
     let open = messages.iter().filter(|message| message.get("id").is_some()).count();
-    assert_eq!(open, params(&messages, "switchboard/requestResolved").len());
+    assert_eq!(open, params_of(&messages, "switchboard/requestResolved").len());
 }
 
 #[test]
 fn a_turn_streams_and_ends_with_all_its_items() {
-    let mut samples = Samples::in_turn();
-    samples.starts("u", json!({"type": "user_message", "content": [{"type": "text", "text": "do it"}]}));
-    samples.ends("u", json!({"type": "user_message", "content": [{"type": "text", "text": "do it"}]}));
-    samples.starts("c", json!({"type": "command", "command": "ls", "output": ""}));
-    samples.starts("m", json!({"type": "agent_message", "text": ""}));
-    samples.grows("m", "text", "hel");
-    samples.grows("c", "output", "a\n");
-    samples.grows("m", "text", "lo");
-    samples.ends("m", json!({"type": "agent_message", "text": "hello"}));
-    samples.ends("c", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 0, "duration_ms": 3}));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    let messages = samples.in_dialect(&DIALECT);
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("u", json!({"type": "user_message", "content": [{"type": "text", "text": "do it"}]}));
+    samples.end_item("u", json!({"type": "user_message", "content": [{"type": "text", "text": "do it"}]}));
+    samples.start_item("c", json!({"type": "command", "command": "ls", "output": ""}));
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.append_text("m", "text", "hel");
+    samples.append_text("c", "output", "a\n");
+    samples.append_text("m", "text", "lo");
+    samples.end_item("m", json!({"type": "agent_message", "text": "hello"}));
+    samples
+        .end_item("c", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 0, "duration_ms": 3}));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    let messages = samples.project_to(&DIALECT);
     assert_eq!(
-        methods(&messages),
+        message_methods(&messages),
         [
             "thread/started",
             "turn/started",
@@ -81,16 +82,16 @@ fn a_turn_streams_and_ends_with_all_its_items() {
         ]
     );
     assert_eq!(
-        bare(&messages[0]["params"]),
+        strip_meta(&messages[0]["params"]),
         json!({"thread": {"id": "s", "preview": "", "modelProvider": "acme", "createdAt": 1_794_736_801}})
     );
     assert_eq!(
-        bare(&messages[1]["params"]),
+        strip_meta(&messages[1]["params"]),
         json!({"threadId": "s", "turn": {"id": "turn_1", "status": "inProgress", "items": []}})
     );
     assert_eq!(messages[6]["params"], json!({"threadId": "s", "turnId": "turn_1", "itemId": "m", "delta": "hel"}));
     assert_eq!(
-        bare(&messages[11]["params"]["turn"]),
+        strip_meta(&messages[11]["params"]["turn"]),
         json!({"id": "turn_1", "status": "completed", "items": [
             {"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "do it"}]},
             {"type": "commandExecution", "id": "c", "command": "ls", "cwd": "/repo", "status": "completed",
@@ -143,16 +144,16 @@ fn items_have_the_shapes_of_the_specification() {
 
 #[test]
 fn what_the_user_says_is_input() {
-    let mut samples = Samples::in_turn();
+    let mut samples = SampleSession::in_turn();
     let content = json!([
         {"type": "text", "text": "look"}, {"type": "image", "media_type": "image/gif", "data": "AAAA"},
         {"type": "image", "url": "https://example.org/a.png"}, {"type": "image", "url": "file:///a.png"},
         {"type": "file", "url": "file:///a.txt"}
     ]);
-    samples.starts("u", json!({"type": "user_message", "content": content}));
-    let messages = samples.in_dialect(&DIALECT);
+    samples.start_item("u", json!({"type": "user_message", "content": content}));
+    let messages = samples.project_to(&DIALECT);
     assert_eq!(
-        params(&messages, "item/started")[0]["item"]["content"],
+        params_of(&messages, "item/started")[0]["item"]["content"],
         json!([
             {"type": "text", "text": "look"}, {"type": "image", "url": "data:image/gif;base64,AAAA"},
             {"type": "image", "url": "https://example.org/a.png"}, {"type": "localImage", "path": "/a.png"},
@@ -164,19 +165,19 @@ fn what_the_user_says_is_input() {
 #[test]
 fn a_plan_is_shown_when_it_changes() {
     let plan = |status| json!({"type": "plan", "entries": [{"step": "one", "status": status}], "explanation": "so"});
-    let mut samples = Samples::in_turn();
-    samples.starts("p", plan("pending"));
-    samples.item(
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("p", plan("pending"));
+    samples.add_item_event(
         "p",
         "item.delta",
         json!({"op": "set", "patch": {"type": "plan", "status": "running", "entries": []}}),
     );
-    samples.ends("p", plan("completed"));
-    samples.starts("q", plan("completed"));
-    samples.within(Some(("p", "child")));
-    samples.starts("r", plan("pending"));
-    let messages = samples.in_dialect(&DIALECT);
-    let shown: Vec<_> = params(&messages, "turn/plan/updated");
+    samples.end_item("p", plan("completed"));
+    samples.start_item("q", plan("completed"));
+    samples.set_subagent(Some(("p", "child")));
+    samples.start_item("r", plan("pending"));
+    let messages = samples.project_to(&DIALECT);
+    let shown: Vec<_> = params_of(&messages, "turn/plan/updated");
     assert_eq!(shown.len(), 3);
     assert_eq!(shown[1], &json!({"threadId": "s", "turnId": "turn_1", "explanation": "", "plan": []}));
     assert_eq!(shown[2]["plan"], json!([{"step": "one", "status": "completed"}]));
@@ -185,15 +186,15 @@ fn a_plan_is_shown_when_it_changes() {
 
 #[test]
 fn usage_adds_up_within_a_turn() {
-    let mut samples = Samples::in_turn();
-    samples.add("usage", json!({"input": 10, "output": 5, "cache_read": 3}));
-    samples.add("usage", json!({"input": 900, "output": 900, "cumulative": true}));
-    samples.add("usage", json!({"input": 1, "output": 2, "reasoning": 1, "cache_write_5m": 4}));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.turn("again");
-    samples.add("usage", json!({"input": 7, "output": 0}));
-    let messages = samples.in_dialect(&DIALECT);
-    let shown: Vec<_> = params(&messages, "thread/tokenUsage/updated").iter().map(|p| p["usage"].clone()).collect();
+    let mut samples = SampleSession::in_turn();
+    samples.add_event("usage", json!({"input": 10, "output": 5, "cache_read": 3}));
+    samples.add_event("usage", json!({"input": 900, "output": 900, "cumulative": true}));
+    samples.add_event("usage", json!({"input": 1, "output": 2, "reasoning": 1, "cache_write_5m": 4}));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.start_turn("again");
+    samples.add_event("usage", json!({"input": 7, "output": 0}));
+    let messages = samples.project_to(&DIALECT);
+    let shown: Vec<_> = params_of(&messages, "thread/tokenUsage/updated").iter().map(|p| p["usage"].clone()).collect();
     assert_eq!(
         shown,
         [
@@ -206,13 +207,13 @@ fn usage_adds_up_within_a_turn() {
 
 #[test]
 fn a_failed_turn_says_why_and_an_interrupted_one_is_no_error() {
-    let mut samples = Samples::in_turn();
+    let mut samples = SampleSession::in_turn();
     let error = json!({"code": "context_overflow", "message": "too long", "http_status": 400, "info": "own"});
-    samples.turn_ends(json!({"status": "failed", "stop": "error", "error": error}));
-    samples.turn("again");
-    samples.turn_ends(json!({"status": "interrupted", "stop": "cancelled", "error": error}));
-    let messages = samples.in_dialect(&DIALECT);
-    let turns: Vec<Value> = params(&messages, "turn/completed").iter().map(|p| bare(&p["turn"])).collect();
+    samples.end_turn(json!({"status": "failed", "stop": "error", "error": error}));
+    samples.start_turn("again");
+    samples.end_turn(json!({"status": "interrupted", "stop": "cancelled", "error": error}));
+    let messages = samples.project_to(&DIALECT);
+    let turns: Vec<Value> = params_of(&messages, "turn/completed").iter().map(|p| strip_meta(&p["turn"])).collect();
     assert_eq!(
         turns[0]["error"],
         json!({"message": "too long", "errorInfo": "ContextWindowExceeded", "httpStatusCode": 400})
@@ -222,14 +223,14 @@ fn a_failed_turn_says_why_and_an_interrupted_one_is_no_error() {
 
 #[test]
 fn approvals_are_requests_with_an_id() {
-    let mut samples = Samples::in_turn();
+    let mut samples = SampleSession::in_turn();
     let command = json!({"request": "r1", "about": "command", "title": "Run ls", "command": "ls", "reason": "why"});
-    samples.item("c", "request.opened", command);
-    samples.add("request.opened", json!({"request": "r2", "about": "file_change", "title": "", "changes": [{"path": "/a", "kind": "add", "diff": "+a"}]}));
-    samples.add("request.opened", json!({"request": "r3", "about": "question", "title": "Which?"}));
-    samples.add("request.resolved", json!({"request": "r1", "outcome": "allowed", "by": "client"}));
-    let messages = samples.in_dialect(&DIALECT);
-    let of = |id: &str| bare(messages.iter().find(|message| message["id"] == id).unwrap());
+    samples.add_item_event("c", "request.opened", command);
+    samples.add_event("request.opened", json!({"request": "r2", "about": "file_change", "title": "", "changes": [{"path": "/a", "kind": "add", "diff": "+a"}]}));
+    samples.add_event("request.opened", json!({"request": "r3", "about": "question", "title": "Which?"}));
+    samples.add_event("request.resolved", json!({"request": "r1", "outcome": "allowed", "by": "client"}));
+    let messages = samples.project_to(&DIALECT);
+    let of = |id: &str| strip_meta(messages.iter().find(|message| message["id"] == id).unwrap());
     assert_eq!(
         of("r1"),
         json!({"id": "r1", "method": "item/commandExecution/requestApproval", "params": {"threadId": "s", "turnId": "turn_1",
@@ -242,23 +243,23 @@ fn approvals_are_requests_with_an_id() {
     );
     assert_eq!(of("r3")["method"], "switchboard/request");
     assert_eq!(
-        *params(&messages, "switchboard/requestResolved")[0],
+        *params_of(&messages, "switchboard/requestResolved")[0],
         json!({"threadId": "s", "turnId": "turn_1", "requestId": "r1", "outcome": "allowed", "by": "client"})
     );
 }
 
 #[test]
 fn an_item_starts_before_its_approval_and_once() {
-    let asks = |item: Option<&str>, samples: &mut Samples| {
+    let asks = |item: Option<&str>, samples: &mut SampleSession| {
         let command = json!({"request": "r", "about": "command", "title": "Run ls", "command": "ls"});
         match item {
-            Some(item) => samples.item(item, "request.opened", command),
-            None => samples.add("request.opened", command),
+            Some(item) => samples.add_item_event(item, "request.opened", command),
+            None => samples.add_event("request.opened", command),
         }
     };
     let resolved = |outcome: &str| json!({"request": "r", "outcome": outcome, "by": "client"});
-    let lifecycle = |samples: &Samples| {
-        let messages = samples.in_dialect(&DIALECT);
+    let lifecycle = |samples: &SampleSession| {
+        let messages = samples.project_to(&DIALECT);
         let told = messages.iter().filter_map(|message| {
             let item = &message["params"]["item"];
             let name = message["method"].as_str()?.rsplit('/').next()?.to_owned();
@@ -269,29 +270,29 @@ fn an_item_starts_before_its_approval_and_once() {
         });
         told.collect::<Vec<_>>()
     };
-    // The agent asks before it tells of the call.
-    let mut samples = Samples::in_turn();
+    // The agent asks before it reports the call.
+    let mut samples = SampleSession::in_turn();
     asks(Some("c"), &mut samples);
-    samples.add("request.resolved", resolved("allowed"));
-    samples.starts("c", json!({"type": "command", "command": "ls", "output": ""}));
-    samples.ends("c", json!({"type": "command", "command": "ls", "output": "a", "status": "completed"}));
+    samples.add_event("request.resolved", resolved("allowed"));
+    samples.start_item("c", json!({"type": "command", "command": "ls", "output": ""}));
+    samples.end_item("c", json!({"type": "command", "command": "ls", "output": "a", "status": "completed"}));
     assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed completed"]);
-    // It never tells of it.
-    let mut samples = Samples::in_turn();
+    // The agent never reports the call.
+    let mut samples = SampleSession::in_turn();
     asks(Some("c"), &mut samples);
-    samples.add("request.resolved", resolved("declined"));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
+    samples.add_event("request.resolved", resolved("declined"));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
     assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed declined"]);
-    let turn = samples.in_dialect(&DIALECT).pop().unwrap();
+    let turn = samples.project_to(&DIALECT).pop().unwrap();
     assert_eq!(turn["params"]["turn"]["items"][0]["status"], "declined");
-    // It names no call at all.
-    let mut samples = Samples::in_turn();
+    // The request names no call.
+    let mut samples = SampleSession::in_turn();
     asks(None, &mut samples);
-    samples.add("request.resolved", resolved("allowed"));
+    samples.add_event("request.resolved", resolved("allowed"));
     assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval", "completed completed"]);
-    // It tells first, as most do.
-    let mut samples = Samples::in_turn();
-    samples.starts("c", json!({"type": "command", "command": "ls", "output": ""}));
+    // The agent reports the call first, as most do.
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("c", json!({"type": "command", "command": "ls", "output": ""}));
     asks(Some("c"), &mut samples);
     assert_eq!(lifecycle(&samples), ["started inProgress", "requestApproval"]);
 }
@@ -299,23 +300,24 @@ fn an_item_starts_before_its_approval_and_once() {
 #[test]
 fn a_diff_that_grows_is_streamed() {
     let change = |diff: &str| json!({"type": "file_change", "status": "running", "changes": [{"path": "/a", "kind": "modify", "diff": diff}]});
-    let mut samples = Samples::in_turn();
-    samples.starts("f", change("-a\n"));
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("f", change("-a\n"));
     for diff in ["-a\n+b\n", "-a\n+b\n", "+rewritten\n+much\n", "-a\n+b\n+c\n"] {
-        samples.item("f", "item.delta", json!({"op": "set", "patch": change(diff)}));
+        samples.add_item_event("f", "item.delta", json!({"op": "set", "patch": change(diff)}));
     }
-    samples.ends("f", change("-a\n+b\n+c\n"));
-    let messages = samples.in_dialect(&DIALECT);
-    let deltas: Vec<_> = params(&messages, "item/fileChange/outputDelta").iter().map(|p| p["delta"].clone()).collect();
+    samples.end_item("f", change("-a\n+b\n+c\n"));
+    let messages = samples.project_to(&DIALECT);
+    let deltas: Vec<_> =
+        params_of(&messages, "item/fileChange/outputDelta").iter().map(|p| p["delta"].clone()).collect();
     assert_eq!(deltas, ["+b\n", "+c\n"]);
 }
 
 #[test]
 fn what_only_one_maker_has_goes_by_its_name() {
     let method = |notice: Value| {
-        let mut samples = Samples::begun();
-        samples.add("notice", notice);
-        samples.in_dialect(&DIALECT).pop().unwrap()["method"].as_str().unwrap().to_owned()
+        let mut samples = SampleSession::new_started();
+        samples.add_event("notice", notice);
+        samples.project_to(&DIALECT).pop().unwrap()["method"].as_str().unwrap().to_owned()
     };
     let limits = json!({"topic": "rate_limit", "level": "debug", "vendor": "acme"});
     assert_eq!(method(limits), "acme/rate_limits_updated");
@@ -327,54 +329,54 @@ fn what_only_one_maker_has_goes_by_its_name() {
 
 #[test]
 fn a_subagent_is_marked_and_outlives_the_turn() {
-    let mut samples = Samples::in_turn();
-    samples.within(Some(("task", "child")));
-    samples.starts("m", json!({"type": "agent_message", "text": ""}));
-    samples.grows("m", "text", "hi");
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.ends("m", json!({"type": "agent_message", "text": "hi"}));
-    let messages = samples.in_dialect(&DIALECT);
+    let mut samples = SampleSession::in_turn();
+    samples.set_subagent(Some(("task", "child")));
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.append_text("m", "text", "hi");
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.end_item("m", json!({"type": "agent_message", "text": "hi"}));
+    let messages = samples.project_to(&DIALECT);
     let place = json!({"thread": "child", "parentItemId": "task"});
-    assert_eq!(params(&messages, "switchboard/itemDelta")[0]["_meta"], place);
-    assert!(params(&messages, "item/agentMessage/delta").is_empty());
-    let done = params(&messages, "item/completed")[0];
+    assert_eq!(params_of(&messages, "switchboard/itemDelta")[0]["_meta"], place);
+    assert!(params_of(&messages, "item/agentMessage/delta").is_empty());
+    let done = params_of(&messages, "item/completed")[0];
     assert_eq!((&done["item"]["_meta"], &done["turnId"]), (&place, &json!("turn_1")));
 }
 
 #[test]
 fn what_happens_outside_turns_has_a_turn_id_too() {
-    let mut samples = Samples::begun();
-    samples.starts("a", json!({"type": "agent_message", "text": "early"}));
-    samples.ends("a", json!({"type": "agent_message", "text": "early"}));
-    samples.turn("do it");
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.starts("b", json!({"type": "agent_message", "text": "late"}));
-    let messages = samples.in_dialect(&DIALECT);
-    let turns: Vec<_> = params(&messages, "item/started").iter().map(|p| &p["turnId"]).collect();
+    let mut samples = SampleSession::new_started();
+    samples.start_item("a", json!({"type": "agent_message", "text": "early"}));
+    samples.end_item("a", json!({"type": "agent_message", "text": "early"}));
+    samples.start_turn("do it");
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.start_item("b", json!({"type": "agent_message", "text": "late"}));
+    let messages = samples.project_to(&DIALECT);
+    let turns: Vec<_> = params_of(&messages, "item/started").iter().map(|p| &p["turnId"]).collect();
     assert_eq!(turns, ["turn_0", "turn_1"]);
-    assert_eq!(params(&messages, "turn/completed")[0]["turn"]["items"], json!([]));
+    assert_eq!(params_of(&messages, "turn/completed")[0]["turn"]["items"], json!([]));
 }
 
 #[test]
 fn a_second_run_is_the_same_thread() {
-    let mut samples = Samples::in_turn();
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.add("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
-    samples.rerun();
-    samples.turn("go on");
-    let messages = samples.in_dialect(&DIALECT);
-    let threads: Vec<Value> = params(&messages, "thread/started").iter().map(|p| bare(&p["thread"])).collect();
+    let mut samples = SampleSession::in_turn();
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.add_event("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
+    samples.start_run();
+    samples.start_turn("go on");
+    let messages = samples.project_to(&DIALECT);
+    let threads: Vec<Value> = params_of(&messages, "thread/started").iter().map(|p| strip_meta(&p["thread"])).collect();
     assert_eq!(threads[0]["createdAt"], threads[1]["createdAt"]);
     assert_eq!((&threads[0]["preview"], &threads[1]["preview"]), (&json!(""), &json!("do it")));
-    assert_eq!(params(&messages, "turn/started")[1]["turn"]["id"], "turn_2");
+    assert_eq!(params_of(&messages, "turn/started")[1]["turn"]["id"], "turn_2");
 }
 
 #[test]
 fn chatter_between_host_and_agent_is_not_told() {
-    for topic in crate::test_sessions::TOPICS {
-        let mut samples = Samples::begun();
-        samples.add("notice", json!({"topic": topic, "text": "x"}));
-        let told = params(&samples.in_dialect(&DIALECT), "switchboard/notice").len() == 1;
+    for topic in crate::test_sessions::NOTICE_TOPICS {
+        let mut samples = SampleSession::new_started();
+        samples.add_event("notice", json!({"topic": topic, "text": "x"}));
+        let told = params_of(&samples.project_to(&DIALECT), "switchboard/notice").len() == 1;
         assert_eq!(told, !["heartbeat", "unknown", "control", "echo"].contains(&topic), "{topic}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a client's response to a request of the agent means.
+//! Interprets a client's response to a request of the agent.
 
 use std::collections::BTreeMap;
 
@@ -7,55 +7,55 @@ use serde_json::value::RawValue;
 
 use super::wire::{ApprovalResponse, Decision, RequestResponse, ResponseOutcome};
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// For approval of a command or of changes of files.
+pub enum HarnessRequestKind {
+    /// Approval of a command or of file changes.
     Approval,
-    /// Anything else.
+    /// Any other request.
     Other,
 }
 
-/// What was decided.
+/// The decision of a client.
 #[derive(Clone, Debug)]
-pub struct Verdict {
-    /// Yes or no.
+pub struct RequestVerdict {
+    /// Whether the request is accepted.
     pub decision: Decision,
-    /// One of the options that the agent offered.
+    /// The chosen option among those the agent offered.
     pub option: Option<String>,
-    /// The answers, by question.
+    /// The answers by question.
     pub answers: BTreeMap<String, Vec<String>>,
-    /// The input that is allowed instead.
+    /// The input to use instead of the requested one.
     pub input: Option<Box<RawValue>>,
-    /// What the agent is told.
+    /// The message for the agent.
     pub message: Option<String>,
 }
 
-impl Verdict {
-    /// Reads a response. An error is a no, and its message is what the agent is told.
+impl RequestVerdict {
+    /// Reads a response. An error response declines the request, and its message is passed to the agent.
     ///
     /// # Errors
-    /// If it makes no sense, with what would.
-    pub fn read(asked: Asked, response: Result<&RawValue, &str>) -> Result<Self, String> {
+    /// Returns a description of the expected form if the response is invalid.
+    pub fn read_response(asked: HarnessRequestKind, response: Result<&RawValue, &str>) -> Result<Self, String> {
         match (asked, response) {
             (_, Err(message)) => {
                 let message = Some(message.to_owned()).filter(|message| !message.is_empty());
-                Ok(Self { message, ..Self::plain(Decision::Decline) })
+                Ok(Self { message, ..Self::from_decision(Decision::Decline) })
             }
-            (Asked::Approval, Ok(result)) => {
-                let ApprovalResponse { decision } = read(result)?;
-                Ok(Self::plain(decision))
+            (HarnessRequestKind::Approval, Ok(result)) => {
+                let ApprovalResponse { decision } = read_response(result)?;
+                Ok(Self::from_decision(decision))
             }
-            (Asked::Other, Ok(result)) => read::<RequestResponse>(result).map(Self::from),
+            (HarnessRequestKind::Other, Ok(result)) => read_response::<RequestResponse>(result).map(Self::from),
         }
     }
 
-    fn plain(decision: Decision) -> Self {
+    fn from_decision(decision: Decision) -> Self {
         Self { decision, option: None, answers: BTreeMap::new(), input: None, message: None }
     }
 }
 
-impl From<RequestResponse> for Verdict {
+impl From<RequestResponse> for RequestVerdict {
     fn from(response: RequestResponse) -> Self {
         let RequestResponse { outcome, option, answers, input, message } = response;
         let decision = match outcome {
@@ -67,7 +67,7 @@ impl From<RequestResponse> for Verdict {
     }
 }
 
-fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, String> {
+fn read_response<T: DeserializeOwned>(result: &RawValue) -> Result<T, String> {
     if !result.get().starts_with('{') {
         return Err("the result of a response is an object".to_owned());
     }
@@ -80,8 +80,8 @@ mod tests {
 
     use super::*;
 
-    fn read(asked: Asked, result: &Value) -> Result<Verdict, String> {
-        Verdict::read(asked, Ok(&to_raw_value(result).unwrap()))
+    fn read_response(asked: HarnessRequestKind, result: &Value) -> Result<RequestVerdict, String> {
+        RequestVerdict::read_response(asked, Ok(&to_raw_value(result).unwrap()))
     }
 
     #[test]
@@ -92,28 +92,34 @@ mod tests {
             ("decline", Decision::Decline),
             ("cancel", Decision::Cancel),
         ] {
-            assert_eq!(read(Asked::Approval, &json!({"decision": word})).unwrap().decision, decision);
+            assert_eq!(
+                read_response(HarnessRequestKind::Approval, &json!({"decision": word})).unwrap().decision,
+                decision
+            );
         }
         for wrong in
             [json!({}), json!({"decision": "yes"}), json!({"decision": true}), json!("accept"), json!(["accept"])]
         {
-            assert!(read(Asked::Approval, &wrong).is_err(), "{wrong}");
+            assert!(read_response(HarnessRequestKind::Approval, &wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn other_answers_are_read() {
         let answered = json!({"outcome": "answered", "answers": {"q": ["a"]}, "message": "m"});
-        let verdict = read(Asked::Other, &answered).unwrap();
+        let verdict = read_response(HarnessRequestKind::Other, &answered).unwrap();
         assert_eq!((verdict.decision, verdict.message.as_deref()), (Decision::Accept, Some("m")));
         assert_eq!(verdict.answers["q"], ["a"]);
-        assert_eq!(read(Asked::Other, &json!({"outcome": "cancelled"})).unwrap().decision, Decision::Cancel);
-        assert!(read(Asked::Other, &json!({"outcome": "expired"})).is_err());
+        assert_eq!(
+            read_response(HarnessRequestKind::Other, &json!({"outcome": "cancelled"})).unwrap().decision,
+            Decision::Cancel
+        );
+        assert!(read_response(HarnessRequestKind::Other, &json!({"outcome": "expired"})).is_err());
     }
 
     #[test]
     fn an_error_is_a_no() {
-        let verdict = Verdict::read(Asked::Approval, Err("not now")).unwrap();
+        let verdict = RequestVerdict::read_response(HarnessRequestKind::Approval, Err("not now")).unwrap();
         assert_eq!((verdict.decision, verdict.message.as_deref()), (Decision::Decline, Some("not now")));
     }
 }

@@ -1,53 +1,53 @@
-//! What the session is doing, derived from turns and requests, so that every agent has a status. What an agent says
-//! about it itself comes first.
+//! Derives the session status from turns and requests, so that every agent has one. A status reported by the agent
+//! takes precedence.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Id, SessionStatus};
 
-/// What the session is doing.
+/// The session status and the data it is derived from.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Activity {
+pub struct SessionStatusTracker {
     shown: Option<SessionStatus>,
     in_turn: bool,
-    /// The open requests, with the items that they are about.
+    /// The open requests and the items they refer to.
     requests: Vec<(Id, Option<Id>)>,
 }
 
-impl Activity {
-    /// A turn began or ended.
-    pub fn turn(&mut self, began: bool) {
+impl SessionStatusTracker {
+    /// Records whether a turn is running.
+    pub fn set_in_turn(&mut self, began: bool) {
         self.in_turn = began;
     }
 
-    /// The agent asks.
-    pub fn asked(&mut self, request: &Id, item: Option<&Id>) {
+    /// Records an open request.
+    pub fn open_request(&mut self, request: &Id, item: Option<&Id>) {
         self.requests.push((request.clone(), item.cloned()));
     }
 
-    /// The agent no longer asks. False if nobody knew that it did.
-    pub fn answered(&mut self, request: &Id) -> bool {
+    /// Removes a resolved request. Returns false if it was not open.
+    pub fn close_request(&mut self, request: &Id) -> bool {
         let before = self.requests.len();
         self.requests.retain(|(open, _)| open != request);
         self.requests.len() < before
     }
 
-    /// A run began or ended: nothing is open.
+    /// Clears turn and requests at the start or end of a run.
     pub fn reset(&mut self) {
         (self.in_turn, self.requests) = (false, Vec::new());
     }
 
-    /// An item waits for an answer.
-    pub fn waits(&self, item: &str) -> bool {
+    /// Returns whether an item waits for an answer.
+    pub fn awaits_answer(&self, item: &str) -> bool {
         self.requests.iter().any(|(_, about)| about.as_deref() == Some(item))
     }
 
-    /// The status that was last told, or would be.
-    pub fn now(&self) -> SessionStatus {
-        self.shown.unwrap_or_else(|| self.settled())
+    /// Returns the last shown status, or else the derived one.
+    pub fn current_status(&self) -> SessionStatus {
+        self.shown.unwrap_or_else(|| self.derived_status())
     }
 
-    /// What follows from turns and requests.
-    pub fn settled(&self) -> SessionStatus {
+    /// Returns the status derived from turns and requests.
+    pub fn derived_status(&self) -> SessionStatus {
         match (self.requests.is_empty(), self.in_turn) {
             (false, _) => SessionStatus::RequiresAction,
             (true, true) => SessionStatus::Running,
@@ -55,13 +55,12 @@ impl Activity {
         }
     }
 
-    /// Changes the status; true if that is news.
-    pub fn change(&mut self, status: SessionStatus) -> bool {
+    /// Sets the status; returns whether it changed.
+    pub fn set_status(&mut self, status: SessionStatus) -> bool {
         self.shown.replace(status) != Some(status)
     }
 
-    /// The status that was last told.
-    pub fn shown(&self) -> Option<SessionStatus> {
+    pub fn shown_status(&self) -> Option<SessionStatus> {
         self.shown
     }
 }

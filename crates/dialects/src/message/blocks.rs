@@ -1,46 +1,46 @@
-//! Pieces of messages as content. What the protocol has no type for is an empty text, and kept in the metadata.
+//! Converts message content. Types unknown to the protocol become empty text and are kept in the metadata.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Content as Piece, ContentType, raw_string};
+use switchboard_event::{Content as Piece, ContentType, to_raw_string};
 
 use super::wire::{Content, Dropped, ImageSource};
 
-/// The content for the pieces of a message, and what there is no content for.
-pub fn blocks(pieces: &[Piece]) -> (Vec<Content<'_>>, Dropped<'_>) {
+/// Returns the content blocks for the pieces of a message, and the dropped blocks.
+pub fn content_blocks(pieces: &[Piece]) -> (Vec<Content<'_>>, Dropped<'_>) {
     let mut dropped = Dropped::default();
-    let blocks = pieces.iter().map(|piece| block(piece, &mut dropped)).collect();
+    let blocks = pieces.iter().map(|piece| content_block(piece, &mut dropped)).collect();
     (blocks, dropped)
 }
 
-fn block<'a>(piece: &'a Piece, dropped: &mut Dropped<'a>) -> Content<'a> {
+fn content_block<'a>(piece: &'a Piece, dropped: &mut Dropped<'a>) -> Content<'a> {
     let text = piece.text.as_deref();
     match piece.kind {
-        ContentType::Text => Content::text(text.unwrap_or_default()),
+        ContentType::Text => Content::from_text(text.unwrap_or_default()),
         ContentType::Code => {
             let language = piece.language.as_deref().unwrap_or_default();
             Content::Code { language, code: text.unwrap_or_default() }
         }
-        ContentType::Image => image(piece),
-        ContentType::File => Content::text(text.or(piece.url.as_deref()).unwrap_or_default()),
+        ContentType::Image => image_block(piece),
+        ContentType::File => Content::from_text(text.or(piece.url.as_deref()).unwrap_or_default()),
         ContentType::Other => {
             let text = text.unwrap_or_default();
-            drop_block(type_of(text), json(text), dropped)
+            drop_block(block_type(text), raw_json(text), dropped)
         }
     }
 }
 
-/// An empty text in place of a block that there is no type for.
+/// Records a block without a protocol type and returns the empty text that replaces it.
 pub fn drop_block<'a>(kind: Cow<'a, str>, block: Cow<'a, RawValue>, dropped: &mut Dropped<'a>) -> Content<'a> {
     dropped.types.push(kind);
     dropped.blocks.push(block);
-    Content::text("")
+    Content::from_text("")
 }
 
-/// The protocol only knows images by their bytes; of others the address is told.
-fn image(piece: &Piece) -> Content<'_> {
+/// Converts an image. The protocol only supports embedded images; others are represented by their URL.
+fn image_block(piece: &Piece) -> Content<'_> {
     let url = piece.url.as_deref().unwrap_or_default();
     let bytes = match &piece.data {
         Some(data) => Some((piece.media_type.as_deref().unwrap_or("image/png"), data.as_str())),
@@ -48,20 +48,20 @@ fn image(piece: &Piece) -> Content<'_> {
     };
     match bytes {
         Some((media_type, data)) => Content::Image { source: ImageSource::Base64 { media_type, data } },
-        None => Content::text(piece.text.as_deref().unwrap_or(url)),
+        None => Content::from_text(piece.text.as_deref().unwrap_or(url)),
     }
 }
 
-fn json(text: &str) -> Cow<'_, RawValue> {
-    serde_json::from_str::<&RawValue>(text).map_or_else(|_| Cow::Owned(raw_string(text)), Cow::Borrowed)
+fn raw_json(text: &str) -> Cow<'_, RawValue> {
+    serde_json::from_str::<&RawValue>(text).map_or_else(|_| Cow::Owned(to_raw_string(text)), Cow::Borrowed)
 }
 
-/// The `type` of a block that is given as JSON.
-fn type_of(text: &str) -> Cow<'static, str> {
+/// Returns the `type` of a block given as JSON.
+fn block_type(text: &str) -> Cow<'static, str> {
     #[derive(Deserialize)]
-    struct Tagged {
+    struct TypedBlock {
         #[serde(rename = "type")]
         kind: String,
     }
-    serde_json::from_str::<Tagged>(text).map_or(Cow::Borrowed("other"), |tagged| Cow::Owned(tagged.kind))
+    serde_json::from_str::<TypedBlock>(text).map_or(Cow::Borrowed("other"), |tagged| Cow::Owned(tagged.kind))
 }

@@ -1,5 +1,5 @@
-//! Items: what is said, thought, called and planned. What is said is streamed piece by piece and then given whole,
-//! once; a tool is a `tool_use` or progress, and a summary with its result.
+//! Messages, reasoning, tool calls and plans. Text is streamed and then sent once in full; a tool starts with a
+//! `tool_use` block or a progress message and ends with a summary that contains its result.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Notice, Plan, Reasoning, Status};
 
 use super::{
-    blocks::{blocks, drop_block},
-    project::Messenger,
-    sink::Sink,
+    blocks::{content_blocks, drop_block},
+    project::MessageProjection,
+    sink::MessageSink,
     tools,
     wire::{
         Assistant, Content, Dropped, EventType, Kind, LifecycleSubtype, ProgressStatus, SessionLifecycle,
@@ -19,50 +19,52 @@ use super::{
 };
 use crate::{
     plan,
-    track::{Tracked, text_of},
+    track::{TrackedItem, item_text},
 };
 
-/// The plan as it was last told: one that did not change is not told again.
+/// The last plan sent; an unchanged plan is not sent again.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct ToldPlan(Plan);
+pub struct LastPlan(Plan);
 
-impl Messenger {
-    /// Work on an item began.
-    pub(super) fn item_started(&mut self, item: &Item, out: &mut Sink<'_>) {
+impl MessageProjection {
+    /// Handles the start of an item.
+    pub(super) fn item_started(&mut self, item: &Item, out: &mut MessageSink<'_>) {
         let Some(id) = &out.event.item else { return };
         if tools::is_tool(item) {
             self.tool_started(id, item, out);
         }
-        if let Some(event_type) = streams(item) {
-            self.stream(event_type, Field::Text, text_of(item, None), out);
+        if let Some(event_type) = stream_type(item) {
+            self.push_stream_event(event_type, Field::Text, item_text(item, None), out);
         }
         self.show_plan(item, out);
     }
 
-    /// A tool is told once: as a block of the model's message where the agent writes it so, else by its progress.
-    fn tool_started(&mut self, id: &Id, item: &Item, out: &mut Sink<'_>) {
-        let input = tools::input(item);
+    /// Reports the start of a tool once: as a block of the model's message if the agent writes it that way, else as
+    /// progress.
+    fn tool_started(&mut self, id: &Id, item: &Item, out: &mut MessageSink<'_>) {
+        let input = tools::tool_input(item);
         let message = out.next_id().to_string();
         if item.call.as_ref().is_some_and(|call| call.is_block) {
-            let call = Content::ToolUse { id, name: tools::tool(id, item).tool_name, input: Cow::Borrowed(&input) };
-            let mut metadata = self.assistant(item, out);
+            let call =
+                Content::ToolUse { id, name: tools::tool_metadata(id, item).tool_name, input: Cow::Borrowed(&input) };
+            let mut metadata = self.assistant_metadata(item, out);
             metadata.team_type = tools::team_type(item);
             out.send_with(Kind::Assistant(metadata), vec![call], None);
         } else {
-            let progress = ToolProgress { input: Some(input), ..self.progress(id, item, out) };
+            let progress = ToolProgress { input: Some(input), ..self.tool_progress(id, item, out) };
             out.send(Kind::ToolProgress(progress));
         }
-        self.parents.note(id, message);
+        self.parents.insert(id, message);
         self.called.insert(id.clone());
     }
 
-    /// A tool was named whose input is still being written.
-    pub(super) fn pending(&self, notice: &Notice, out: &mut Sink<'_>) {
+    /// Reports a tool whose input is still being written.
+    pub(super) fn push_pending_tool(&self, notice: &Notice, out: &mut MessageSink<'_>) {
         let Some(tool_use_id) = out.event.item.as_deref() else { return };
         let tool_name = notice.name.as_deref().unwrap_or("tool");
         let tool = Tool { tool_use_id, tool_name, title: None, kind: None, team_type: None };
         out.send(Kind::ToolProgress(ToolProgress {
-            place: out.place(),
+            place: out.message_place(),
             tool,
             status: ProgressStatus::Pending,
             input: None,
@@ -73,11 +75,11 @@ impl Messenger {
         }));
     }
 
-    fn progress<'a>(&self, id: &'a str, item: &'a Item, out: &Sink<'a>) -> ToolProgress<'a> {
-        let waits = self.activity.waits(id);
+    fn tool_progress<'a>(&self, id: &'a str, item: &'a Item, out: &MessageSink<'a>) -> ToolProgress<'a> {
+        let waits = self.activity.awaits_answer(id);
         ToolProgress {
-            place: out.place(),
-            tool: tools::tool(id, item),
+            place: out.message_place(),
+            tool: tools::tool_metadata(id, item),
             status: if waits { ProgressStatus::Pending } else { ProgressStatus::Running },
             input: None,
             elapsed_time_seconds: None,
@@ -87,11 +89,11 @@ impl Messenger {
         }
     }
 
-    /// The metadata of something that is not finished, or is finished well.
-    fn assistant<'a>(&'a self, item: &'a Item, out: &Sink<'a>) -> Assistant<'a> {
+    /// Returns the metadata of an item without a final status.
+    fn assistant_metadata<'a>(&'a self, item: &'a Item, out: &MessageSink<'a>) -> Assistant<'a> {
         Assistant {
-            place: out.place(),
-            item_id: out.item(),
+            place: out.message_place(),
+            item_id: out.item_id(),
             message_id: item.reply.as_deref(),
             // A subagent may use another model.
             model: self.model.as_deref().filter(|_| out.event.thread.is_none()),
@@ -105,82 +107,83 @@ impl Messenger {
         }
     }
 
-    /// An item grew or changed.
-    pub(super) fn item_grew(&mut self, delta: &Delta, out: &mut Sink<'_>) {
-        let Some(tracked) = self.track.get(out.item()) else { return };
-        let (is_tool, event_type) = (self.called.contains(out.item()), streams(&tracked.item));
+    /// Handles text and progress of an item.
+    pub(super) fn item_grew(&mut self, delta: &Delta, out: &mut MessageSink<'_>) {
+        let Some(tracked) = self.track.get(out.item_id()) else { return };
+        let (is_tool, event_type) = (self.called.contains(out.item_id()), stream_type(&tracked.item));
         match delta {
             Delta::Append { field, text, .. } => match event_type {
-                Some(event_type) => self.stream(event_type, *field, text, out),
+                Some(event_type) => self.push_stream_event(event_type, *field, text, out),
                 None if is_tool && *field == Field::Output => {
-                    let progress = self.progress(out.item(), &tracked.item, out);
+                    let progress = self.tool_progress(out.item_id(), &tracked.item, out);
                     let progress = ToolProgress { output_delta: Some(text), ..progress };
-                    out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(out.item()));
+                    out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.message_of(out.item_id()));
                 }
                 None => {}
             },
             Delta::Progress { elapsed_ms, ratio, text } if is_tool => {
                 let progress = ToolProgress {
-                    elapsed_time_seconds: elapsed_ms.map(seconds),
+                    elapsed_time_seconds: elapsed_ms.map(to_seconds),
                     progress: ratio.map(|ratio| ratio.clamp(0.0, 1.0)),
                     text: text.as_deref(),
-                    ..self.progress(out.item(), &tracked.item, out)
+                    ..self.tool_progress(out.item_id(), &tracked.item, out)
                 };
-                out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(out.item()));
+                out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.message_of(out.item_id()));
             }
             Delta::Set { .. } | Delta::Progress { .. } => {}
         }
     }
 
-    /// An item is now this. Only a tool's title and input are told anew: nothing that grew is sent again.
-    pub(super) fn item_set(&mut self, patch: &Item, out: &mut Sink<'_>) {
-        let Some(tracked) = self.track.get(out.item()) else { return };
+    /// Handles the replacement of an item. Only a changed title or input of a tool is sent; streamed text is not
+    /// repeated.
+    pub(super) fn item_set(&mut self, patch: &Item, out: &mut MessageSink<'_>) {
+        let Some(tracked) = self.track.get(out.item_id()) else { return };
         let told = |item: &Item| {
             let call = item.call.as_ref()?;
             Some((call.title.clone(), call.input.as_ref().map(|input| input.get().to_owned())))
         };
-        if self.called.contains(out.item()) && told(&tracked.item) != told(patch) {
-            let input = Some(tools::input(patch));
-            let progress = ToolProgress { input, ..self.progress(out.item(), patch, out) };
-            out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.of(out.item()));
+        if self.called.contains(out.item_id()) && told(&tracked.item) != told(patch) {
+            let input = Some(tools::tool_input(patch));
+            let progress = ToolProgress { input, ..self.tool_progress(out.item_id(), patch, out) };
+            out.send_with(Kind::ToolProgress(progress), Vec::new(), self.parents.message_of(out.item_id()));
         }
         self.show_plan(patch, out);
     }
 
-    fn stream(&mut self, event_type: EventType, field: Field, text: &str, out: &mut Sink<'_>) {
+    fn push_stream_event(&mut self, event_type: EventType, field: Field, text: &str, out: &mut MessageSink<'_>) {
         let says_something = matches!(field, Field::Text | Field::Summary) && !text.is_empty();
-        if !says_something || !self.track.grew(out.item(), field, text).is_some_and(|grown| grown.shown) {
+        if !says_something || !self.track.append_text(out.item_id(), field, text).is_some_and(|grown| grown.shown) {
             return;
         }
         let content = match event_type {
-            EventType::TextDelta => Content::text(text),
+            EventType::TextDelta => Content::from_text(text),
             EventType::ThinkingDelta => Content::Thinking { thinking: text },
         };
-        let metadata = StreamEvent { place: out.place(), item_id: out.item(), event_type };
+        let metadata = StreamEvent { place: out.message_place(), item_id: out.item_id(), event_type };
         out.send_with(Kind::StreamEvent(metadata), vec![content], None);
     }
 
-    /// An item is finished.
-    pub(super) fn item_completed(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(tracked) = self.track.finish(out.item()) else { return };
+    /// Handles the end of an item.
+    pub(super) fn item_completed(&mut self, item: &Item, out: &mut MessageSink<'_>) {
+        let Some(tracked) = self.track.finish_item(out.item_id()) else { return };
         self.show_plan(item, out);
-        if !self.called.contains(out.item()) && tools::is_tool(item) {
-            self.tool_started(&Id::from(out.item()), item, out);
+        if !self.called.contains(out.item_id()) && tools::is_tool(item) {
+            self.tool_started(&Id::from(out.item_id()), item, out);
         }
-        if self.called.remove(out.item()) {
+        if self.called.remove(out.item_id()) {
             self.tool_ended(item, out);
-            return self.parents.end(out.item());
+            return self.parents.end_call(out.item_id());
         }
         if item.status == Status::Superseded {
-            return removed(&tracked, out);
+            return push_removed(&tracked, out);
         }
         match &item.details {
             Details::UserMessage(message) => {
-                let (content, dropped) = blocks(&message.content);
+                let (content, dropped) = content_blocks(&message.content);
                 out.send_with(
                     Kind::UserMessage(UserMessage {
-                        place: out.place(),
-                        item_id: out.item(),
+                        place: out.message_place(),
+                        item_id: out.item_id(),
                         is_synthetic: message.synthetic,
                         queued: message.queued,
                         dropped,
@@ -189,10 +192,10 @@ impl Messenger {
                     None,
                 );
             }
-            Details::AgentMessage(message) => self.said(item, message, out),
-            Details::Reasoning(reasoning) => self.thought(item, reasoning, out),
+            Details::AgentMessage(message) => self.push_message(item, message, out),
+            Details::Reasoning(reasoning) => self.push_reasoning(item, reasoning, out),
             Details::Unknown(unknown) => {
-                let mut metadata = self.assistant(item, out);
+                let mut metadata = self.assistant_metadata(item, out);
                 let block = unknown.raw.as_deref().map_or(Cow::Borrowed(RawValue::NULL), Cow::Borrowed);
                 let content = drop_block(Cow::Borrowed(&unknown.name), block, &mut metadata.dropped);
                 out.send_with(Kind::Assistant(metadata), vec![content], None);
@@ -201,11 +204,11 @@ impl Messenger {
         }
     }
 
-    fn said(&self, item: &Item, message: &AgentMessage, out: &mut Sink<'_>) {
-        let (pieces, dropped) = blocks(&message.content);
+    fn push_message(&self, item: &Item, message: &AgentMessage, out: &mut MessageSink<'_>) {
+        let (pieces, dropped) = content_blocks(&message.content);
         let text = (!message.text.is_empty()).then(|| match message.refusal {
             true => Content::Refusal { refusal: &message.text },
-            false => Content::text(message.text.as_str()),
+            false => Content::from_text(message.text.as_str()),
         });
         let content: Vec<_> = text.into_iter().chain(pieces).collect();
         if content.is_empty() {
@@ -216,15 +219,15 @@ impl Messenger {
             phase: message.phase.as_deref(),
             truncated: message.truncated,
             dropped,
-            ..self.assistant(item, out)
+            ..self.assistant_metadata(item, out)
         };
         out.send_with(Kind::Assistant(metadata), content, None);
     }
 
-    /// Thoughts, or their summary where there is nothing else.
-    fn thought(&self, item: &Item, reasoning: &Reasoning, out: &mut Sink<'_>) {
+    /// Sends reasoning text, or its summary if there is no text.
+    fn push_reasoning(&self, item: &Item, reasoning: &Reasoning, out: &mut MessageSink<'_>) {
         let filled = |text: &'_ Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-        let thinking = text_of(item, None);
+        let thinking = item_text(item, None);
         if thinking.is_empty() && !reasoning.redacted {
             return;
         }
@@ -233,19 +236,19 @@ impl Messenger {
             summary: reasoning.summary.as_deref().filter(|_| filled(&reasoning.text) && filled(&reasoning.summary)),
             redacted: reasoning.redacted,
             truncated: reasoning.truncated,
-            ..self.assistant(item, out)
+            ..self.assistant_metadata(item, out)
         };
         out.send_with(Kind::Assistant(metadata), vec![Content::Thinking { thinking }], None);
     }
 
-    fn tool_ended(&self, item: &Item, out: &mut Sink<'_>) {
-        let id = out.item();
-        let failure = tools::failure(item);
-        let (text, output) = tools::output(item);
+    fn tool_ended(&self, item: &Item, out: &mut MessageSink<'_>) {
+        let id = out.item_id();
+        let failure = tools::tool_failure(item);
+        let (text, output) = tools::tool_output(item);
         let silent = text.is_empty() && failure.is_error;
         let text = if silent { failure.error.clone().unwrap_or_default() } else { text };
         let call = item.call.as_deref();
-        let (pieces, dropped) = blocks(call.map(|call| call.content.as_slice()).unwrap_or_default());
+        let (pieces, dropped) = content_blocks(call.map(|call| call.content.as_slice()).unwrap_or_default());
         let result = Content::ToolResult { tool_use_id: id, content: text, is_error: failure.is_error };
         let (exit_code, changes) = match &item.details {
             Details::Command(command) => (command.exit_code, Vec::new()),
@@ -253,35 +256,35 @@ impl Messenger {
             _ => (None, Vec::new()),
         };
         let summary = ToolUseSummary {
-            place: out.place(),
-            tool: Some(tools::tool(id, item)),
+            place: out.message_place(),
+            tool: Some(tools::tool_metadata(id, item)),
             tool_use_ids: vec![Cow::Borrowed(id)],
             status: tools::end_status(item.status),
-            summary: tools::summary(item),
+            summary: tools::end_summary(item),
             failure,
             output,
             exit_code,
             duration_ms: item.duration_ms,
             changes,
-            truncated: tools::truncated(item),
+            truncated: tools::is_truncated(item),
             dropped,
         };
         let content = std::iter::once(result).chain(pieces).collect();
-        out.send_with(Kind::ToolUseSummary(Box::new(summary)), content, self.parents.of(id));
+        out.send_with(Kind::ToolUseSummary(Box::new(summary)), content, self.parents.message_of(id));
     }
 
-    fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
+    fn show_plan(&mut self, item: &Item, out: &mut MessageSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::holds(item) {
+        if !plan::is_in_effect(item) {
             return;
         }
-        let ToldPlan(told) = &self.plan;
+        let LastPlan(told) = &self.plan;
         let same = told.entries == plan.entries && told.text == plan.text && told.explanation == plan.explanation;
         if same {
             return;
         }
-        self.plan = ToldPlan(plan.clone());
-        let mut change = self.status(out);
+        self.plan = LastPlan(plan.clone());
+        let mut change = self.current_status(out);
         change.subtype = Some(StatusSubtype::Plan);
         change.plan = Some(&plan.entries);
         (change.plan_text, change.explanation) = (plan.text.as_deref(), plan.explanation.as_deref());
@@ -289,8 +292,8 @@ impl Messenger {
     }
 }
 
-/// What an item streams, if it says or thinks something.
-fn streams(item: &Item) -> Option<EventType> {
+/// Returns the stream event type of a text item.
+fn stream_type(item: &Item) -> Option<EventType> {
     match &item.details {
         Details::AgentMessage(_) => Some(EventType::TextDelta),
         Details::Reasoning(_) => Some(EventType::ThinkingDelta),
@@ -298,17 +301,17 @@ fn streams(item: &Item) -> Option<EventType> {
     }
 }
 
-/// Something that was streamed is taken back, since something else took its place.
-fn removed(tracked: &Tracked, out: &mut Sink<'_>) {
+/// Retracts streamed text that another item superseded.
+fn push_removed(tracked: &TrackedItem, out: &mut MessageSink<'_>) {
     if tracked.sent == 0 {
         return;
     }
-    let mut metadata = SessionLifecycle::new(LifecycleSubtype::MessageRemoved, out.place());
-    metadata.item_id = Some(out.item());
+    let mut metadata = SessionLifecycle::new(LifecycleSubtype::MessageRemoved, out.message_place());
+    metadata.item_id = Some(out.item_id());
     out.send(Kind::SessionLifecycle(metadata));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no tool runs for 285,000 years")]
-fn seconds(millis: u64) -> f64 {
+fn to_seconds(millis: u64) -> f64 {
     millis as f64 / 1_000.0
 }

@@ -1,5 +1,5 @@
-//! The unified message protocol: one envelope, nineteen types, seven types of content, and metadata whose keys are
-//! the same whatever the agent.
+//! The unified message protocol: one envelope, nineteen message types, seven content types, and metadata with the same
+//! keys for every agent.
 
 mod activity;
 mod blocks;
@@ -16,17 +16,17 @@ mod tests;
 mod tools;
 mod wire;
 
-pub use project::Messenger;
+pub use project::MessageProjection;
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The unified message protocol.
+/// The message dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "message",
     title: "unified messages: session_init, stream_event, assistant, tool_progress, result, …",
-    projection: || Box::new(Messenger::default()),
-    restore: restored::<Messenger>,
+    projection: || Box::new(MessageProjection::default()),
+    restore: restore_projection::<MessageProjection>,
     revision: 3,
     verbatim: false,
-    schema: |_| schema::schema(),
+    schema: |_| schema::message_schema(),
 };

@@ -1,64 +1,63 @@
-//! Events to unified messages: what is remembered, and who does what. The work is done in the files beside this one.
+//! Projects events to unified messages: the state and the dispatch. The handlers are in the sibling files.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use switchboard_event::{Body, Delta, Event, Id, SessionStatus, Timestamp};
+use switchboard_event::{Delta, Event, EventBody, Id, SessionStatus, Timestamp};
 
 use super::{
-    activity::Activity,
-    items::ToldPlan,
-    parents::Parents,
-    sink::Sink,
+    activity::SessionStatusTracker,
+    items::LastPlan,
+    parents::ParentMessages,
+    sink::MessageSink,
     wire::{Kind, StatusChange},
 };
 use crate::{
-    Messages, Projection,
-    track::{Track, TurnUsage},
+    MessageBuffer, Projection,
+    track::{ItemTracker, TurnUsage},
 };
 
-/// The projection.
+/// Projects events to unified messages.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Messenger {
-    pub(super) track: Track,
+pub struct MessageProjection {
+    pub(super) track: ItemTracker,
     pub(super) usage: TurnUsage,
-    pub(super) activity: Activity,
-    pub(super) parents: Parents,
-    /// The open items that were shown as tools. An item may turn out to be one, or not to be one, on its way.
+    pub(super) activity: SessionStatusTracker,
+    pub(super) parents: ParentMessages,
+    /// Open items shown as tools. An item may become a tool, or stop being one, while it is open.
     pub(super) called: BTreeSet<Id>,
-    pub(super) plan: ToldPlan,
-    /// The current model of the main agent.
+    pub(super) plan: LastPlan,
     pub(super) model: Option<String>,
     pub(super) turn_began: Timestamp,
-    /// What went wrong in the turn so far.
+    /// The errors of the current turn.
     pub(super) errors: Vec<String>,
-    /// That credentials are missing was told in this turn.
+    /// Missing credentials were already reported in this turn.
     pub(super) told_auth: bool,
 }
 
-impl Projection for Messenger {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        let mut out = Sink::new(event, &self.parents, out);
-        self.usage.see(event);
-        if let Body::ItemDelta(Delta::Set { patch }) = &event.body {
-            // Before the old state is forgotten.
+impl Projection for MessageProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        let mut out = MessageSink::new(project_event, &self.parents, out);
+        self.usage.add_event(project_event);
+        if let EventBody::ItemDelta(Delta::Set { patch }) = &project_event.body {
+            // Must run before the previous state is replaced.
             self.item_set(patch, &mut out);
         }
-        self.track.see(event);
-        self.tried_again(&mut out);
-        match &event.body {
-            Body::SessionStarted(started) => self.session_started(started, &mut out),
-            Body::SessionUpdated(updated) => self.session_updated(&updated.info, &mut out),
-            Body::SessionEnded(ended) => self.session_ended(ended, &mut out),
-            Body::TurnStarted(turn) => self.turn_started(turn, &mut out),
-            Body::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
-            Body::ItemStarted(item) => self.item_started(item, &mut out),
-            Body::ItemDelta(delta) => self.item_grew(delta, &mut out),
-            Body::ItemCompleted(item) => self.item_completed(item, &mut out),
-            Body::RequestOpened(request) => self.request_opened(request, &mut out),
-            Body::RequestResolved(resolved) => self.request_resolved(resolved, &mut out),
-            Body::Usage(_) => {}
-            Body::Notice(notice) => self.noticed(notice, &mut out),
+        self.track.observe_event(project_event);
+        self.end_retry(&mut out);
+        match &project_event.body {
+            EventBody::SessionStarted(started) => self.session_started(started, &mut out),
+            EventBody::SessionUpdated(updated) => self.session_updated(&updated.info, &mut out),
+            EventBody::SessionEnded(ended) => self.session_ended(ended, &mut out),
+            EventBody::TurnStarted(turn) => self.turn_started(turn, &mut out),
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
+            EventBody::ItemStarted(item) => self.item_started(item, &mut out),
+            EventBody::ItemDelta(delta) => self.item_grew(delta, &mut out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, &mut out),
+            EventBody::RequestOpened(request) => self.request_opened(request, &mut out),
+            EventBody::RequestResolved(resolved) => self.request_resolved(resolved, &mut out),
+            EventBody::Usage(_) => {}
+            EventBody::Notice(notice) => self.push_notice(notice, &mut out),
         }
     }
 
@@ -71,35 +70,40 @@ impl Projection for Messenger {
     }
 }
 
-impl Messenger {
-    /// The current status, to say something more about it.
-    pub(super) fn status<'a>(&self, out: &Sink<'a>) -> StatusChange<'a> {
-        StatusChange::new(self.activity.now(), out.place())
+impl MessageProjection {
+    /// Returns the current status, to which details can be added.
+    pub(super) fn current_status<'a>(&self, out: &MessageSink<'a>) -> StatusChange<'a> {
+        StatusChange::new(self.activity.current_status(), out.message_place())
     }
 
-    /// Tells another status, if it is another.
-    pub(super) fn show(&mut self, status: SessionStatus, out: &mut Sink<'_>) {
-        if let Some(change) = self.changed(status, out) {
+    /// Sends a status change if the status is new.
+    pub(super) fn push_status_change(&mut self, status: SessionStatus, out: &mut MessageSink<'_>) {
+        if let Some(change) = self.status_change(status, out) {
             out.send(Kind::StatusChange(Box::new(change)));
         }
     }
 
-    /// Another status, if it is another.
-    pub(super) fn changed<'a>(&mut self, status: SessionStatus, out: &Sink<'a>) -> Option<StatusChange<'a>> {
-        let before = self.activity.shown();
-        let news = self.activity.change(status);
+    /// Returns a status change if the status is new.
+    pub(super) fn status_change<'a>(
+        &mut self,
+        status: SessionStatus,
+        out: &MessageSink<'a>,
+    ) -> Option<StatusChange<'a>> {
+        let before = self.activity.shown_status();
+        let news = self.activity.set_status(status);
         news.then(|| {
             let is = |status| status == Some(SessionStatus::Compacting);
             let is_compacting = (is(before) != is(Some(status))).then(|| is(Some(status)));
-            StatusChange { is_compacting, ..self.status(out) }
+            StatusChange { is_compacting, ..self.current_status(out) }
         })
     }
 
-    /// An agent that says something no longer waits to try again.
-    fn tried_again(&mut self, out: &mut Sink<'_>) {
-        let says = matches!(out.event.body, Body::ItemStarted(_) | Body::ItemDelta(_) | Body::ItemCompleted(_));
-        if says && out.event.thread.is_none() && self.activity.shown() == Some(SessionStatus::Retrying) {
-            self.show(self.activity.settled(), out);
+    /// Ends the retry status as soon as the agent produces output.
+    fn end_retry(&mut self, out: &mut MessageSink<'_>) {
+        let says =
+            matches!(out.event.body, EventBody::ItemStarted(_) | EventBody::ItemDelta(_) | EventBody::ItemCompleted(_));
+        if says && out.event.thread.is_none() && self.activity.shown_status() == Some(SessionStatus::Retrying) {
+            self.push_status_change(self.activity.derived_status(), out);
         }
     }
 }

@@ -1,22 +1,22 @@
-//! The schema of one message, made from the types that write it.
+//! JSON Schema of a message, generated from the wire types.
 
 use serde_json::{Value, json};
 
 use super::wire::Message;
-use crate::schema::generator;
+use crate::schema::schema_generator;
 
-/// The schema of one message.
-pub fn schema() -> Value {
-    let schema = generator().into_root_schema_for::<Message<'_>>();
+/// Returns the schema of one message.
+pub fn message_schema() -> Value {
+    let schema = schema_generator().into_root_schema_for::<Message<'_>>();
     let mut schema = schema.to_value();
     schema["title"] = json!("Unified message");
-    schema["oneOf"].as_array_mut().into_iter().flatten().for_each(with_role);
-    schema["allOf"] = json!([tools()]);
+    schema["oneOf"].as_array_mut().into_iter().flatten().for_each(set_role);
+    schema["allOf"] = json!([tool_request_rule()]);
     schema
 }
 
-/// Who speaks follows from the type.
-fn with_role(kind: &mut Value) {
+/// Restricts the role to the one that the message type implies.
+fn set_role(kind: &mut Value) {
     let role = match kind["properties"]["type"]["const"].as_str().unwrap_or_default() {
         "user_message" | "permission_response" | "interrupt" => "user",
         "assistant" | "stream_event" => "assistant",
@@ -26,8 +26,8 @@ fn with_role(kind: &mut Value) {
     kind["properties"]["role"] = json!({ "const": role });
 }
 
-/// A request about a tool names it and says what it would be given.
-fn tools() -> Value {
+/// A tool request must have a tool name and an input.
+fn tool_request_rule() -> Value {
     json!({
         "if": {"properties": {"type": {"const": "permission_request"}, "metadata": {"properties": {"subtype": {"const": "can_use_tool"}}}}},
         "then": {"properties": {"metadata": {"required": ["tool_name", "input"]}}},

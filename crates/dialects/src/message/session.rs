@@ -5,26 +5,26 @@ use switchboard_event::{
 };
 
 use super::{
-    project::Messenger,
-    sink::Sink,
+    project::MessageProjection,
+    sink::MessageSink,
     wire::{
         AuthStatus, ConfigurationChange, Denial, Facts, Failure, Kind, LifecycleSubtype, Remark, SessionInit,
         SessionLifecycle, StatusChange, StatusSubtype, Tokens, TurnResult,
     },
 };
 
-/// How many errors of a turn are kept.
-const ERRORS: usize = 16;
+/// Maximum number of remembered errors per turn.
+const MAX_TURN_ERRORS: usize = 16;
 
-impl Messenger {
-    /// A run began.
-    pub(super) fn session_started(&mut self, started: &SessionStarted, out: &mut Sink<'_>) {
+impl MessageProjection {
+    /// Handles the start of a run.
+    pub(super) fn session_started(&mut self, started: &SessionStarted, out: &mut MessageSink<'_>) {
         self.activity.reset();
-        self.see_model(started.info.model.as_ref().or(started.config.model.as_ref()));
+        self.set_model(started.info.model.as_ref().or(started.config.model.as_ref()));
         let facts = Facts::from(&started.info);
         let config = &started.config;
         out.send(Kind::SessionInit(Box::new(SessionInit {
-            place: out.place(),
+            place: out.message_place(),
             agent: &out.event.agent,
             agent_session: started.agent_session.as_deref(),
             run: out.event.run,
@@ -38,113 +38,113 @@ impl Messenger {
             context: started.info.context,
         })));
         if let Some(status) = started.info.status {
-            self.show(status, out);
+            self.push_status_change(status, out);
         }
     }
 
-    /// Something about the session changed.
-    pub(super) fn session_updated(&mut self, info: &Info, out: &mut Sink<'_>) {
-        self.see_model(info.model.as_ref());
-        if let Some(subtype) = subtype(info) {
+    /// Handles changed session info.
+    pub(super) fn session_updated(&mut self, info: &Info, out: &mut MessageSink<'_>) {
+        self.set_model(info.model.as_ref());
+        if let Some(subtype) = changed_key(info) {
             let (facts, remark) = (Facts::from(info), Remark::default());
-            let change = ConfigurationChange { place: out.place(), subtype, facts, remark };
+            let change = ConfigurationChange { place: out.message_place(), subtype, facts, remark };
             out.send(Kind::ConfigurationChange(Box::new(change)));
         }
         if let Some(status) = info.status {
-            self.show(status, out);
+            self.push_status_change(status, out);
         }
         if let Some(context) = info.context {
             let (subtype, context) = (Some(StatusSubtype::Context), Some(context));
-            out.send(Kind::StatusChange(Box::new(StatusChange { subtype, context, ..self.status(out) })));
+            out.send(Kind::StatusChange(Box::new(StatusChange { subtype, context, ..self.current_status(out) })));
         }
     }
 
-    fn see_model(&mut self, model: Option<&String>) {
+    fn set_model(&mut self, model: Option<&String>) {
         if let Some(model) = model {
             self.model = Some(model.clone());
         }
     }
 
-    /// A run ended.
-    pub(super) fn session_ended(&mut self, ended: &SessionEnded, out: &mut Sink<'_>) {
+    /// Handles the end of a run.
+    pub(super) fn session_ended(&mut self, ended: &SessionEnded, out: &mut MessageSink<'_>) {
         self.activity.reset();
-        if self.activity.shown().is_some() {
-            self.show(self.activity.settled(), out);
+        if self.activity.shown_status().is_some() {
+            self.push_status_change(self.activity.derived_status(), out);
         }
-        self.show_auth(ended.error.as_ref(), out);
+        self.push_auth_status(ended.error.as_ref(), out);
         let failed = matches!(ended.reason, EndReason::Failed | EndReason::Timeout);
-        let failure = ended.error.as_ref().map_or_else(Failure::default, Failure::of);
+        let failure = ended.error.as_ref().map_or_else(Failure::default, Failure::from_fault);
         out.send(Kind::SessionLifecycle(SessionLifecycle {
             reason: Some(ended.reason),
             exit_code: ended.exit_code,
             signal: ended.signal,
             duration_ms: Some(ended.duration_ms),
             failure: Some(Failure { is_error: failed, ..failure }),
-            ..SessionLifecycle::new(LifecycleSubtype::SessionEnded, out.place())
+            ..SessionLifecycle::new(LifecycleSubtype::SessionEnded, out.message_place())
         }));
     }
 
-    /// A turn began.
-    pub(super) fn turn_started(&mut self, turn: &TurnStarted, out: &mut Sink<'_>) {
+    /// Handles the start of a turn.
+    pub(super) fn turn_started(&mut self, turn: &TurnStarted, out: &mut MessageSink<'_>) {
         self.turn_began = out.event.at;
         self.errors.clear();
         self.told_auth = false;
-        self.activity.turn(true);
-        if let Some(change) = self.changed(self.activity.settled(), out) {
+        self.activity.set_in_turn(true);
+        if let Some(change) = self.status_change(self.activity.derived_status(), out) {
             let (origin, prompt) = (Some(turn.origin), turn.prompt.as_deref());
             out.send(Kind::StatusChange(Box::new(StatusChange { origin, prompt, ..change })));
         }
     }
 
-    /// A turn ended.
-    pub(super) fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut Sink<'_>) {
-        self.activity.turn(false);
-        self.show_auth(turn.error.as_ref(), out);
+    /// Handles the end of a turn.
+    pub(super) fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut MessageSink<'_>) {
+        self.activity.set_in_turn(false);
+        self.push_auth_status(turn.error.as_ref(), out);
         if turn.status == TurnStatus::Failed {
-            self.see_error(turn.error.as_ref());
+            self.record_error(turn.error.as_ref());
         }
         let usage = self.usage.take();
         out.send(Kind::Result(Box::new(TurnResult {
-            place: out.place(),
+            place: out.message_place(),
             status: turn.status,
             stop_reason: turn.stop,
-            failure: failure(turn),
+            failure: turn_failure(turn),
             errors: &self.errors,
             model: self.model.as_deref(),
             cost_usd: turn.cost_usd.or(usage.cost_usd),
             usage: Tokens::from(&usage),
             duration_ms: turn.duration_ms.unwrap_or_else(|| out.event.at.millis_since(self.turn_began)),
             num_turns: turn.steps,
-            permission_denials: turn.denied.iter().map(denial).collect(),
+            permission_denials: turn.denied.iter().map(to_denial).collect(),
             result: turn.result.as_deref(),
         })));
-        self.show(self.activity.settled(), out);
+        self.push_status_change(self.activity.derived_status(), out);
     }
 
-    /// Remembers what went wrong, for the end of the turn. The last word is never crowded out.
-    pub(super) fn see_error(&mut self, fault: Option<&Fault>) {
+    /// Records an error for the result of the turn. The latest error is always kept.
+    pub(super) fn record_error(&mut self, fault: Option<&Fault>) {
         let Some(fault) = fault else { return };
         if self.errors.last() == Some(&fault.message) {
             return;
         }
-        self.errors.truncate(ERRORS - 1);
+        self.errors.truncate(MAX_TURN_ERRORS - 1);
         self.errors.push(fault.message.clone());
     }
 
-    /// Credentials that are missing or refused are told once a turn.
-    pub(super) fn show_auth(&mut self, fault: Option<&Fault>, out: &mut Sink<'_>) {
+    /// Reports missing or rejected credentials once per turn.
+    pub(super) fn push_auth_status(&mut self, fault: Option<&Fault>, out: &mut MessageSink<'_>) {
         let Some(fault) = fault.filter(|fault| fault.code == ErrorCode::ProviderAuth && !self.told_auth) else {
             return;
         };
         self.told_auth = true;
-        let (remark, failure) = (Remark::default(), Some(Failure::of(fault)));
-        out.send(Kind::AuthStatus(AuthStatus { place: out.place(), remark, failure }));
+        let (remark, failure) = (Remark::default(), Some(Failure::from_fault(fault)));
+        out.send(Kind::AuthStatus(AuthStatus { place: out.message_place(), remark, failure }));
     }
 }
 
-/// An interrupted turn did not fail, but it did not do its work either.
-fn failure(turn: &TurnCompleted) -> Failure<'_> {
-    let said = turn.error.as_ref().map(Failure::of);
+/// Returns the failure of a turn. An interrupted turn has an error code but is not an error.
+fn turn_failure(turn: &TurnCompleted) -> Failure<'_> {
+    let said = turn.error.as_ref().map(Failure::from_fault);
     match turn.status {
         TurnStatus::Completed => Failure::default(),
         TurnStatus::Failed => said.unwrap_or_else(|| Failure::new(ErrorCode::ExecutionError, "the turn failed")),
@@ -155,12 +155,12 @@ fn failure(turn: &TurnCompleted) -> Failure<'_> {
     }
 }
 
-fn denial(denied: &switchboard_event::Denied) -> Denial<'_> {
+fn to_denial(denied: &switchboard_event::Denied) -> Denial<'_> {
     Denial { tool_name: &denied.tool, tool_use_id: denied.item.as_deref(), input: denied.input.as_deref() }
 }
 
-/// The key that changed, if one did that is not told as a status.
-fn subtype(info: &Info) -> Option<&'static str> {
+/// Returns the changed key, or `several`; none if only the status changed.
+fn changed_key(info: &Info) -> Option<&'static str> {
     let changed = [
         (info.cwd.is_some(), "cwd"),
         (info.model.is_some(), "model"),

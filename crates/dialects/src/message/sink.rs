@@ -1,40 +1,37 @@
-//! Where the messages of one event go.
-
 use switchboard_event::Event;
 
 use super::{
-    parents::Parents,
+    parents::ParentMessages,
     wire::{Content, Kind, Message, Place},
 };
-use crate::{Messages, message_id::MessageId};
+use crate::{MessageBuffer, message_id::MessageId};
 
-/// The messages of one event.
-pub struct Sink<'a> {
+/// Collects the messages of one event.
+pub struct MessageSink<'a> {
     pub event: &'a Event,
-    out: &'a mut Messages,
+    out: &'a mut MessageBuffer,
     part: u32,
-    /// The message with the tool call under which a subagent works.
+    /// The message with the tool call that runs the subagent.
     parent: Option<String>,
 }
 
-impl<'a> Sink<'a> {
-    /// A sink for the messages of an event.
-    pub fn new(event: &'a Event, parents: &Parents, out: &'a mut Messages) -> Self {
-        let parent = event.parent.as_deref().and_then(|parent| parents.of(parent)).map(str::to_owned);
+impl<'a> MessageSink<'a> {
+    /// Creates a sink for the messages of an event.
+    pub fn new(event: &'a Event, parents: &ParentMessages, out: &'a mut MessageBuffer) -> Self {
+        let parent = event.parent.as_deref().and_then(|parent| parents.message_of(parent)).map(str::to_owned);
         Self { event, out, part: 0, parent }
     }
 
-    /// Where the messages belong.
-    pub fn place(&self) -> Place<'a> {
+    /// Returns the session, turn and thread of the messages.
+    pub fn message_place(&self) -> Place<'a> {
         Place::from(self.event)
     }
 
-    /// The item of the event.
-    pub fn item(&self) -> &'a str {
+    pub fn item_id(&self) -> &'a str {
         self.event.item.as_deref().unwrap_or_default()
     }
 
-    /// The id that the next message will have.
+    /// Returns the id of the next message.
     pub fn next_id(&self) -> MessageId<'a> {
         MessageId { event: self.event, part: self.part }
     }
@@ -44,7 +41,7 @@ impl<'a> Sink<'a> {
         self.send_with(kind, Vec::new(), None);
     }
 
-    /// Writes a message with content, below another message if it belongs to one.
+    /// Writes a message with content, optionally below a parent message.
     pub fn send_with(&mut self, kind: Kind<'_>, content: Vec<Content<'_>>, parent: Option<&str>) {
         let parent_id = parent.or(self.parent.as_deref());
         let timestamp = self.event.at.as_micros().div_euclid(1_000);

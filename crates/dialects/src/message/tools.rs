@@ -1,15 +1,15 @@
-//! Items as tools: what is told when they begin, go on and end.
+//! Items as tools: metadata, input, output and result.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Change, Details, ErrorCode, Item, Status, Team, raw};
+use switchboard_event::{Change, Details, ErrorCode, Item, Status, Team, to_raw_json};
 
 use super::wire::{EndStatus, Failure, FileChange, TeamType, Tool};
 use crate::tools;
 
-/// The item is shown as a tool.
+/// Returns whether the item is shown as a tool.
 pub fn is_tool(item: &Item) -> bool {
     match &item.details {
         Details::Command(_)
@@ -23,19 +23,19 @@ pub fn is_tool(item: &Item) -> bool {
     }
 }
 
-/// Which tool it is.
-pub fn tool<'a>(id: &'a str, item: &'a Item) -> Tool<'a> {
+/// Returns the metadata that identifies a tool call.
+pub fn tool_metadata<'a>(id: &'a str, item: &'a Item) -> Tool<'a> {
     let call = item.call.as_deref();
     Tool {
         tool_use_id: id,
-        tool_name: tools::name(item),
+        tool_name: tools::tool_name(item),
         title: call.and_then(|call| call.title.as_deref()),
         kind: call.map(|call| call.kind),
         team_type: team_type(item),
     }
 }
 
-/// What it does in a team.
+/// Returns the effect of a tool call on a team.
 pub fn team_type(item: &Item) -> Option<TeamType> {
     Some(match item.call.as_ref()?.team? {
         Team::Message => TeamType::TeamMessage,
@@ -44,29 +44,28 @@ pub fn team_type(item: &Item) -> Option<TeamType> {
     })
 }
 
-/// What it was given; always an object.
-pub fn input(item: &Item) -> Cow<'_, RawValue> {
+/// Returns the input of a tool; always an object.
+pub fn tool_input(item: &Item) -> Cow<'_, RawValue> {
     match (&item.call, &item.details) {
-        (None, Details::FileChange(change)) => Cow::Owned(changes(&change.changes)),
-        _ => tools::arguments(item),
+        (None, Details::FileChange(change)) => Cow::Owned(changes_input(&change.changes)),
+        _ => tools::tool_arguments(item),
     }
 }
 
-/// Changes of files as the input of a tool.
-pub fn changes(changes: &[Change]) -> Box<RawValue> {
+/// Returns file changes as the input of a tool.
+pub fn changes_input(changes: &[Change]) -> Box<RawValue> {
     #[derive(Serialize)]
-    struct Changes<'a> {
+    struct FileChangesInput<'a> {
         changes: Vec<FileChange<'a>>,
     }
-    raw(&Changes { changes: file_changes(changes) })
+    to_raw_json(&FileChangesInput { changes: file_changes(changes) })
 }
 
-/// Changes of files without what the files were and are.
+/// Converts file changes without the full file contents.
 pub fn file_changes(changes: &[Change]) -> Vec<FileChange<'_>> {
     changes.iter().map(FileChange::from).collect()
 }
 
-/// How it ended.
 pub fn end_status(status: Status) -> EndStatus {
     match status {
         Status::Completed | Status::Running => EndStatus::Completed,
@@ -76,21 +75,21 @@ pub fn end_status(status: Status) -> EndStatus {
     }
 }
 
-/// What went wrong.
-pub fn failure(item: &Item) -> Failure<'_> {
+/// Returns the failure of a tool; empty if it succeeded.
+pub fn tool_failure(item: &Item) -> Failure<'_> {
     let code = match item.status {
         Status::Declined => ErrorCode::PermissionDenied,
         Status::Interrupted | Status::Superseded => ErrorCode::Aborted,
         _ => ErrorCode::ToolFailed,
     };
-    match tools::error(item) {
-        Some(error) if !tools::succeeded(item) => Failure::new(code, error),
+    match tools::tool_error(item) {
+        Some(error) if !tools::has_succeeded(item) => Failure::new(code, error),
         _ => Failure::default(),
     }
 }
 
-/// What it gave back as text, and what it gave back beside that.
-pub fn output(item: &Item) -> (Cow<'_, str>, Option<&RawValue>) {
+/// Returns the output text, and structured output in addition to it.
+pub fn tool_output(item: &Item) -> (Cow<'_, str>, Option<&RawValue>) {
     match &item.details {
         Details::Command(command) => (Cow::Borrowed(&command.output), None),
         Details::FileChange(change) => (Cow::Borrowed(change.output.as_deref().unwrap_or_default()), None),
@@ -105,14 +104,14 @@ pub fn output(item: &Item) -> (Cow<'_, str>, Option<&RawValue>) {
     }
 }
 
-/// A string is itself, all else its JSON.
+/// Returns a JSON string as text, anything else as its JSON.
 fn as_text(json: Option<&RawValue>) -> Cow<'_, str> {
     let Some(json) = json else { return Cow::Borrowed("") };
     serde_json::from_str::<String>(json.get()).map_or(Cow::Borrowed(json.get()), Cow::Owned)
 }
 
-/// One line about how it ended.
-pub fn summary(item: &Item) -> Cow<'_, str> {
+/// Returns a one-line summary of an ended tool.
+pub fn end_summary(item: &Item) -> Cow<'_, str> {
     let word = match end_status(item.status) {
         EndStatus::Completed => "completed",
         EndStatus::Failed => "failed",
@@ -120,10 +119,10 @@ pub fn summary(item: &Item) -> Cow<'_, str> {
         EndStatus::Interrupted => "interrupted",
     };
     let title = item.call.as_ref().and_then(|call| call.title.as_deref());
-    title.map_or_else(|| Cow::Owned(format!("{} {word}", tools::name(item))), Cow::Borrowed)
+    title.map_or_else(|| Cow::Owned(format!("{} {word}", tools::tool_name(item))), Cow::Borrowed)
 }
 
-/// Some of its output is not kept.
-pub fn truncated(item: &Item) -> bool {
+/// Returns whether part of the output was dropped.
+pub fn is_truncated(item: &Item) -> bool {
     matches!(&item.details, Details::Command(command) if command.truncated)
 }

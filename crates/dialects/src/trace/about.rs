@@ -1,4 +1,4 @@
-//! What all events of a session share: where they come from, and the user message they belong to.
+//! The fields shared by all events of a session, and the user message they belong to.
 
 use std::fmt::Write as _;
 
@@ -6,39 +6,38 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchboard_event::{Event, Id, Info, SessionStarted};
 
-use super::wire::{Group, Origin};
+use super::wire::{SerializedFields, TraceOrigin};
 
-/// What is known about the session so far.
+/// The known properties of the session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct About {
+pub struct TraceSessionContext {
     product: Option<String>,
     project_root: Option<String>,
-    /// The agent's own name for the project; else the hash of its root is.
+    /// The agent's own name for the project; by default the hash of its root.
     project_hash: Option<String>,
     session: Option<Id>,
     model: Option<String>,
-    /// The id of the latest user message.
     pub user_message: Option<String>,
-    /// What all events begin with; none if something about it changed.
-    origin: Option<Group>,
+    /// The serialized shared fields; none if they have changed.
+    origin: Option<SerializedFields>,
 }
 
-impl About {
-    /// A run began. A run of another session of the agent begins without a user message.
-    pub fn started(&mut self, started: &SessionStarted) {
+impl TraceSessionContext {
+    /// Starts a run. If the agent session differs, no user message is known yet.
+    pub fn start_run(&mut self, started: &SessionStarted) {
         self.origin = None;
         if self.is_other_session(started) {
             self.session.clone_from(&started.agent_session);
             self.user_message = None;
         }
-        self.take(started.config.model.as_ref(), started.config.working_directory.as_ref());
-        self.learn(&started.info);
+        self.set_model_and_root(started.config.model.as_ref(), started.config.working_directory.as_ref());
+        self.apply_info(&started.info);
     }
 
-    /// Takes over what is new.
-    pub fn learn(&mut self, info: &Info) {
+    /// Applies changed session info.
+    pub fn apply_info(&mut self, info: &Info) {
         self.origin = None;
-        self.take(info.model.as_ref(), info.cwd.as_ref());
+        self.set_model_and_root(info.model.as_ref(), info.cwd.as_ref());
         if info.project_hash.is_some() {
             self.project_hash.clone_from(&info.project_hash);
         }
@@ -47,7 +46,7 @@ impl About {
         }
     }
 
-    fn take(&mut self, model: Option<&String>, root: Option<&String>) {
+    fn set_model_and_root(&mut self, model: Option<&String>, root: Option<&String>) {
         if model.is_some() {
             self.model = model.cloned();
         }
@@ -56,19 +55,18 @@ impl About {
         }
     }
 
-    /// Whether a run belongs to another session of the agent than the one before.
+    /// Returns whether a run belongs to another agent session than the previous one.
     pub fn is_other_session(&self, started: &SessionStarted) -> bool {
         started.agent_session.is_some() && started.agent_session != self.session
     }
 
-    /// What all events begin with, the model, and the user message that they belong to. A product that has no name of
-    /// its own is called as the agent is, and a session that has no id of its own by ours. The hash of a project that is
-    /// not known is that of an empty path.
-    pub fn of(&mut self, event: &Event) -> (&Group, Option<&str>, Option<&str>) {
+    /// Returns the shared fields, the model, and the user message that the event belongs to. The source defaults to the
+    /// agent's name, the session id to ours, and the hash of an unknown project is that of an empty path.
+    pub fn event_context(&mut self, event: &Event) -> (&SerializedFields, Option<&str>, Option<&str>) {
         let origin = self.origin.get_or_insert_with(|| {
             let root = self.project_root.as_deref().unwrap_or_default();
-            let project_hash = self.project_hash.clone().unwrap_or_else(|| sha256(root));
-            Group::of(&Origin {
+            let project_hash = self.project_hash.clone().unwrap_or_else(|| sha256_hex(root));
+            SerializedFields::from_value(&TraceOrigin {
                 schema_version: "agtrace.event.v1",
                 source: self.product.as_deref().unwrap_or(&event.agent),
                 project_hash: &project_hash,
@@ -80,10 +78,10 @@ impl About {
     }
 }
 
-fn sha256(text: &str) -> String {
+fn sha256_hex(text: &str) -> String {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(text.as_bytes()) {
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ok = write!(hex, "{byte:02x}");
     }
     hex

@@ -1,4 +1,4 @@
-//! Items: what is said and thought when it is whole, tools when they are called and when they give back.
+//! Messages and reasoning when complete; tools when called and when they return.
 
 use std::borrow::Cow;
 
@@ -6,117 +6,124 @@ use switchboard_event::{CallKind, ChangeKind, Details, Event, FileOp, Id, Item, 
 
 use super::{
     languages,
-    models::Model,
-    project::{Trace, is_subagents},
-    tokens::Held,
-    wire::{Channel, EventType, Tool, ToolStatus},
+    models::ReplyModel,
+    project::{TraceProjection, is_from_subagent},
+    tokens::PendingTokens,
+    wire::{TraceChannel, TraceEventType, TraceTool, TraceToolStatus},
 };
-use crate::{Messages, output, plan, tools, track::text_of};
+use crate::{MessageBuffer, output, plan, tools, track::item_text};
 
-impl Trace {
-    pub(super) fn item_started(&mut self, item: &Item, event: &Event, out: &mut Messages) {
+impl TraceProjection {
+    pub(super) fn item_started(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
         if let Some(id) = event.item.as_ref().filter(|_| tools::is_work(item)) {
-            self.call(id, item, event, out);
+            self.push_tool_call(id, item, event, out);
         }
     }
 
-    pub(super) fn item_completed(&mut self, item: &Item, event: &Event, out: &mut Messages) {
+    pub(super) fn item_completed(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
         let Some(id) = &event.item else { return };
         match &item.details {
-            // What was taken back is not what the assistant said.
+            // A retracted message is not part of the conversation.
             Details::AgentMessage(message) if item.status == Status::Superseded => {
-                self.sink(event, out).meta(&message.text);
+                self.event_sink(event, out).send_meta(&message.text);
             }
             Details::AgentMessage(message) => {
-                self.said |= !is_subagents(event) && !message.text.is_empty();
-                self.say(EventType::AssistantMessage, Some(&message.text), item, event, out);
+                self.said |= !is_from_subagent(event) && !message.text.is_empty();
+                self.push_message(TraceEventType::AssistantMessage, Some(&message.text), item, event, out);
             }
             Details::Reasoning(_) => {
-                let text = Some(text_of(item, None)).filter(|text| !text.is_empty());
-                self.say(EventType::Reasoning, text, item, event, out);
+                let text = Some(item_text(item, None)).filter(|text| !text.is_empty());
+                self.push_message(TraceEventType::Reasoning, text, item, event, out);
             }
-            Details::UserMessage(message) => self.user_said(message, event, out),
-            _ if tools::is_work(item) || self.calls.contains(id) => self.give_back(id, item, event, out),
-            Details::Plan(plan) => self.sink(event, out).meta(&plan::text(plan)),
-            Details::Unknown(unknown) => self.sink(event, out).meta(&unknown.name),
+            Details::UserMessage(message) => self.user_message(message, event, out),
+            _ if tools::is_work(item) || self.calls.contains(id) => self.push_tool_result(id, item, event, out),
+            Details::Plan(plan) => self.event_sink(event, out).send_meta(&plan::plan_text(plan)),
+            Details::Unknown(unknown) => self.event_sink(event, out).send_meta(&unknown.name),
             _ => {}
         }
-        // An item that ended as something else than it began leaves nothing behind.
+        // The item may have ended as another type than it started; drop its state either way.
         self.calls.remove(id);
     }
 
-    fn say(&mut self, kind: EventType, text: Option<&str>, item: &Item, event: &Event, out: &mut Messages) {
-        let held = self.tokens_of(item, event);
+    fn push_message(
+        &mut self,
+        kind: TraceEventType,
+        text: Option<&str>,
+        item: &Item,
+        event: &Event,
+        out: &mut MessageBuffer,
+    ) {
+        let held = self.take_tokens(item, event);
         let model = self.model_of(item, event);
-        self.sink(event, out).send(kind, Channel::Chat, |line| {
+        self.event_sink(event, out).send(kind, TraceChannel::Chat, |line| {
             line.what.text = text;
-            model.put(&mut line.model);
+            model.apply_to(&mut line.model);
             if let Some(held) = &held {
-                line.count(&held.usage);
+                line.set_usage(&held.usage);
             }
         });
     }
 
-    fn model_of(&self, item: &Item, event: &Event) -> Model {
+    fn model_of(&self, item: &Item, event: &Event) -> ReplyModel {
         match &item.model {
-            Some(model) => Model::Known(model.clone()),
-            None => self.models.of(item.reply.as_ref(), is_subagents(event)),
+            Some(model) => ReplyModel::Known(model.clone()),
+            None => self.models.model_of(item.reply.as_ref(), is_from_subagent(event)),
         }
     }
 
-    fn tokens_of(&mut self, item: &Item, event: &Event) -> Option<Box<Held>> {
-        self.held.take_if(|held| held.is_of(item, event))
+    fn take_tokens(&mut self, item: &Item, event: &Event) -> Option<Box<PendingTokens>> {
+        self.held.take_if(|held| held.belongs_to(item, event))
     }
 
-    fn call(&mut self, id: &Id, item: &Item, event: &Event, out: &mut Messages) {
+    fn push_tool_call(&mut self, id: &Id, item: &Item, event: &Event, out: &mut MessageBuffer) {
         if !self.calls.insert(id.clone()) {
             return;
         }
-        let held = self.tokens_of(item, event);
+        let held = self.take_tokens(item, event);
         let model = self.model_of(item, event);
-        let text = input(item);
-        let mut sink = self.sink(event, out);
-        sink.name(id, "");
-        sink.send(EventType::ToolCall, channel(item), |line| {
-            model.put(&mut line.model);
+        let text = input_text(item);
+        let mut sink = self.event_sink(event, out);
+        sink.set_id(id, "");
+        sink.send(TraceEventType::ToolCall, tool_channel(item), |line| {
+            model.apply_to(&mut line.model);
             line.what.text = Some(&*text).filter(|text| !text.is_empty());
-            line.tool = Some(Tool { status: Some(ToolStatus::InProgress), ..tool(id, item) });
+            line.tool = Some(TraceTool { status: Some(TraceToolStatus::InProgress), ..tool_fields(id, item) });
             if let Some(held) = &held {
-                line.count(&held.usage);
+                line.set_usage(&held.usage);
             }
         });
     }
 
-    /// A tool that nobody saw being called was called all the same.
-    fn give_back(&mut self, id: &Id, item: &Item, event: &Event, out: &mut Messages) {
-        self.call(id, item, event, out);
+    /// Writes a tool result, and first the call if its start was not seen.
+    fn push_tool_result(&mut self, id: &Id, item: &Item, event: &Event, out: &mut MessageBuffer) {
+        self.push_tool_call(id, item, event, out);
         self.calls.remove(id);
         let display = item.call.as_ref().and_then(|call| call.display.as_deref());
-        let text = display.map_or_else(|| output::text_or_why(item), Cow::Borrowed);
-        let mut sink = self.sink(event, out);
-        sink.name(id, ":result");
-        sink.send(EventType::ToolResult, channel(item), |line| {
+        let text = display.map_or_else(|| output::output_or_error(item), Cow::Borrowed);
+        let mut sink = self.event_sink(event, out);
+        sink.set_id(id, ":result");
+        sink.send(TraceEventType::ToolResult, tool_channel(item), |line| {
             line.what.text = Some(&text);
-            line.tool = Some(Tool {
-                status: Some(status(item)),
+            line.tool = Some(TraceTool {
+                status: Some(tool_status(item)),
                 latency_ms: item.duration_ms,
                 exit_code: exit_code(item),
-                ..tool(id, item)
+                ..tool_fields(id, item)
             });
         });
     }
 }
 
-/// What a call and its result both say about the tool.
-fn tool<'a>(id: &'a Id, item: &'a Item) -> Tool<'a> {
-    let file_path = file(item);
-    Tool {
-        name: Some(tools::name(item)),
+/// Returns the tool fields shared by call and result.
+fn tool_fields<'a>(id: &'a Id, item: &'a Item) -> TraceTool<'a> {
+    let file_path = tool_file(item);
+    TraceTool {
+        name: Some(tools::tool_name(item)),
         call_id: Some(id),
         file_path,
-        file_language: file_path.and_then(languages::of),
-        file_op: operation(item),
-        ..Tool::default()
+        file_language: file_path.and_then(languages::file_language),
+        file_op: file_operation(item),
+        ..TraceTool::default()
     }
 }
 
@@ -128,18 +135,18 @@ fn exit_code(item: &Item) -> Option<i32> {
     commands.or_else(|| item.call.as_ref()?.exit_code)
 }
 
-/// What a tool was given, as text.
-fn input(item: &Item) -> Cow<'_, str> {
+/// Returns the input of a tool as text.
+fn input_text(item: &Item) -> Cow<'_, str> {
     match (item.call.as_ref().and_then(|call| call.input.as_deref()), &item.details) {
-        (Some(input), _) if input.get().starts_with('"') => output::readable(input),
+        (Some(input), _) if input.get().starts_with('"') => output::readable_json(input),
         (Some(input), _) => Cow::Borrowed(input.get()),
-        (None, Details::FileChange(change)) => Cow::Owned(output::changes(&change.changes)),
-        (None, _) => Cow::Owned(tools::arguments(item).get().to_owned()),
+        (None, Details::FileChange(change)) => Cow::Owned(output::changes_text(&change.changes)),
+        (None, _) => Cow::Owned(tools::tool_arguments(item).get().to_owned()),
     }
 }
 
-/// The file that a tool is about; of several, the first.
-fn file(item: &Item) -> Option<&str> {
+/// Returns the first file that a tool refers to.
+fn tool_file(item: &Item) -> Option<&str> {
     let changed = match &item.details {
         Details::FileChange(change) => change.changes.first().map(|change| change.path.as_str()),
         _ => None,
@@ -147,7 +154,7 @@ fn file(item: &Item) -> Option<&str> {
     changed.or_else(|| item.call.as_ref()?.locations.first().map(|location| location.path.as_str()))
 }
 
-fn operation(item: &Item) -> Option<FileOp> {
+fn file_operation(item: &Item) -> Option<FileOp> {
     let called = item.call.as_ref().and_then(|call| call.op);
     called.or_else(|| match &item.details {
         Details::FileChange(change) => change.changes.first().map(|change| match change.kind {
@@ -160,23 +167,23 @@ fn operation(item: &Item) -> Option<FileOp> {
     })
 }
 
-fn channel(item: &Item) -> Channel {
+fn tool_channel(item: &Item) -> TraceChannel {
     let kind = item.call.as_ref().map_or(CallKind::Other, |call| call.kind);
     match (&item.details, kind) {
-        (Details::Command(_), _) => Channel::Terminal,
-        (Details::FileChange(_), _) => Channel::Editor,
-        (Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Plan(_), _) => Channel::Other,
-        (_, CallKind::Execute) => Channel::Terminal,
-        (_, CallKind::Edit | CallKind::Delete | CallKind::Move) => Channel::Editor,
-        (_, CallKind::Read | CallKind::Search) => Channel::Filesystem,
-        _ => Channel::Other,
+        (Details::Command(_), _) => TraceChannel::Terminal,
+        (Details::FileChange(_), _) => TraceChannel::Editor,
+        (Details::Mcp(_) | Details::WebSearch(_) | Details::Subagent(_) | Details::Plan(_), _) => TraceChannel::Other,
+        (_, CallKind::Execute) => TraceChannel::Terminal,
+        (_, CallKind::Edit | CallKind::Delete | CallKind::Move) => TraceChannel::Editor,
+        (_, CallKind::Read | CallKind::Search) => TraceChannel::Filesystem,
+        _ => TraceChannel::Other,
     }
 }
 
-fn status(item: &Item) -> ToolStatus {
+fn tool_status(item: &Item) -> TraceToolStatus {
     match item.status {
-        Status::Running | Status::Superseded => ToolStatus::Unknown,
-        _ if tools::succeeded(item) => ToolStatus::Success,
-        _ => ToolStatus::Error,
+        Status::Running | Status::Superseded => TraceToolStatus::Unknown,
+        _ if tools::has_succeeded(item) => TraceToolStatus::Success,
+        _ => TraceToolStatus::Error,
     }
 }

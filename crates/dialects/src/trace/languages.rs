@@ -1,15 +1,16 @@
-//! The language of a file, by its name.
+//! Detects the language of a file by its name.
 
-/// The language, if the name tells.
-pub fn of(path: &str) -> Option<&'static str> {
+/// Returns the language of a file, if its name is known.
+pub fn file_language(path: &str) -> Option<&'static str> {
     let name = path.rsplit(['/', '\\']).next()?;
-    find(NAMES, name).or_else(|| find(EXTENSIONS, &name.rsplit_once('.')?.1.to_ascii_lowercase()))
+    find_language(LANGUAGES_BY_NAME, name)
+        .or_else(|| find_language(LANGUAGES_BY_EXTENSION, &name.rsplit_once('.')?.1.to_ascii_lowercase()))
 }
 
-type Table = &'static [(&'static str, &'static [&'static str])];
+type LanguageTable = &'static [(&'static str, &'static [&'static str])];
 
-/// Files that are known by their whole name.
-const NAMES: Table = &[
+/// Languages by complete file name.
+const LANGUAGES_BY_NAME: LanguageTable = &[
     ("makefile", &["Makefile", "makefile", "GNUmakefile"]),
     ("dockerfile", &["Dockerfile", "Containerfile"]),
     ("cmake", &["CMakeLists.txt"]),
@@ -19,8 +20,8 @@ const NAMES: Table = &[
     ("shell", &[".bashrc", ".profile", ".zshrc"]),
 ];
 
-/// Files that are known by what follows the last dot.
-const EXTENSIONS: Table = &[
+/// Languages by file extension.
+const LANGUAGES_BY_EXTENSION: LanguageTable = &[
     ("rust", &["rs"]),
     ("typescript", &["ts", "tsx", "mts", "cts"]),
     ("javascript", &["js", "jsx", "mjs", "cjs"]),
@@ -81,13 +82,13 @@ const EXTENSIONS: Table = &[
     ("diff", &["diff", "patch"]),
 ];
 
-fn find(table: Table, word: &str) -> Option<&'static str> {
+fn find_language(table: LanguageTable, word: &str) -> Option<&'static str> {
     table.iter().find(|(_, words)| words.contains(&word)).map(|(language, _)| *language)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::file_language;
 
     #[test]
     fn names_tell_the_language() {
@@ -101,7 +102,7 @@ mod tests {
             ("/w/odd.xyz", None),
             ("", None),
         ] {
-            assert_eq!(of(path), language, "{path}");
+            assert_eq!(file_language(path), language, "{path}");
         }
     }
 }

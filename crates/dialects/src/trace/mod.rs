@@ -1,5 +1,4 @@
-//! `agtrace.event.v1`: what an agent did as a log of flat events, one for each thing that happened, with the native
-//! record beside it.
+//! `agtrace.event.v1`: a log of flat events, one for each occurrence, with the native record.
 
 mod about;
 mod items;
@@ -15,15 +14,15 @@ mod tests;
 mod tokens;
 mod wire;
 
-use crate::{Dialect, saved::restored};
+use crate::{Dialect, saved::restore_projection};
 
-/// The normalised log events.
+/// The trace dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "trace",
     title: "agtrace.event.v1: flat log events with their native records",
-    projection: || Box::new(project::Trace::default()),
-    restore: restored::<project::Trace>,
+    projection: || Box::new(project::TraceProjection::default()),
+    restore: restore_projection::<project::TraceProjection>,
     revision: 3,
     verbatim: false,
-    schema: schema::schema,
+    schema: schema::message_schema,
 };

@@ -1,49 +1,49 @@
-//! Which model gave which reply: a subagent may have another than the session, and so may a single reply.
+//! Models of replies: a subagent or a single reply may use another model than the session.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Id, Usage};
 
-/// How many replies are remembered: those that can be under way at once.
-const REMEMBERED: usize = 16;
+/// Maximum number of remembered replies: those that can be in progress at once.
+const MAX_REMEMBERED_REPLIES: usize = 16;
 
 /// The models of the latest replies.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Models(Vec<(Id, String)>);
+pub struct ReplyModels(Vec<(Id, String)>);
 
-/// The model of something that was said.
-pub enum Model {
-    /// This one.
+/// The model of a message.
+pub enum ReplyModel {
+    /// A known model.
     Known(String),
-    /// The session's.
+    /// The session's model.
     Sessions,
-    /// Another than the session's, perhaps.
+    /// Possibly another model than the session's.
     Unknown,
 }
 
-impl Models {
-    /// A reply says its model with what it used.
-    pub fn learn(&mut self, usage: &Usage) {
+impl ReplyModels {
+    /// Records the model reported with the usage of a reply.
+    pub fn record_usage(&mut self, usage: &Usage) {
         let (Some(reply), Some(model)) = (&usage.key, &usage.model) else { return };
-        if self.0.len() == REMEMBERED {
+        if self.0.len() == MAX_REMEMBERED_REPLIES {
             self.0.remove(0);
         }
         self.0.push((reply.clone(), model.clone()));
     }
 
-    /// The model of a reply.
-    pub fn of(&self, reply: Option<&Id>, is_subagents: bool) -> Model {
+    /// Returns the model of a reply.
+    pub fn model_of(&self, reply: Option<&Id>, is_subagents: bool) -> ReplyModel {
         let known = reply.and_then(|reply| self.0.iter().rev().find(|(known, _)| known == reply));
         match known {
-            Some((_, model)) => Model::Known(model.clone()),
-            None if is_subagents && reply.is_some() => Model::Unknown,
-            None => Model::Sessions,
+            Some((_, model)) => ReplyModel::Known(model.clone()),
+            None if is_subagents && reply.is_some() => ReplyModel::Unknown,
+            None => ReplyModel::Sessions,
         }
     }
 }
 
-impl Model {
-    /// Says it in place of the session's.
-    pub fn put<'a>(&'a self, place: &mut Option<&'a str>) {
+impl ReplyModel {
+    /// Replaces the session's model.
+    pub fn apply_to<'a>(&'a self, place: &mut Option<&'a str>) {
         match self {
             Self::Known(model) => *place = Some(model),
             Self::Unknown => *place = None,

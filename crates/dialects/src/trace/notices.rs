@@ -1,46 +1,47 @@
-//! Notices: what is a message, what is a log line, and what is only kept.
+//! Maps notices to messages, log lines and metadata.
 
 use std::borrow::Cow;
 
 use switchboard_event::{Level, Notice, Topic};
 
 use super::{
-    project::Sink,
-    wire::{Channel, EventType, Role, Tool},
+    project::TraceSink,
+    wire::{TraceChannel, TraceEventType, TraceRole, TraceTool},
 };
 
-/// Writes a notice. Signs of life, echoes and talk between host and agent are no occurrences, like the pieces in which
-/// text comes.
-pub fn write(notice: &Notice, sink: &mut Sink<'_>) {
+/// Writes a notice. Heartbeats, echoes and communication between host and agent are omitted, like text deltas.
+pub fn write_notice(notice: &Notice, sink: &mut TraceSink<'_>) {
     let talk = matches!(notice.topic, Topic::Status | Topic::Control) && notice.level == Level::Debug;
     if talk || matches!(notice.topic, Topic::Heartbeat | Topic::Echo) {
         return;
     }
-    let (kind, channel) = nature(notice);
-    let text = words(notice);
+    let (kind, channel) = classify_notice(notice);
+    let text = notice_text(notice);
     let (item, text) = (sink.event.item.as_deref(), text.as_deref());
     sink.send(kind, channel, |line| {
         line.what.text = text;
         if is_local(notice) {
-            line.what.role = Role::Cli;
+            line.what.role = TraceRole::Cli;
         }
-        line.tool = item.map(|item| Tool { call_id: Some(item), ..Tool::default() });
+        line.tool = item.map(|item| TraceTool { call_id: Some(item), ..TraceTool::default() });
     });
 }
 
-/// A command that the agent answers itself printed it.
+/// Returns whether the text is output of a command that the agent handles itself.
 fn is_local(notice: &Notice) -> bool {
     notice.topic == Topic::Stdout && notice.name.as_deref() == Some("local_command")
 }
 
-fn nature(notice: &Notice) -> (EventType, Channel) {
+fn classify_notice(notice: &Notice) -> (TraceEventType, TraceChannel) {
     let says = notice.text.is_some() || notice.error.is_some();
     match notice.topic {
-        Topic::Stdout | Topic::Stderr => (EventType::Log, Channel::Terminal),
-        Topic::Hook => (EventType::Log, Channel::System),
-        Topic::Snapshot => (EventType::FileSnapshot, Channel::Filesystem),
-        Topic::Compaction | Topic::Status if is_summary(notice) => (EventType::SessionSummary, Channel::System),
-        Topic::Compaction if says => (EventType::SystemMessage, Channel::System),
+        Topic::Stdout | Topic::Stderr => (TraceEventType::Log, TraceChannel::Terminal),
+        Topic::Hook => (TraceEventType::Log, TraceChannel::System),
+        Topic::Snapshot => (TraceEventType::FileSnapshot, TraceChannel::Filesystem),
+        Topic::Compaction | Topic::Status if is_summary(notice) => {
+            (TraceEventType::SessionSummary, TraceChannel::System)
+        }
+        Topic::Compaction if says => (TraceEventType::SystemMessage, TraceChannel::System),
         Topic::Warning
         | Topic::Retry
         | Topic::RateLimit
@@ -50,22 +51,22 @@ fn nature(notice: &Notice) -> (EventType, Channel) {
         | Topic::ModelChanged
             if says =>
         {
-            (EventType::SystemMessage, Channel::System)
+            (TraceEventType::SystemMessage, TraceChannel::System)
         }
-        _ if notice.error.is_some() => (EventType::SystemMessage, Channel::System),
-        _ => (EventType::Meta, Channel::System),
+        _ if notice.error.is_some() => (TraceEventType::SystemMessage, TraceChannel::System),
+        _ => (TraceEventType::Meta, TraceChannel::System),
     }
 }
 
-/// The session in short, in the model's words.
+/// Returns whether the notice is a session summary written by the model.
 fn is_summary(notice: &Notice) -> bool {
     let status = notice.status.as_deref();
     notice.text.is_some()
         && (status == Some("summary") || notice.topic == Topic::Compaction && status != Some("failed"))
 }
 
-/// What a person reads: the text, or what went wrong, or the name of what happened. A hook has all of them.
-fn words(notice: &Notice) -> Option<Cow<'_, str>> {
+/// Returns the text of a notice: its text, error or name. A hook has all of them.
+fn notice_text(notice: &Notice) -> Option<Cow<'_, str>> {
     let said = notice.text.as_deref().or(notice.error.as_ref().map(|error| error.message.as_str()));
     match (notice.topic, notice.name.as_deref()) {
         (Topic::Hook, Some(name)) => {

@@ -1,95 +1,95 @@
-//! Prompts: each is one user message, whether it is known from the turn that it began, from an item, or from both.
+//! Matches prompts: each is one user message, whether it is reported by its turn, by an item, or by both.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use switchboard_event::{Body, Details, Event, Id, Item, UserMessage};
+use switchboard_event::{Details, Event, EventBody, Id, Item, UserMessage};
 
-use super::{tokens::without_body, wire::Channel};
+use super::{tokens::without_body, wire::TraceChannel};
 use crate::saved;
 
-/// A prompt that a turn began with. The agent's own id of it is that of an item, which comes next if there is one.
+/// The prompt of a started turn. The agent's own id of it is that of the next item, if that repeats the prompt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Awaited {
+pub struct PendingPrompt {
     pub text: String,
-    pub channel: Channel,
-    /// The event that said it, without its body.
-    #[serde(deserialize_with = "saved::event")]
+    pub channel: TraceChannel,
+    /// The event that reported the prompt, without its body.
+    #[serde(deserialize_with = "saved::read_event")]
     pub event: Event,
-    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 
-impl Awaited {
-    /// Waits with the prompt of a turn.
-    pub fn new(text: &str, channel: Channel, event: &Event, raw: Option<Box<RawValue>>) -> Self {
+impl PendingPrompt {
+    /// Creates a pending prompt for a turn.
+    pub fn new(text: &str, channel: TraceChannel, event: &Event, raw: Option<Box<RawValue>>) -> Self {
         Self { text: text.to_owned(), channel, event: without_body(event), raw }
     }
 
-    /// The event is the item, or on the way to it.
-    pub fn waits(&self, event: &Event) -> bool {
+    /// Returns whether the event is the expected item or precedes it.
+    pub fn keeps_waiting(&self, event: &Event) -> bool {
         match &event.body {
-            Body::ItemStarted(item) => matches!(item.details, Details::UserMessage(_)),
-            Body::ItemCompleted(item) => self.is(item),
+            EventBody::ItemStarted(item) => matches!(item.details, Details::UserMessage(_)),
+            EventBody::ItemCompleted(item) => self.matches_item(item),
             _ => false,
         }
     }
 
-    fn is(&self, item: &Item) -> bool {
-        matches!(&item.details, Details::UserMessage(message) if !message.synthetic && message.joined() == self.text)
+    fn matches_item(&self, item: &Item) -> bool {
+        matches!(&item.details, Details::UserMessage(message) if !message.synthetic && message.joined_text() == self.text)
     }
 }
 
-/// Something about a session that was told before its first user message.
+/// A record about the session before its first user message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EarlyMeta {
     pub text: String,
-    /// The event that said it, without its body.
-    #[serde(deserialize_with = "saved::event")]
+    /// The event that reported it, without its body.
+    #[serde(deserialize_with = "saved::read_event")]
     pub event: Event,
-    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 
-/// The last prompt, as long as its other half may still come.
+/// The last prompt, as long as its second report may follow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Prompts {
-    last: Option<Prompt>,
-    /// The subagents that were told what to do, the latest last.
+pub struct PromptTracker {
+    last: Option<LastPrompt>,
+    /// The subagents that received their prompt, oldest first.
     subagents: Vec<Id>,
 }
 
-/// Maximum number of remembered subagents: those that can be at work at once.
+/// Maximum number of remembered subagents: those that can run at once.
 const MAX_SUBAGENTS: usize = 64;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Prompt {
+struct LastPrompt {
     text: String,
-    by: By,
+    by: PromptSource,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum By {
-    /// The turn said it.
+enum PromptSource {
+    /// Reported by the turn.
     Turn,
-    /// An item of the running turn said it.
+    /// Reported by an item of the running turn.
     Item,
-    /// An item said it for a turn to come.
+    /// Reported by an item before its turn starts.
     Early,
 }
 
-impl Prompts {
-    /// A turn began with this prompt; true if it is new.
+impl PromptTracker {
+    /// Records the prompt of a turn; returns whether it is new.
     pub fn turn_began(&mut self, text: &str) -> bool {
-        self.is_new(text, By::Turn)
+        self.record_prompt(text, PromptSource::Turn)
     }
 
-    /// The user said this; true if it is new. `early` says that a turn that is yet to begin may repeat it.
-    pub fn said(&mut self, text: &str, early: bool) -> bool {
-        self.is_new(text, if early { By::Early } else { By::Item })
+    /// Records a user message; returns whether it is new. `early` means that a later turn may repeat it.
+    pub fn record_user_message(&mut self, text: &str, early: bool) -> bool {
+        self.record_prompt(text, if early { PromptSource::Early } else { PromptSource::Item })
     }
 
-    /// Whether a message to a subagent says what it is to do. It comes first and was not typed by the user.
-    pub fn is_of_subagent(&mut self, message: &UserMessage, event: &Event) -> bool {
+    /// Returns whether a message to a subagent is its prompt: its first message, or one typed by the user.
+    pub fn is_subagent_prompt(&mut self, message: &UserMessage, event: &Event) -> bool {
         let Some(subagent) = event.thread.as_ref().or(event.parent.as_ref()) else { return false };
         if self.subagents.contains(subagent) {
             return !message.synthetic;
@@ -101,37 +101,38 @@ impl Prompts {
         true
     }
 
-    /// What was said in a turn does not begin the next.
+    /// Forgets the prompt of the ended turn, which does not belong to the next one.
     pub fn turn_ended(&mut self) {
-        self.last = self.last.take().filter(|prompt| prompt.by == By::Early);
+        self.last = self.last.take().filter(|prompt| prompt.by == PromptSource::Early);
     }
 
-    fn is_new(&mut self, text: &str, by: By) -> bool {
-        let is_other_half = |last: &Prompt| last.text == text && (last.by == By::Turn) != (by == By::Turn);
+    fn record_prompt(&mut self, text: &str, by: PromptSource) -> bool {
+        let is_other_half =
+            |last: &LastPrompt| last.text == text && (last.by == PromptSource::Turn) != (by == PromptSource::Turn);
         if self.last.as_ref().is_some_and(is_other_half) {
             self.last = None;
             return false;
         }
-        self.last = Some(Prompt { text: text.to_owned(), by });
+        self.last = Some(LastPrompt { text: text.to_owned(), by });
         true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Prompts;
+    use super::PromptTracker;
 
     #[test]
     fn a_prompt_is_new_once() {
-        let mut prompts = Prompts::default();
+        let mut prompts = PromptTracker::default();
         assert!(prompts.turn_began("go"));
-        assert!(!prompts.said("go", false));
-        assert!(prompts.said("go", false), "said again in the same turn");
+        assert!(!prompts.record_user_message("go", false));
+        assert!(prompts.record_user_message("go", false), "said again in the same turn");
         prompts.turn_ended();
         assert!(prompts.turn_began("go"), "the next turn with the same words");
-        assert!(prompts.said("other", false));
+        assert!(prompts.record_user_message("other", false));
         prompts.turn_ended();
-        assert!(prompts.said("next", true), "said before its turn begins");
+        assert!(prompts.record_user_message("next", true), "said before its turn begins");
         assert!(!prompts.turn_began("next"));
     }
 }

@@ -1,4 +1,4 @@
-//! The native record of each event: its own, or that of the event that its record caused first.
+//! The native record of each event: its own, or that of the event that caused it.
 
 use std::borrow::Cow;
 
@@ -8,25 +8,25 @@ use switchboard_event::Event;
 
 use crate::saved;
 
-/// The record that was seen last. All events of a record follow each other, so one is enough.
+/// The last record seen. The events of a record are consecutive, so one record is enough.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LastRecord {
     seq: u64,
-    /// As it is on the wire.
-    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    /// The record in wire format.
+    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
     body: Option<Box<RawValue>>,
 }
 
 impl LastRecord {
-    /// Takes note of the event's record.
-    pub fn see(&mut self, event: &Event) {
+    /// Remembers the event's record.
+    pub fn record_event(&mut self, event: &Event) {
         if let Some(native) = &event.native {
             (self.seq, self.body) = (event.seq, Some(native.body.to_wire().0.into_owned()));
         }
     }
 
-    /// The record that caused the event; none for what no record said.
-    pub fn of(&self, event: &Event) -> Option<Cow<'_, RawValue>> {
+    /// Returns the record that caused the event, if any.
+    pub fn record_of(&self, event: &Event) -> Option<Cow<'_, RawValue>> {
         let is_its = event.native.is_some() || event.cause == Some(self.seq);
         self.body.as_ref().filter(|_| is_its).map(|body| Cow::Borrowed(&**body))
     }

@@ -1,4 +1,4 @@
-//! Hand-made sessions and what `agtrace.event.v1` says about them.
+//! Hand-written sessions and the trace events they produce.
 
 use std::collections::HashSet;
 
@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::test_events::{
-    completed_turn, ended, everything, finished, grew, notice, project, started, turn, validator, whole, within,
+    completed_turn, full_session, in_subagent, item_finished, item_started, notice_event, project_events,
+    schema_validator, session_ended, session_with_turn, text_appended, whole_item,
 };
 
-/// Some fields of each event, one array an event.
-fn fields(messages: &[Value], names: &[&str]) -> Value {
+/// Returns the selected fields of each event as arrays.
+fn select_fields(messages: &[Value], names: &[&str]) -> Value {
     messages.iter().map(|message| names.iter().map(|name| message[name].clone()).collect::<Value>()).collect()
 }
 
@@ -21,7 +22,7 @@ fn of_type(messages: &[Value], kinds: &[&str]) -> Vec<Value> {
 
 #[test]
 fn everything_is_valid_and_hangs_together() {
-    let messages = project(&DIALECT, &everything());
+    let messages = project_events(&DIALECT, &full_session());
     let ids: HashSet<_> = messages.iter().map(|message| message["event_id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), messages.len(), "ids are unique");
     let mut user = Value::Null;
@@ -46,9 +47,9 @@ fn everything_is_valid_and_hangs_together() {
 
 #[test]
 fn every_event_says_where_it_comes_from() {
-    let messages = project(&DIALECT, &[&everything()[..2], &[completed_turn()]].concat());
+    let messages = project_events(&DIALECT, &[&full_session()[..2], &[completed_turn()]].concat());
     assert_eq!(
-        fields(&messages[..2], &["source", "session_id", "project_root", "model", "raw", "sequence"]),
+        select_fields(&messages[..2], &["source", "session_id", "project_root", "model", "raw", "sequence"]),
         json!([
             ["sample_product", "native-1", "/w", null, {"n": 2}, 2],
             ["sample_product", "native-1", "/w", "m1", {"n": 1}, 2],
@@ -57,18 +58,18 @@ fn every_event_says_where_it_comes_from() {
     assert_eq!(messages[0]["project_hash"], "d1bb8ca354673cd575d31d952490058c9943aef39d5a9553fb4a21ab7a59a19d");
     let prompt = json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "go"}});
     let start = json!({"kind": "session.started", "data": {"run": 1}});
-    let unknown = project(&DIALECT, &[start, prompt.clone(), completed_turn()]);
+    let unknown = project_events(&DIALECT, &[start, prompt.clone(), completed_turn()]);
     assert_eq!(
-        fields(&unknown[1..2], &["source", "session_id", "project_root", "project_hash", "model"]),
-        json!([["sample", "s1", null, NO_PROJECT, null]])
+        select_fields(&unknown[1..2], &["source", "session_id", "project_root", "project_hash", "model"]),
+        json!([["sample", "s1", null, EMPTY_PROJECT_HASH, null]])
     );
     let named = json!({"kind": "session.started", "data": {"run": 1, "info": {"cwd": "/w", "project_hash": "own"}}});
-    let named = project(&DIALECT, &[named, prompt, completed_turn()]);
-    assert_eq!(fields(&named[1..2], &["project_root", "project_hash"]), json!([["/w", "own"]]));
+    let named = project_events(&DIALECT, &[named, prompt, completed_turn()]);
+    assert_eq!(select_fields(&named[1..2], &["project_root", "project_hash"]), json!([["/w", "own"]]));
 }
 
-/// The hash of nothing.
-const NO_PROJECT: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+/// SHA-256 of the empty string.
+const EMPTY_PROJECT_HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 #[test]
 fn what_is_told_before_the_first_prompt_belongs_to_it() {
@@ -76,10 +77,10 @@ fn what_is_told_before_the_first_prompt_belongs_to_it() {
     let update = json!({"kind": "session.updated", "data": {"info": {"model": "m1"}}});
     let prompt = json!({"kind": "turn.started", "turn": 1, "data": {"prompt": "go"}});
     let read = ["event_type", "text", "event_id", "parent_event_id", "sequence"];
-    let messages = project(&DIALECT, &[start.clone(), update.clone(), prompt, completed_turn()]);
+    let messages = project_events(&DIALECT, &[start.clone(), update.clone(), prompt, completed_turn()]);
     let user = messages[0]["event_id"].clone();
     assert_eq!(
-        fields(&messages, &read),
+        select_fields(&messages, &read),
         json!([
             ["user_message", "go", user, null, 3],
             ["meta", "session started", "evt_12bc7704_1", user, 3],
@@ -89,11 +90,11 @@ fn what_is_told_before_the_first_prompt_belongs_to_it() {
     );
     let times: Vec<_> = messages.iter().map(|message| message["ts"].as_str()).collect();
     assert!(times.is_sorted(), "{times:?}");
-    // A session without a prompt goes on without one.
-    let said = whole("m", &json!({"type": "agent_message", "text": "hello"}));
-    let messages = project(&DIALECT, &[vec![start, update], said.to_vec()].concat());
+    // A session without a prompt.
+    let said = whole_item("m", &json!({"type": "agent_message", "text": "hello"}));
+    let messages = project_events(&DIALECT, &[vec![start, update], said.to_vec()].concat());
     assert_eq!(
-        fields(&messages, &["event_type", "parent_event_id"]),
+        select_fields(&messages, &["event_type", "parent_event_id"]),
         json!([["meta", null], ["meta", null], ["assistant_message", null]])
     );
 }
@@ -101,34 +102,37 @@ fn what_is_told_before_the_first_prompt_belongs_to_it() {
 #[test]
 fn all_events_of_a_record_carry_it() {
     let mut events = Vec::new();
-    events.extend(whole("m", &json!({"type": "agent_message", "text": "a"})));
-    events.extend(whole("n", &json!({"type": "agent_message", "text": "b"})));
-    events.push(finished("o", json!({"type": "agent_message", "text": "c"})));
+    events.extend(whole_item("m", &json!({"type": "agent_message", "text": "a"})));
+    events.extend(whole_item("n", &json!({"type": "agent_message", "text": "b"})));
+    events.push(item_finished("o", json!({"type": "agent_message", "text": "c"})));
     events[0]["native"] = json!({"record": 1});
     (1..4).for_each(|at| events[at]["cause"] = json!(1));
-    let raws = fields(&project(&DIALECT, &events), &["text", "raw"]);
+    let raws = select_fields(&project_events(&DIALECT, &events), &["text", "raw"]);
     assert_eq!(raws, json!([["a", {"record": 1}], ["b", {"record": 1}], ["c", null]]));
     let text = json!({"kind": "notice", "data": {"topic": "stdout", "text": "oh"}, "native": "oh", "enc": "text"});
     let bytes = json!({"kind": "notice", "data": {"topic": "stdout", "text": "?"}, "native": {"base64": "/w=="}, "enc": "base64"});
-    assert_eq!(fields(&project(&DIALECT, &[text, bytes]), &["raw"]), json!([["oh"], [{"base64": "/w=="}]]));
+    assert_eq!(
+        select_fields(&project_events(&DIALECT, &[text, bytes]), &["raw"]),
+        json!([["oh"], [{"base64": "/w=="}]])
+    );
 }
 
 #[test]
 fn a_prompt_is_one_user_message() {
     let user = |text: &str| json!({"type": "user_message", "content": [{"type": "text", "text": text}]});
     let prompted = |text: &str| json!({"kind": "turn.started", "turn": 1, "data": {"prompt": text}});
-    let mut events = vec![notice("control", json!({})), prompted("one")];
-    events.extend(whole("u1", &user("one")));
-    events.extend(whole("u2", &user("while it ran")));
-    events.extend(within("a", "th", whole("u3", &user("you are a subagent"))));
+    let mut events = vec![notice_event("control", json!({})), prompted("one")];
+    events.extend(whole_item("u1", &user("one")));
+    events.extend(whole_item("u2", &user("while it ran")));
+    events.extend(in_subagent("a", "th", whole_item("u3", &user("you are a subagent"))));
     events.push(completed_turn());
     events.push(json!({"kind": "turn.started", "turn": 2}));
-    events.extend(whole("u4", &user("two")));
+    events.extend(whole_item("u4", &user("two")));
     events.push(completed_turn());
     events.extend([prompted("two"), completed_turn()]);
-    let messages = project(&DIALECT, &events);
+    let messages = project_events(&DIALECT, &events);
     assert_eq!(
-        fields(&messages, &["event_type", "text", "sequence", "parent_event_id"]),
+        select_fields(&messages, &["event_type", "text", "sequence", "parent_event_id"]),
         json!([
             ["meta", null, 1, null],
             ["user_message", "one", 4, null],
@@ -150,11 +154,11 @@ fn what_a_subagent_is_told_first_is_its_prompt() {
         let content = json!([{"type": "text", "text": text}]);
         json!({"type": "user_message", "synthetic": true, "content": content})
     };
-    let mut events = within("a", "th", whole("u1", &put_in("look around")));
-    events.extend(within("a", "th", whole("u2", &put_in("a reminder"))));
-    events.extend(whole("u3", &put_in("another reminder")));
+    let mut events = in_subagent("a", "th", whole_item("u1", &put_in("look around")));
+    events.extend(in_subagent("a", "th", whole_item("u2", &put_in("a reminder"))));
+    events.extend(whole_item("u3", &put_in("another reminder")));
     assert_eq!(
-        fields(&project(&DIALECT, &events), &["event_type", "text", "parent_event_id"]),
+        select_fields(&project_events(&DIALECT, &events), &["event_type", "text", "parent_event_id"]),
         json!([
             ["user_message", "look around", null],
             ["meta", "a reminder", "u1"],
@@ -165,20 +169,20 @@ fn what_a_subagent_is_told_first_is_its_prompt() {
 
 #[test]
 fn what_is_said_and_thought_comes_when_it_is_whole() {
-    let messages = project(
+    let messages = project_events(
         &DIALECT,
         &[
-            started("r", json!({"type": "reasoning"})),
-            grew("r", "text", "hm"),
-            finished("r", json!({"type": "reasoning", "text": "hmm"})),
-            started("m", json!({"type": "agent_message", "text": ""})),
-            grew("m", "text", "hel"),
-            finished("m", json!({"type": "agent_message", "text": "hello"})),
-            finished("x", json!({"type": "reasoning", "redacted": true})),
+            item_started("r", json!({"type": "reasoning"})),
+            text_appended("r", "text", "hm"),
+            item_finished("r", json!({"type": "reasoning", "text": "hmm"})),
+            item_started("m", json!({"type": "agent_message", "text": ""})),
+            text_appended("m", "text", "hel"),
+            item_finished("m", json!({"type": "agent_message", "text": "hello"})),
+            item_finished("x", json!({"type": "reasoning", "redacted": true})),
         ],
     );
     assert_eq!(
-        fields(&messages, &["event_type", "role", "channel", "text"]),
+        select_fields(&messages, &["event_type", "role", "channel", "text"]),
         json!([
             ["reasoning", "assistant", "chat", "hmm"],
             ["assistant_message", "assistant", "chat", "hello"],
@@ -202,12 +206,12 @@ fn tools_are_called_and_give_back() {
         ("t5", json!({"type": "tool", "status": "declined", "call": {"name": "X", "error": "not here"}})),
         ("t6", json!({"type": "tool", "status": "interrupted", "call": {"name": "X"}})),
     ] {
-        events.extend(whole(id, &item));
+        events.extend(whole_item(id, &item));
     }
     let tool = ["event_type", "role", "channel", "text", "tool_name", "tool_call_id", "tool_status"];
-    let messages = project(&DIALECT, &events);
+    let messages = project_events(&DIALECT, &events);
     assert_eq!(
-        fields(&messages, &tool),
+        select_fields(&messages, &tool),
         json!([
             ["tool_call", "assistant", "editor", "{\"file_path\":\"/w/a.rs\"}", "Edit", "t1", "in_progress"],
             ["tool_result", "tool", "editor", "added /w/a.rs", "Edit", "t1", "success"],
@@ -225,7 +229,7 @@ fn tools_are_called_and_give_back() {
     );
     let file = ["tool_latency_ms", "tool_exit_code", "file_path", "file_language", "file_op"];
     assert_eq!(
-        fields(&messages[..8], &file),
+        select_fields(&messages[..8], &file),
         json!([
             [null, null, "/w/a.rs", "rust", "modify"],
             [5, null, "/w/a.rs", "rust", "modify"],
@@ -243,33 +247,33 @@ fn tools_are_called_and_give_back() {
 fn what_the_agent_says_of_a_call_goes_before_what_follows_from_it() {
     let call = json!({"name": "X", "display": "shown", "exit_code": 3});
     let item = json!({"type": "tool", "output": "text", "model": "m2", "reply": "r", "call": call});
-    let messages = project(&DIALECT, &within("a", "th", whole("t", &item)));
+    let messages = project_events(&DIALECT, &in_subagent("a", "th", whole_item("t", &item)));
     assert_eq!(
-        fields(&messages, &["event_type", "text", "tool_exit_code", "model"]),
+        select_fields(&messages, &["event_type", "text", "tool_exit_code", "model"]),
         json!([["tool_call", "{}", null, "m2"], ["tool_result", "shown", 3, null]])
     );
 }
 
 #[test]
 fn a_tool_that_never_began_was_called_all_the_same() {
-    let messages = project(&DIALECT, &[finished("t", json!({"type": "command", "command": "ls"}))]);
+    let messages = project_events(&DIALECT, &[item_finished("t", json!({"type": "command", "command": "ls"}))]);
     assert_eq!(
-        fields(&messages, &["event_type", "event_id", "tool_call_id"]),
+        select_fields(&messages, &["event_type", "event_id", "tool_call_id"]),
         json!([["tool_call", "t", "t"], ["tool_result", "t:result", "t"]])
     );
 }
 
 #[test]
 fn a_subagent_works_in_the_same_session() {
-    let events = within("a", "th", whole("m", &json!({"type": "agent_message", "text": "I see"})));
-    let messages = project(&DIALECT, &events);
+    let events = in_subagent("a", "th", whole_item("m", &json!({"type": "agent_message", "text": "I see"})));
+    let messages = project_events(&DIALECT, &events);
     assert_eq!(
-        fields(&messages, &["event_type", "session_id", "agent_id", "thread", "parent_item"]),
+        select_fields(&messages, &["event_type", "session_id", "agent_id", "thread", "parent_item"]),
         json!([["assistant_message", "s1", "th", "th", "a"]])
     );
 }
 
-const TOKENS: [&str; 8] = [
+const TOKEN_FIELDS: [&str; 8] = [
     "event_type",
     "tokens_input",
     "tokens_output",
@@ -285,19 +289,19 @@ fn tokens_go_with_the_next_event_of_their_reply_or_alone() {
     let usage = |key: &str, output: u64| json!({"kind": "usage", "data": {"key": key, "input": 1, "output": output, "reasoning_in_output": true}});
     let message = |reply: &str| json!({"type": "agent_message", "text": "x", "reply": reply});
     let mut events = vec![usage("r1", 10)];
-    events.extend(whole("m1", &message("r1")));
-    events.extend(whole("m2", &message("r1")));
+    events.extend(whole_item("m1", &message("r1")));
+    events.extend(whole_item("m2", &message("r1")));
     events.push(usage("r2", 20));
-    events.extend(whole("m3", &message("other")));
+    events.extend(whole_item("m3", &message("other")));
     events.push(usage("r3", 30));
-    events.extend(whole("t", &json!({"type": "command", "command": "ls", "reply": "r3"})));
+    events.extend(whole_item("t", &json!({"type": "command", "command": "ls", "reply": "r3"})));
     events.push(usage("r4", 40));
-    events.extend(within("a", "th", whole("m4", &message("r4"))));
+    events.extend(in_subagent("a", "th", whole_item("m4", &message("r4"))));
     events.push(usage("r5", 50));
     events.push(completed_turn());
-    let messages = project(&DIALECT, &events);
+    let messages = project_events(&DIALECT, &events);
     assert_eq!(
-        fields(&messages, &["event_type", "tokens_output"]),
+        select_fields(&messages, &["event_type", "tokens_output"]),
         json!([
             ["assistant_message", 10],
             ["assistant_message", null],
@@ -327,8 +331,8 @@ fn figures_are_the_agents_own() {
     ] {
         let mut data = figures.clone();
         data.as_object_mut().unwrap().extend(flags.as_object().unwrap().clone());
-        let messages = project(&DIALECT, &[json!({"kind": "usage", "data": data})]);
-        assert_eq!(fields(&messages, &TOKENS), expected, "{flags}");
+        let messages = project_events(&DIALECT, &[json!({"kind": "usage", "data": data})]);
+        assert_eq!(select_fields(&messages, &TOKEN_FIELDS), expected, "{flags}");
     }
 }
 
@@ -336,51 +340,52 @@ fn figures_are_the_agents_own() {
 fn notices_by_topic() {
     let fault = json!({"code": "rate_limit", "message": "slow down"});
     for (event, kind, channel, text) in [
-        (notice("stdout", json!({"text": "line"})), "log", "terminal", json!("line")),
+        (notice_event("stdout", json!({"text": "line"})), "log", "terminal", json!("line")),
         (
-            notice("hook", json!({"name": "PreCommit", "status": "failed", "text": "no"})),
+            notice_event("hook", json!({"name": "PreCommit", "status": "failed", "text": "no"})),
             "log",
             "system",
             json!("PreCommit failed: no"),
         ),
         (
-            notice("snapshot", json!({"text": "snapshot of 2 files"})),
+            notice_event("snapshot", json!({"text": "snapshot of 2 files"})),
             "file_snapshot",
             "filesystem",
             json!("snapshot of 2 files"),
         ),
-        (notice("compaction", json!({"text": "so far"})), "session_summary", "system", json!("so far")),
-        (notice("compaction", json!({})), "meta", "system", json!(null)),
-        (notice("tool_summary", json!({"text": "3 calls"})), "meta", "system", json!("3 calls")),
-        (notice("retry", json!({"error": fault})), "system_message", "system", json!("slow down")),
-        (notice("warning", json!({"text": "careful"})), "system_message", "system", json!("careful")),
-        (notice("unknown", json!({"name": "odd"})), "meta", "system", json!("odd")),
+        (notice_event("compaction", json!({"text": "so far"})), "session_summary", "system", json!("so far")),
+        (notice_event("compaction", json!({})), "meta", "system", json!(null)),
+        (notice_event("tool_summary", json!({"text": "3 calls"})), "meta", "system", json!("3 calls")),
+        (notice_event("retry", json!({"error": fault})), "system_message", "system", json!("slow down")),
+        (notice_event("warning", json!({"text": "careful"})), "system_message", "system", json!("careful")),
+        (notice_event("unknown", json!({"name": "odd"})), "meta", "system", json!("odd")),
     ] {
-        let messages = project(&DIALECT, &[event]);
-        assert_eq!(fields(&messages, &["event_type", "channel", "text"]), json!([[kind, channel, text]]));
+        let messages = project_events(&DIALECT, &[event]);
+        assert_eq!(select_fields(&messages, &["event_type", "channel", "text"]), json!([[kind, channel, text]]));
     }
 }
 
 #[test]
 fn signs_of_life_are_no_occurrences() {
     let debug = json!({"level": "debug", "name": "init"});
-    for event in [notice("heartbeat", json!({})), notice("echo", json!({})), notice("status", debug)] {
-        assert!(project(&DIALECT, &[event]).is_empty());
+    for event in [notice_event("heartbeat", json!({})), notice_event("echo", json!({})), notice_event("status", debug)]
+    {
+        assert!(project_events(&DIALECT, &[event]).is_empty());
     }
 }
 
 #[test]
 fn turns_and_runs_end() {
     let error = json!({"code": "api_error", "message": "no model"});
-    let mut events = turn(&[]);
+    let mut events = session_with_turn(&[]);
     events.pop();
     events.extend([
         json!({"kind": "turn.completed", "data": {"status": "failed", "stop": "error", "error": error}}),
         json!({"kind": "turn.completed", "data": {"status": "completed", "stop": "end_turn", "result": "42"}}),
-        ended("failed", json!({"error": error})),
+        session_ended("failed", json!({"error": error})),
     ]);
     assert_eq!(
-        fields(&project(&DIALECT, &events), &["event_type", "text"]),
+        select_fields(&project_events(&DIALECT, &events), &["event_type", "text"]),
         json!([
             ["meta", "session started"],
             ["meta", "turn started"],
@@ -395,8 +400,8 @@ fn turns_and_runs_end() {
 
 #[test]
 fn the_schema_catches_mistakes() {
-    let schema = validator(&DIALECT);
-    let good = project(&DIALECT, &whole("t", &json!({"type": "command", "command": "ls"}))).remove(0);
+    let schema = schema_validator(&DIALECT);
+    let good = project_events(&DIALECT, &whole_item("t", &json!({"type": "command", "command": "ls"}))).remove(0);
     for (field, wrong) in [
         ("schema_version", json!("agtrace.event.v2")),
         ("event_type", json!("tool")),

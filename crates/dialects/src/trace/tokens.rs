@@ -1,46 +1,45 @@
-//! Tokens on their way to the event they belong to. Each figure is given once: with the next thing that the model
-//! said in the same reply, or else by itself.
+//! Token counts waiting for the event they belong to. Each count is written once: with the next output of the same
+//! reply, or else separately.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use switchboard_event::{Body, Delta, Details, Event, Item, Usage};
+use switchboard_event::{Delta, Details, Event, EventBody, Item, Usage};
 
 use crate::{saved, tools};
 
-/// Tokens that wait for the next event of their reply.
+/// Tokens waiting for the next event of their reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Held {
+pub struct PendingTokens {
     pub usage: Usage,
-    /// The event that reported them, without its body.
-    #[serde(deserialize_with = "saved::event")]
+    /// The event that reported the tokens, without its body.
+    #[serde(deserialize_with = "saved::read_event")]
     pub event: Event,
-    #[serde(default, deserialize_with = "saved::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 
-impl Held {
-    /// Holds the figures of an event.
+impl PendingTokens {
     pub fn new(usage: &Usage, event: &Event, raw: Option<Box<RawValue>>) -> Self {
         Self { usage: usage.clone(), event: without_body(event), raw }
     }
 
-    /// They can wait longer: the event writes nothing, or is what they wait for.
-    pub fn waits(&self, event: &Event) -> bool {
+    /// Returns whether the tokens can keep waiting: the event writes nothing, or is the expected one.
+    pub fn keeps_waiting(&self, event: &Event) -> bool {
         match &event.body {
-            Body::ItemDelta(_) => true,
-            Body::ItemStarted(item) => !tools::is_work(item) || self.is_of(item, event),
-            Body::ItemCompleted(item) => is_said(item) && self.is_of(item, event),
+            EventBody::ItemDelta(_) => true,
+            EventBody::ItemStarted(item) => !tools::is_work(item) || self.belongs_to(item, event),
+            EventBody::ItemCompleted(item) => is_speech(item) && self.belongs_to(item, event),
             _ => false,
         }
     }
 
-    /// They belong to the reply that the item came with.
-    pub fn is_of(&self, item: &Item, event: &Event) -> bool {
+    /// Returns whether the tokens belong to the reply of the item.
+    pub fn belongs_to(&self, item: &Item, event: &Event) -> bool {
         self.usage.key.is_some() && item.reply == self.usage.key && event.thread == self.event.thread
     }
 }
 
-/// Where and when an event happened, without what it says.
+/// Returns an event without its body.
 pub fn without_body(event: &Event) -> Event {
     Event {
         seq: event.seq,
@@ -52,12 +51,12 @@ pub fn without_body(event: &Event) -> Event {
         item: event.item.clone(),
         parent: event.parent.clone(),
         thread: event.thread.clone(),
-        body: Body::ItemDelta(Delta::Progress { elapsed_ms: None, ratio: None, text: None }),
+        body: EventBody::ItemDelta(Delta::Progress { elapsed_ms: None, ratio: None, text: None }),
         native: None,
         cause: None,
     }
 }
 
-fn is_said(item: &Item) -> bool {
+fn is_speech(item: &Item) -> bool {
     matches!(item.details, Details::AgentMessage(_) | Details::Reasoning(_))
 }

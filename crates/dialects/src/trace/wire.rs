@@ -1,8 +1,8 @@
-//! One event as `agtrace.event.v1` has it: every field is always there, and `null` when it is not known. Fields that
-//! are ours are left out when there is nothing to say.
+//! An event of `agtrace.event.v1`: every specified field is present, and `null` if unknown. Switchboard's own fields
+//! are omitted if empty.
 //!
-//! The fields come in groups that are written one after the other. Most events have no tool and no tokens, and all
-//! events of a session begin alike: a group that is known beforehand is copied instead of spelled out.
+//! The fields are written in groups. Most events have no tool and no tokens, and all events of a session start with the
+//! same fields, so serialized groups are cached and copied.
 
 use std::sync::LazyLock;
 
@@ -10,21 +10,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{FileOp, Timestamp, Usage};
 
-use crate::Messages;
+use crate::MessageBuffer;
 
-/// One event.
 pub struct AgentEventV1<'a> {
-    pub origin: &'a Group,
-    pub what: What<'a>,
-    pub tool: Option<Tool<'a>>,
+    pub origin: &'a SerializedFields,
+    pub what: TraceOccurrence<'a>,
+    pub tool: Option<TraceTool<'a>>,
     pub model: Option<&'a str>,
-    pub tokens: Option<Tokens>,
-    pub rest: Rest<'a>,
+    pub tokens: Option<TraceTokens>,
+    pub rest: TraceAttribution<'a>,
 }
 
-/// Where it comes from: the same for all events of a session.
+/// The source of the event: the same for all events of a session.
 #[derive(Serialize)]
-pub struct Origin<'a> {
+pub struct TraceOrigin<'a> {
     pub schema_version: &'static str,
     pub source: &'a str,
     pub project_hash: &'a str,
@@ -32,27 +31,27 @@ pub struct Origin<'a> {
     pub session_id: Option<&'a str>,
 }
 
-/// What happened, and when.
+/// The type, time and text of the event.
 #[derive(Serialize)]
-pub struct What<'a> {
+pub struct TraceOccurrence<'a> {
     pub event_id: &'a str,
     pub parent_event_id: Option<&'a str>,
     pub ts: Timestamp,
-    pub event_type: EventType,
-    pub role: Role,
-    pub channel: Channel,
+    pub event_type: TraceEventType,
+    pub role: TraceRole,
+    pub channel: TraceChannel,
     pub text: Option<&'a str>,
 }
 
-/// The tool and the file that it is about.
+/// The tool and its file.
 #[derive(Default, Serialize)]
-pub struct Tool<'a> {
+pub struct TraceTool<'a> {
     #[serde(rename = "tool_name")]
     pub name: Option<&'a str>,
     #[serde(rename = "tool_call_id")]
     pub call_id: Option<&'a str>,
     #[serde(rename = "tool_status")]
-    pub status: Option<ToolStatus>,
+    pub status: Option<TraceToolStatus>,
     #[serde(rename = "tool_latency_ms")]
     pub latency_ms: Option<u64>,
     #[serde(rename = "tool_exit_code")]
@@ -63,13 +62,13 @@ pub struct Tool<'a> {
 }
 
 #[derive(Serialize)]
-struct Model<'a> {
+struct TraceModel<'a> {
     model: Option<&'a str>,
 }
 
-/// What the model used.
+/// The token usage.
 #[derive(Default, Serialize)]
-pub struct Tokens {
+pub struct TraceTokens {
     #[serde(rename = "tokens_input")]
     input: Option<u64>,
     #[serde(rename = "tokens_output")]
@@ -85,24 +84,24 @@ pub struct Tokens {
     /// Ours: tokens written to a cache.
     #[serde(rename = "tokens_cache_write", skip_serializing_if = "Option::is_none")]
     cache_write: Option<u64>,
-    /// Ours: those of them that are kept for an hour.
+    /// Ours: the part of them that is cached for an hour.
     #[serde(rename = "tokens_cache_write_1h", skip_serializing_if = "Option::is_none")]
     cache_write_1h: Option<u64>,
-    /// Ours: what the agent says it cost.
+    /// Ours: the cost reported by the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
 }
 
-/// The figures as the agent counts them; the total is of all that it counts.
-impl From<&Usage> for Tokens {
+/// Converts usage as the agent counts it; the total includes every count.
+impl From<&Usage> for TraceTokens {
     fn from(usage: &Usage) -> Self {
-        let total = usage.total();
+        let total = usage.total_tokens();
         Self {
             input: Some(usage.native_input()),
             output: Some(usage.native_output()),
             total: Some(total),
             cached: Some(usage.cache_read),
-            // An agent that counts reasoning within its output may not say how much of it that is.
+            // An agent that includes reasoning in its output may not report its share.
             thinking: Some(usage.reasoning).filter(|tokens| *tokens > 0 || !usage.reasoning_in_output),
             tool: usage.tool,
             cache_write: Some(usage.cache_write()).filter(|tokens| *tokens > 0),
@@ -112,85 +111,86 @@ impl From<&Usage> for Tokens {
     }
 }
 
-/// Who did it, and the record that said so.
+/// The author of the event and its native record.
 #[derive(Serialize)]
-pub struct Rest<'a> {
+pub struct TraceAttribution<'a> {
     pub agent_id: Option<&'a str>,
     pub raw: Option<&'a RawValue>,
-    /// Ours: the place in the session, for events of the same time.
+    /// Ours: the position in the session, which orders events with equal timestamps.
     pub sequence: u64,
     /// Ours: the subagent's thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<&'a str>,
-    /// Ours: the tool call under which a subagent works.
+    /// Ours: the tool call that runs the subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_item: Option<&'a str>,
 }
 
 impl<'a> AgentEventV1<'a> {
-    /// Adds what the model used.
-    pub fn count(&mut self, usage: &'a Usage) {
+    /// Adds the token usage.
+    pub fn set_usage(&mut self, usage: &'a Usage) {
         self.model = usage.model.as_deref().or(self.model);
-        self.tokens = Some(Tokens::from(usage));
+        self.tokens = Some(TraceTokens::from(usage));
     }
 
-    /// Writes the event.
-    pub fn push(&self, out: &mut Messages) {
-        static NO_TOOL: LazyLock<Group> = LazyLock::new(|| Group::of(&Tool::default()));
-        static NO_TOKENS: LazyLock<Group> = LazyLock::new(|| Group::of(&Tokens::default()));
+    pub fn write_to(&self, out: &mut MessageBuffer) {
+        static NO_TOOL: LazyLock<SerializedFields> =
+            LazyLock::new(|| SerializedFields::from_value(&TraceTool::default()));
+        static NO_TOKENS: LazyLock<SerializedFields> =
+            LazyLock::new(|| SerializedFields::from_value(&TraceTokens::default()));
         out.write(|bytes| {
             let start = bytes.len();
             bytes.extend_from_slice(self.origin.0.as_bytes());
-            append(bytes, &self.what)?;
+            append_fields(bytes, &self.what)?;
             match &self.tool {
-                Some(tool) => append(bytes, tool)?,
+                Some(tool) => append_fields(bytes, tool)?,
                 None => bytes.extend_from_slice(NO_TOOL.0.as_bytes()),
             }
-            append(bytes, &Model { model: self.model })?;
+            append_fields(bytes, &TraceModel { model: self.model })?;
             match &self.tokens {
-                Some(tokens) => append(bytes, tokens)?,
+                Some(tokens) => append_fields(bytes, tokens)?,
                 None => bytes.extend_from_slice(NO_TOKENS.0.as_bytes()),
             }
-            append(bytes, &self.rest)?;
+            append_fields(bytes, &self.rest)?;
             bytes.push(b'}');
-            set(bytes, start, b'{');
+            set_byte(bytes, start, b'{');
             Ok(())
         });
     }
 }
 
-/// Fields that are written already: each with a comma before it.
+/// Serialized fields, each preceded by a comma.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Group(String);
+pub struct SerializedFields(String);
 
-impl Group {
-    /// Writes the fields of an object. What cannot be written as JSON is left out; no type of ours is such.
-    pub fn of<T: Serialize>(fields: &T) -> Self {
+impl SerializedFields {
+    /// Serializes the fields of an object. A value that cannot be serialized is dropped; none of our types fails to
+    /// serialize.
+    pub fn from_value<T: Serialize>(fields: &T) -> Self {
         let mut bytes = Vec::new();
-        let written = append(&mut bytes, fields);
+        let written = append_fields(&mut bytes, fields);
         Self(written.ok().and_then(|()| String::from_utf8(bytes).ok()).unwrap_or_default())
     }
 }
 
-/// Writes the fields of an object that is never empty, each with a comma before it.
-fn append<T: Serialize>(bytes: &mut Vec<u8>, fields: &T) -> serde_json::Result<()> {
+/// Appends the fields of a non-empty object, each preceded by a comma.
+fn append_fields<T: Serialize>(bytes: &mut Vec<u8>, fields: &T) -> serde_json::Result<()> {
     let start = bytes.len();
     serde_json::to_writer(&mut *bytes, fields)?;
-    set(bytes, start, b',');
+    set_byte(bytes, start, b',');
     bytes.pop();
     Ok(())
 }
 
-fn set(bytes: &mut [u8], at: usize, byte: u8) {
+fn set_byte(bytes: &mut [u8], at: usize, byte: u8) {
     if let Some(place) = bytes.get_mut(at) {
         *place = byte;
     }
 }
 
-/// What happened.
 #[derive(Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EventType {
+pub enum TraceEventType {
     UserMessage,
     AssistantMessage,
     SystemMessage,
@@ -203,10 +203,10 @@ pub enum EventType {
     Log,
 }
 
-/// Who did it.
+/// The author of an event.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum TraceRole {
     User,
     Assistant,
     System,
@@ -214,22 +214,22 @@ pub enum Role {
     Cli,
 }
 
-impl EventType {
-    /// The role that the specification demands. Summaries are the model's, logs the runtime's.
-    pub fn role(self) -> Role {
+impl TraceEventType {
+    /// Returns the role required by the specification. Summaries belong to the model, logs to the runtime.
+    pub fn role(self) -> TraceRole {
         match self {
-            Self::UserMessage => Role::User,
-            Self::AssistantMessage | Self::Reasoning | Self::ToolCall | Self::SessionSummary => Role::Assistant,
-            Self::ToolResult => Role::Tool,
-            Self::SystemMessage | Self::FileSnapshot | Self::Meta | Self::Log => Role::System,
+            Self::UserMessage => TraceRole::User,
+            Self::AssistantMessage | Self::Reasoning | Self::ToolCall | Self::SessionSummary => TraceRole::Assistant,
+            Self::ToolResult => TraceRole::Tool,
+            Self::SystemMessage | Self::FileSnapshot | Self::Meta | Self::Log => TraceRole::System,
         }
     }
 }
 
-/// Where it happened.
+/// The place of an event.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Channel {
+pub enum TraceChannel {
     Chat,
     Editor,
     Terminal,
@@ -240,10 +240,9 @@ pub enum Channel {
     Cli,
 }
 
-/// How far a tool got.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToolStatus {
+pub enum TraceToolStatus {
     Success,
     Error,
     InProgress,

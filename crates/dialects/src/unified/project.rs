@@ -1,59 +1,62 @@
-//! Events to unified messages. Text is sent once: a chunk is always new text, and the last chunk of a message is
-//! marked, be it empty.
+//! Projects events to unified events. Text is sent once: a chunk is always new text, and the last chunk of a message is
+//! marked even if it is empty.
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Body, Change, ChangeKind, Delta, Details, Event, Fault, Field, Item, Level, Notice, SessionEnded, Status,
+    Change, ChangeKind, Delta, Details, Event, EventBody, Fault, Field, Item, Level, Notice, SessionEnded, Status,
     Timestamp, Topic, TurnCompleted, TurnStatus,
 };
 
 use super::{
-    chunk::{self, Chunk, SessionJson},
-    wire::{Message, TokenUsage},
+    chunk::{self, SessionJson, TextChunk},
+    wire::{UnifiedEvent, UnifiedTokenUsage},
 };
 use crate::{
-    Messages, Projection, plan, tools,
-    track::{Track, TurnUsage, text_of},
+    MessageBuffer, Projection, plan, tools,
+    track::{ItemTracker, TurnUsage, item_text},
 };
 
-/// The projection.
+/// Projects events to unified events.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Unified {
-    track: Track,
+pub struct UnifiedProjection {
+    track: ItemTracker,
     usage: TurnUsage,
     turn_began: Timestamp,
     prompt: Option<String>,
-    /// The plan as it was last shown: one that did not change is not shown again.
+    /// The last plan shown; an unchanged plan is not shown again.
     plan: String,
-    /// Made anew when it is needed.
+    /// Rebuilt on demand.
     #[serde(skip)]
     session: SessionJson,
 }
 
-impl Projection for Unified {
-    fn event(&mut self, event: &Event, out: &mut Messages) {
-        self.track.see(event);
-        self.usage.see(event);
+impl Projection for UnifiedProjection {
+    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(project_event);
+        self.usage.add_event(project_event);
         let mut session = std::mem::take(&mut self.session);
-        let mut out = Sink { event, out, part: 0, session: &mut session };
-        match &event.body {
-            Body::SessionStarted(started) => out.send("sessionStarted", |m| {
-                // A session on another server is that of an agent there.
-                m.agent_type = Some(started.config.agent_type.as_deref().unwrap_or(&event.agent));
+        let mut out = UnifiedSink { event: project_event, out, part: 0, session: &mut session };
+        match &project_event.body {
+            EventBody::SessionStarted(started) => out.send("sessionStarted", |m| {
+                // A session on another server has the agent type of that server.
+                m.agent_type = Some(started.config.agent_type.as_deref().unwrap_or(&project_event.agent));
                 m.config = Some(&started.config);
             }),
-            Body::SessionEnded(ended) => session_ended(ended, &mut out),
-            Body::TurnStarted(turn) => {
-                (self.turn_began, self.prompt) = (event.at, turn.prompt.clone());
+            EventBody::SessionEnded(ended) => send_session_end(ended, &mut out),
+            EventBody::TurnStarted(turn) => {
+                (self.turn_began, self.prompt) = (project_event.at, turn.prompt.clone());
                 let prompt = Some(turn.prompt.as_deref().unwrap_or_default());
-                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (event.turn, prompt));
+                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (project_event.turn, prompt));
             }
-            Body::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
-            Body::ItemStarted(item) => self.started(item, &mut out),
-            Body::ItemDelta(delta) => self.delta(delta, &mut out),
-            Body::ItemCompleted(item) => self.completed(item, &mut out),
-            Body::Notice(notice) => notice_of(notice, &mut out),
-            Body::SessionUpdated(_) | Body::RequestOpened(_) | Body::RequestResolved(_) | Body::Usage(_) => {}
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
+            EventBody::ItemStarted(item) => self.item_started(item, &mut out),
+            EventBody::ItemDelta(delta) => self.item_delta(delta, &mut out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, &mut out),
+            EventBody::Notice(notice) => send_notice(notice, &mut out),
+            EventBody::SessionUpdated(_)
+            | EventBody::RequestOpened(_)
+            | EventBody::RequestResolved(_)
+            | EventBody::Usage(_) => {}
         }
         self.session = session;
     }
@@ -67,28 +70,28 @@ impl Projection for Unified {
     }
 }
 
-/// Where the messages of one event go.
-struct Sink<'a> {
+/// Collects the messages of one event.
+struct UnifiedSink<'a> {
     event: &'a Event,
-    out: &'a mut Messages,
+    out: &'a mut MessageBuffer,
     part: u32,
     session: &'a mut SessionJson,
 }
 
-impl<'a> Sink<'a> {
-    fn send<'m>(&mut self, kind: &'static str, fill: impl FnOnce(&mut Message<'m>))
+impl<'a> UnifiedSink<'a> {
+    fn send<'m>(&mut self, kind: &'static str, fill: impl FnOnce(&mut UnifiedEvent<'m>))
     where
         'a: 'm,
     {
-        let mut message = Message::new(self.event, self.part, kind);
+        let mut message = UnifiedEvent::new(self.event, self.part, kind);
         fill(&mut message);
         self.out.push(&message);
         self.part += 1;
     }
 
-    fn text(&mut self, content: &str, is_complete: bool, channel: Option<&'static str>) {
+    fn send_text(&mut self, content: &str, is_complete: bool, channel: Option<&'static str>) {
         if self.part == 0 && self.event.thread.is_none() && self.event.parent.is_none() {
-            chunk::write(self.event, &Chunk { content, is_complete, channel }, self.session, self.out);
+            chunk::write_text_chunk(self.event, &TextChunk { content, is_complete, channel }, self.session, self.out);
             self.part += 1;
             return;
         }
@@ -96,12 +99,12 @@ impl<'a> Sink<'a> {
         self.send("textChunk", |m| (m.content, m.is_complete, m.channel) = (Some(content), Some(is_complete), channel));
     }
 
-    fn tool(&self) -> Option<&'a str> {
+    fn item_id(&self) -> Option<&'a str> {
         self.event.item.as_deref()
     }
 }
 
-fn session_ended(ended: &SessionEnded, out: &mut Sink<'_>) {
+fn send_session_end(ended: &SessionEnded, out: &mut UnifiedSink<'_>) {
     use switchboard_event::EndReason;
     let reason = match ended.reason {
         EndReason::Completed => "completed",
@@ -116,15 +119,15 @@ fn session_ended(ended: &SessionEnded, out: &mut Sink<'_>) {
     });
 }
 
-/// What went wrong and did not end the session. Other notices have no words in this protocol.
-fn notice_of(notice: &Notice, out: &mut Sink<'_>) {
+/// Sends errors that did not end the session. Other notices have no counterpart in this protocol.
+fn send_notice(notice: &Notice, out: &mut UnifiedSink<'_>) {
     let text = notice.text.as_deref();
     match (&notice.error, notice.topic, notice.level) {
         (Some(fault), ..) => out.send("error", |m| {
             m.message = Some(&fault.message);
             m.error_type = Some(fault.code.kind());
         }),
-        (None, Topic::Stdout | Topic::Stderr, _) => out.text(text.unwrap_or_default(), true, Some("log")),
+        (None, Topic::Stdout | Topic::Stderr, _) => out.send_text(text.unwrap_or_default(), true, Some("log")),
         (None, _, Level::Error) => {
             let fault = Fault::new(switchboard_event::ErrorCode::Unknown, text.unwrap_or("something went wrong"));
             out.send("error", |m| (m.message, m.error_type) = (Some(fault.message.as_str()), Some(fault.code.kind())));
@@ -133,8 +136,8 @@ fn notice_of(notice: &Notice, out: &mut Sink<'_>) {
     }
 }
 
-/// The channel of what an item says, if it says something: the answer has none.
-fn channel(item: &Item) -> Option<Option<&'static str>> {
+/// Returns the channel of a text item: none for the answer.
+fn text_channel(item: &Item) -> Option<Option<&'static str>> {
     match &item.details {
         Details::AgentMessage(_) => Some(None),
         Details::Reasoning(_) => Some(Some("reasoning")),
@@ -142,7 +145,7 @@ fn channel(item: &Item) -> Option<Option<&'static str>> {
     }
 }
 
-/// What happened to a file, in the protocol's words.
+/// Returns the protocol's name for a change.
 fn change_type(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Add => "created",
@@ -151,9 +154,9 @@ fn change_type(kind: ChangeKind) -> &'static str {
     }
 }
 
-impl Unified {
-    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut Sink<'_>) {
-        let usage = TokenUsage::from(self.usage.take());
+impl UnifiedProjection {
+    fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut UnifiedSink<'_>) {
+        let usage = UnifiedTokenUsage::from(self.usage.take());
         let duration_ms = turn.duration_ms.or_else(|| Some(out.event.at.millis_since(self.turn_began)));
         let turn_number = out.event.turn;
         if turn.status == TurnStatus::Completed {
@@ -169,26 +172,26 @@ impl Unified {
         });
     }
 
-    fn started(&mut self, item: &Item, out: &mut Sink<'_>) {
+    fn item_started(&mut self, item: &Item, out: &mut UnifiedSink<'_>) {
         if tools::is_tool(item) {
             start_tool(item, out);
         }
-        if let (Some(channel), Some(id)) = (channel(item), out.tool()) {
-            let text = text_of(item, None);
-            if !text.is_empty() && self.track.grew(id, Field::Text, text).is_some() {
-                out.text(text, false, channel);
+        if let (Some(channel), Some(id)) = (text_channel(item), out.item_id()) {
+            let text = item_text(item, None);
+            if !text.is_empty() && self.track.append_text(id, Field::Text, text).is_some() {
+                out.send_text(text, false, channel);
             }
         }
         self.show_plan(item, out);
     }
 
-    fn delta(&mut self, delta: &Delta, out: &mut Sink<'_>) {
-        let Some(id) = out.tool() else { return };
+    fn item_delta(&mut self, delta: &Delta, out: &mut UnifiedSink<'_>) {
+        let Some(id) = out.item_id() else { return };
         match delta {
             Delta::Append { field, text, .. } => {
-                let Some(grown) = self.track.grew(id, *field, text) else { return };
-                match channel(grown.item) {
-                    Some(channel) if grown.shown => out.text(text, false, channel),
+                let Some(grown) = self.track.append_text(id, *field, text) else { return };
+                match text_channel(grown.item) {
+                    Some(channel) if grown.shown => out.send_text(text, false, channel),
                     None if *field == Field::Output && tools::is_tool(grown.item) => {
                         out.send("toolProgress", |m| (m.tool_id, m.output) = (Some(id), Some(text.as_str())));
                     }
@@ -205,29 +208,29 @@ impl Unified {
         }
     }
 
-    fn completed(&mut self, item: &Item, out: &mut Sink<'_>) {
-        let Some(id) = out.tool() else { return };
-        let Some(tracked) = self.track.finish(id) else { return };
-        if let Some(channel) = channel(item) {
-            let rest = tracked.rest(text_of(item, tracked.field));
-            // Thoughts that are kept secret are nothing to show.
+    fn item_completed(&mut self, item: &Item, out: &mut UnifiedSink<'_>) {
+        let Some(id) = out.item_id() else { return };
+        let Some(tracked) = self.track.finish_item(id) else { return };
+        if let Some(channel) = text_channel(item) {
+            let rest = tracked.unsent_text(item_text(item, tracked.field));
+            // Redacted reasoning has nothing to show.
             if tracked.sent > 0 || !rest.is_empty() || matches!(item.details, Details::AgentMessage(_)) {
-                out.text(rest, true, channel);
+                out.send_text(rest, true, channel);
             }
             return;
         }
         match &item.details {
             Details::UserMessage(message) => {
-                let text = message.joined();
-                // The prompt was said when the turn started.
+                let text = message.joined_text();
+                // The prompt was already sent when the turn started.
                 if self.prompt.as_ref() != Some(&text) {
-                    out.text(&text, true, Some("user"));
+                    out.send_text(&text, true, Some("user"));
                 }
             }
             Details::FileChange(change) => {
                 if item.status == Status::Completed {
                     let named = change.changes.iter().filter(|change| !change.path.is_empty());
-                    named.for_each(|change| file_changed(change, out));
+                    named.for_each(|change| send_file_change(change, out));
                 }
                 if !tools::is_tool(&tracked.item) && item.status != Status::Completed {
                     start_tool(item, out);
@@ -241,41 +244,41 @@ impl Unified {
         }
     }
 
-    fn show_plan(&mut self, item: &Item, out: &mut Sink<'_>) {
+    fn show_plan(&mut self, item: &Item, out: &mut UnifiedSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::holds(item) {
+        if !plan::is_in_effect(item) {
             return;
         }
-        let text = plan::text(plan);
+        let text = plan::plan_text(plan);
         if !text.is_empty() && text != self.plan {
-            out.text(&text, true, Some("plan"));
+            out.send_text(&text, true, Some("plan"));
             self.plan = text;
         }
     }
 }
 
-fn start_tool(item: &Item, out: &mut Sink<'_>) {
-    let arguments = tools::arguments(item);
-    let tool_id = out.tool();
+fn start_tool(item: &Item, out: &mut UnifiedSink<'_>) {
+    let arguments = tools::tool_arguments(item);
+    let tool_id = out.item_id();
     out.send("toolStarted", |m| {
-        (m.tool_id, m.tool_name, m.arguments) = (tool_id, Some(tools::name(item)), Some(&*arguments));
+        (m.tool_id, m.tool_name, m.arguments) = (tool_id, Some(tools::tool_name(item)), Some(&*arguments));
     });
 }
 
-fn end_tool(item: &Item, out: &mut Sink<'_>) {
-    let error = tools::error(item);
-    let tool_id = out.tool();
-    if !tools::ran(item) {
+fn end_tool(item: &Item, out: &mut UnifiedSink<'_>) {
+    let error = tools::tool_error(item);
+    let tool_id = out.item_id();
+    if !tools::has_run(item) {
         return out.send("toolFailed", |m| (m.tool_id, m.error) = (tool_id, error.as_deref()));
     }
-    let result = tools::result(item);
+    let result = tools::tool_result(item);
     out.send("toolCompleted", |m| {
-        (m.tool_id, m.success) = (tool_id, Some(tools::succeeded(item)));
+        (m.tool_id, m.success) = (tool_id, Some(tools::has_succeeded(item)));
         (m.result, m.error, m.duration_ms) = (result.as_deref(), error.as_deref(), item.duration_ms);
     });
 }
 
-fn file_changed(change: &Change, out: &mut Sink<'_>) {
+fn send_file_change(change: &Change, out: &mut UnifiedSink<'_>) {
     let filled = |text: &'_ str| !text.is_empty();
     if let (ChangeKind::Move, Some(to)) = (change.kind, &change.to) {
         out.send("fileChanged", |m| (m.file_path, m.change_type) = (Some(change.path.as_str()), Some("deleted")));

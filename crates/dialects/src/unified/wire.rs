@@ -1,5 +1,5 @@
-//! The messages, as the specification has them. One flat type: every message has the first four fields, and of
-//! the rest those that belong to its type. What is not known is left out, never `null`.
+//! Message types of the specification as one flat type: every message has the first four fields and those of its type.
+//! Unknown values are omitted, never `null`.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -7,10 +7,9 @@ use switchboard_event::{ErrorKind, Event, SessionConfig, Timestamp, Usage};
 
 use crate::message_id::MessageId;
 
-/// One message.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Message<'a> {
+pub struct UnifiedEvent<'a> {
     pub id: MessageId<'a>,
     pub session_id: &'a str,
     pub timestamp: Timestamp,
@@ -28,7 +27,7 @@ pub struct Message<'a> {
     pub content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_complete: Option<bool>,
-    /// Ours: which text this is, if it is not the answer.
+    /// Ours: the kind of text, unless it is the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +55,7 @@ pub struct Message<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<TokenUsage>,
+    pub usage: Option<UnifiedTokenUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,13 +66,13 @@ pub struct Message<'a> {
     pub message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorKind>,
-    /// Ours: the tool call under which a subagent works.
+    /// Ours: the tool call that runs the subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_tool_id: Option<&'a str>,
 }
 
-impl<'a> Message<'a> {
-    /// A message with its envelope and nothing else.
+impl<'a> UnifiedEvent<'a> {
+    /// Creates a message with only its envelope.
     pub fn new(event: &'a Event, part: u32, kind: &'static str) -> Self {
         Self {
             id: MessageId { event, part },
@@ -110,21 +109,21 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The tokens of a turn. Input includes the cache, total is input and output.
+/// The tokens of a turn. Input includes the cache, total is input plus output.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TokenUsage {
+pub struct UnifiedTokenUsage {
     input_tokens: u64,
     output_tokens: u64,
     cached_tokens: u64,
     reasoning_tokens: u64,
-    /// Ours: tokens of tool use, where the agent counts them apart.
+    /// Ours: tokens of tool use, if the agent counts them separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_tokens: Option<u64>,
     total_tokens: u64,
 }
 
-impl From<Usage> for TokenUsage {
+impl From<Usage> for UnifiedTokenUsage {
     fn from(usage: Usage) -> Self {
         Self {
             input_tokens: usage.all_input(),
@@ -132,7 +131,7 @@ impl From<Usage> for TokenUsage {
             cached_tokens: usage.cache_read,
             reasoning_tokens: usage.reasoning,
             tool_tokens: usage.tool,
-            total_tokens: usage.total(),
+            total_tokens: usage.total_tokens(),
         }
     }
 }

@@ -1,364 +1,332 @@
-//! The actor: waits for what comes next, has it read, does what the driver wants, writes everything down.
+//! The actor of a session: waits for input, has it translated, performs the effects of the driver, and writes all
+//! events.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use switchboard_agents::{
-    Agent, BoundedLines, Command, Driver, Effect, Effects, Frame, Note, Prompt, Record, Signal, Translator, Why,
+    Agent, AgentCommand, AgentDriver, AgentPrompt, BoundedLineSplitter, DriverEffect, DriverEffects, DriverSignal,
+    EngineNote, LineFrame, Record, RecordTranslator, StopCause,
 };
 use switchboard_client::http::SseEvent;
-use switchboard_event::{Event, Fault, Notice, SessionConfig, Topic, Usage};
-use switchboard_store::{Run, StoreError};
-use tokio::sync::{mpsc, oneshot, watch};
+use switchboard_event::{Event, Fault, Id, Level, Notice, SessionConfig, Topic, Usage};
+use switchboard_store::{AgentRun, StoreError};
+use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Journal, Link, Private,
-    desk::Desk,
-    handle::{Ordered, Outcome},
-    link::Arrival,
-    sandbox_notices::SessionSandbox,
-    session_approvals::SessionApprovals,
-    stderr::Stderr,
-    stop::Ladder,
-    timers::{Due, Timers},
+    ActorChannels, AgentLink, EventWriter, NetworkApprovals, PrivateDirectory, SessionSandbox,
+    approvals::{OpenRequests, SessionApprovals},
+    event_effects::{McpItems, ModelReplies},
+    link::{LinkEvent, OutgoingMessage, StderrLines},
+    stop::{SESSION_ID_TIMEOUT, SessionTimers, StopStage, TimerKind},
 };
 use crate::{
-    Audience, Limits, Machine,
-    mask::{Mask, StreamMask},
+    HostEnvironment, RequestAudience, SessionTimeouts,
+    mask::{SecretMask, StreamMask},
     paths::Workspace,
-    supervise::Exit,
+    supervise::ProcessExit,
 };
 
-/// What an actor is made of.
-pub(crate) struct Parts {
+pub(crate) struct ActorParts {
     pub agent: &'static Agent,
     pub config: SessionConfig,
     pub workspace: Workspace,
-    pub machine: Arc<Machine>,
-    pub translator: Translator,
-    pub driver: Option<Box<dyn Driver>>,
-    pub link: Link,
-    pub arrivals: mpsc::Receiver<Arrival>,
-    pub orders: mpsc::Receiver<Ordered>,
-    pub outcome: watch::Sender<Option<Outcome>>,
-    /// The agent is ready for prompts.
-    pub ready: watch::Sender<bool>,
-    pub journal: Journal,
-    pub private: Option<Private>,
-    /// The processes of the run.
-    pub run: Option<Run>,
-    pub audience: Audience,
+    pub host: Arc<HostEnvironment>,
+    pub translator: RecordTranslator,
+    pub driver: Option<Box<dyn AgentDriver>>,
+    pub link: AgentLink,
+    pub link_events: mpsc::Receiver<LinkEvent>,
+    pub channels: ActorChannels,
+    pub event_writer: EventWriter,
+    pub private: Option<PrivateDirectory>,
+    pub run: Option<AgentRun>,
+    pub audience: RequestAudience,
     pub stay: bool,
-    pub limits: Limits,
-    /// What the session had used before this run.
-    pub used: Usage,
-    /// The agent counts turns itself.
-    pub counts_turns: bool,
-    /// What is not to be kept of what comes and goes.
-    pub mask: Mask,
-    /// The sandbox around a confined session.
+    pub timeouts: SessionTimeouts,
+    /// The usage of the session, with all its earlier runs.
+    pub usage: Usage,
+    pub agent_counts_turns: bool,
+    pub mask: SecretMask,
     pub sandbox: Option<SessionSandbox>,
+    pub network: NetworkApprovals,
 }
 
-/// The actor of one session.
-pub(crate) struct Actor {
-    pub(super) parts: Parts,
-    pub(super) lines: BoundedLines,
-    pub(super) stderr: Stderr,
+pub(crate) struct SessionActor {
+    pub(super) parts: ActorParts,
+    pub(super) stdout_lines: BoundedLineSplitter,
+    pub(super) stderr_lines: StderrLines,
     pub(super) stream_mask: StreamMask,
-    pub(super) desk: Desk,
+    pub(super) open_requests: OpenRequests,
     pub(super) approvals: SessionApprovals,
-    pub(super) timers: Timers,
-    pub(super) todo: VecDeque<Effect>,
-    /// What is to be sent once what was told of it is committed.
-    pub(super) outbox: Vec<Outgoing>,
-    /// Prompts and slash commands that wait for the agent.
-    pub(super) prompts: VecDeque<Command>,
-    pub(super) ready: bool,
-    /// A prompt was given and its turn is not over.
-    pub(super) busy: bool,
+    pub(super) timers: SessionTimers,
+    pub(super) pending_effects: VecDeque<DriverEffect>,
+    /// Messages to send once their events are committed.
+    pub(super) outbox: Vec<OutgoingMessage>,
+    pub(super) prompts: VecDeque<AgentCommand>,
+    pub(super) is_ready: bool,
+    /// A prompt was given and its turn has not ended.
+    pub(super) is_busy: bool,
     /// No more prompts are taken.
-    pub(super) closing: bool,
-    pub(super) ladder: Ladder,
-    pub(super) replies: super::told::Replies,
-    pub(super) tools: super::told::Tools,
-    /// The agent's own id of the session, as it is written down.
-    pub(super) named: Option<switchboard_event::Id>,
-    /// Why it could not go on.
+    pub(super) is_closing: bool,
+    pub(super) stop_stage: StopStage,
+    pub(super) replies: ModelReplies,
+    pub(super) mcp_items: McpItems,
+    /// The agent's own ID of the session, as recorded in the log.
+    pub(super) agent_session: Option<Id>,
+    /// The reason why the session failed.
     pub(super) fault: Option<Fault>,
-    pub(super) exit: Option<Exit>,
-    pub(super) silent: bool,
-    /// Nor beside.
-    pub(super) quiet: bool,
-    pub(super) outcome: Outcome,
-    /// Notices that wait until the event that they are about is written down.
+    pub(super) exit: Option<ProcessExit>,
+    pub(super) stdout_closed: bool,
+    pub(super) stderr_closed: bool,
+    pub(super) agent_started: bool,
+    pub(super) write_error: Option<String>,
+    /// Notices that wait until the event that they refer to is written.
     pub(super) pending_notices: Vec<String>,
 }
 
-/// What is to be sent.
-pub(super) enum Outgoing {
-    Record(Box<serde_json::value::RawValue>),
-    Request(switchboard_agents::HttpRequest),
-    CloseInput,
-}
-
-impl Actor {
-    pub fn new(parts: Parts) -> Self {
+impl SessionActor {
+    pub fn new(parts: ActorParts) -> Self {
         Self {
-            stderr: Stderr::new(parts.mask.clone()),
+            stdout_lines: BoundedLineSplitter::default(),
+            stderr_lines: StderrLines::new(parts.mask.clone()),
             stream_mask: StreamMask::new(parts.mask.clone()),
             parts,
-            lines: BoundedLines::default(),
-            desk: Desk::default(),
+            open_requests: OpenRequests::default(),
             approvals: SessionApprovals::default(),
-            timers: Timers::default(),
-            todo: VecDeque::new(),
+            timers: SessionTimers::default(),
+            pending_effects: VecDeque::new(),
             outbox: Vec::new(),
             prompts: VecDeque::new(),
-            ready: false,
-            busy: false,
-            closing: false,
-            ladder: Ladder::default(),
-            replies: super::told::Replies::default(),
-            tools: super::told::Tools::default(),
-            named: None,
+            is_ready: false,
+            is_busy: false,
+            is_closing: false,
+            stop_stage: StopStage::default(),
+            replies: ModelReplies::default(),
+            mcp_items: McpItems::default(),
+            agent_session: None,
             fault: None,
             exit: None,
-            silent: false,
-            quiet: false,
-            outcome: Outcome::default(),
+            stdout_closed: false,
+            stderr_closed: false,
+            agent_started: false,
+            write_error: None,
             pending_notices: Vec::new(),
         }
     }
 
-    /// Says something that only Switchboard knows.
-    pub fn say(&mut self, notice: &Notice) {
-        self.note(&Note::Said(notice));
-    }
-
-    /// Runs the session to its end.
-    pub async fn run(mut self, first: Option<Prompt>) {
-        self.begin(first);
-        while self.settle().await && !self.is_over() {
-            if !self.todo.is_empty() {
-                // A built-in agent has much to say: whoever wants it to stop is heard in between.
-                if let Ok((order, reply)) = self.parts.orders.try_recv() {
-                    self.ordered(order, reply).await;
+    pub async fn run(mut self, prompt: Option<AgentPrompt>) {
+        self.begin(prompt);
+        while self.perform_and_commit().await && !self.is_finished() {
+            if !self.pending_effects.is_empty() {
+                // A built-in agent may produce many effects in a row: commands such as a stop are handled in between.
+                if let Ok((command, reply)) = self.parts.channels.commands.try_recv() {
+                    self.handle_command(command, reply).await;
                 }
                 continue;
             }
             tokio::select! {
-                ordered = self.parts.orders.recv() => match ordered {
-                    Some((order, reply)) => self.ordered(order, reply).await,
-                    // Nobody is left who could want anything; the session goes on to its end.
-                    None => self.parts.orders = never(),
-                },
-                Some(arrival) = self.parts.arrivals.recv() => self.all_arrived(arrival),
-                due = self.timers.next() => self.due(due),
+                Some((command, reply)) = self.parts.channels.commands.recv() => self.handle_command(command, reply).await,
+                Some(event) = self.parts.link_events.recv() => self.handle_link_events(event),
+                timer = self.timers.next() => self.handle_timer(timer),
             }
         }
         self.finish().await;
     }
 
-    fn begin(&mut self, first: Option<Prompt>) {
-        let limits = self.parts.limits;
-        self.timers.arm(Due::Beginning, super::stop::BEGINNING);
-        if let Some(total) = limits.total {
-            self.timers.arm(Due::Total, total);
+    fn begin(&mut self, prompt: Option<AgentPrompt>) {
+        let timeouts = self.parts.timeouts;
+        self.timers.arm(TimerKind::SessionId, SESSION_ID_TIMEOUT);
+        if let Some(total) = timeouts.total {
+            self.timers.arm(TimerKind::Total, total);
         }
-        self.prompts.extend(first.map(Command::Prompt));
         match self.parts.driver.as_mut() {
             Some(driver) => {
-                self.timers.arm(Due::Handshake, limits.handshake);
-                let mut effects = Effects::default();
+                self.prompts.extend(prompt.map(AgentCommand::Prompt));
+                self.timers.arm(TimerKind::Handshake, timeouts.handshake);
+                let mut effects = DriverEffects::default();
                 driver.open(&mut effects);
-                self.todo.extend(effects.drain());
+                self.pending_effects.extend(effects.drain());
             }
-            // Its prompt went with its start.
+            // The prompt was part of the start.
             None => {
-                (self.ready, self.busy, self.closing) = (true, true, true);
-                self.prompts.clear();
-                self.sign_of_life();
+                (self.is_ready, self.is_busy, self.is_closing) = (true, true, true);
+                self.note_activity();
             }
         }
     }
 
-    /// What came, and what came with it: much at once is committed together.
-    fn all_arrived(&mut self, first: Arrival) {
-        self.arrived(first);
-        while self.todo.is_empty()
+    /// Handles an event of the link and those that wait behind it, so that they are committed together.
+    fn handle_link_events(&mut self, first: LinkEvent) {
+        self.handle_link_event(first);
+        while self.pending_effects.is_empty()
             && self.outbox.is_empty()
-            && !self.parts.journal.is_full()
-            && let Ok(next) = self.parts.arrivals.try_recv()
+            && !self.parts.event_writer.is_full()
+            && let Ok(next) = self.parts.link_events.try_recv()
         {
-            self.arrived(next);
+            self.handle_link_event(next);
         }
     }
 
-    fn arrived(&mut self, arrival: Arrival) {
-        if !matches!(arrival, Arrival::Exited(_)) {
-            self.sign_of_life();
+    fn handle_link_event(&mut self, event: LinkEvent) {
+        if !matches!(event, LinkEvent::Exited(_)) {
+            self.note_activity();
         }
-        match arrival {
-            Arrival::Stdout(bytes) => self.hear_bytes(&bytes),
-            Arrival::StdoutEnd => self.fell_silent(),
-            Arrival::Stderr(bytes) => {
-                for line in self.stderr.push(&bytes) {
-                    self.note(&Note::Stderr(&line));
+        match event {
+            LinkEvent::Stdout(bytes) => {
+                let mut lines = std::mem::take(&mut self.stdout_lines);
+                lines.push(&bytes, |frame| self.read_frame(&frame));
+                self.stdout_lines = lines;
+            }
+            LinkEvent::StdoutClosed => self.handle_stdout_closed(),
+            LinkEvent::Stderr(bytes) => {
+                for line in self.stderr_lines.push(&bytes) {
+                    self.apply_note(&EngineNote::Stderr(&line));
                 }
             }
-            Arrival::StderrEnd => self.quiet = true,
-            Arrival::Exited(exit) => self.exited(exit),
-            Arrival::Answer(request, answer) => self.answered(&request, &answer),
-            Arrival::Stream(SseEvent::Opened) => self.signal(Signal::StreamOpened),
-            Arrival::Stream(SseEvent::Data(data)) => self.hear(&data),
-            Arrival::Stream(SseEvent::Closed(_)) => self.signal(Signal::StreamClosed),
-            Arrival::Message(message) => self.hear(message.as_bytes()),
-            Arrival::MessagesEnd(Ok(())) => self.signal(Signal::StreamEnded),
-            Arrival::MessagesEnd(Err(error)) => self.lost(&error),
+            LinkEvent::StderrClosed => self.stderr_closed = true,
+            LinkEvent::Exited(exit) => self.handle_exit(exit),
+            LinkEvent::HttpAnswer(request, answer) => self.read_http_answer(&request, &answer),
+            LinkEvent::Stream(SseEvent::Opened) => self.signal_driver(DriverSignal::StreamOpened),
+            LinkEvent::Stream(SseEvent::Data(data)) => self.read_line(&data),
+            LinkEvent::Stream(SseEvent::Closed(_)) => self.signal_driver(DriverSignal::StreamClosed),
+            LinkEvent::Message(message) => self.read_line(message.as_bytes()),
+            LinkEvent::MessagesEnded(Ok(())) => self.signal_driver(DriverSignal::StreamEnded),
+            LinkEvent::MessagesEnded(Err(error)) => self.fail_lost_session(&error),
+            LinkEvent::Network(event) => self.handle_network_event(event),
+            LinkEvent::ConnectionAbandoned(request) => self.abandon_connection(&request),
         }
     }
 
-    pub(super) fn hear_bytes(&mut self, bytes: &[u8]) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.push(bytes, |frame| self.hear_frame(&frame));
-        self.lines = lines;
-    }
-
-    /// A line, or a piece of one that is too long to be read: it is kept, and the session goes on.
-    pub(super) fn hear_frame(&mut self, frame: &Frame<'_>) {
+    /// Reads a line, or a piece of a line that is too long to parse: it is recorded, and the session continues.
+    pub(super) fn read_frame(&mut self, frame: &LineFrame<'_>) {
         match frame {
-            Frame::Line(line) => self.hear(line),
-            Frame::Piece { bytes, .. } => {
+            LineFrame::Line(line) => self.read_line(line),
+            LineFrame::Piece { bytes, .. } => {
                 let mut events = Vec::new();
-                let bytes = self.parts.mask.cover(bytes);
-                self.parts.translator.piece(&bytes, (self.parts.machine.now)(), &mut events);
-                self.told(events);
+                let bytes = self.parts.mask.mask_bytes(bytes);
+                self.parts.translator.record_oversized_piece(&bytes, (self.parts.host.now)(), &mut events);
+                self.apply_events(events);
             }
         }
     }
 
-    /// The agent said something.
-    pub(super) fn hear(&mut self, line: &[u8]) {
-        let line = self.parts.mask.cover(line);
-        Record::for_each_live(&line, (self.parts.machine.now)(), |record| self.record(record));
+    pub(super) fn read_line(&mut self, line: &[u8]) {
+        let line = self.parts.mask.mask_bytes(line);
+        Record::for_each_in_live_line(&line, (self.parts.host.now)(), |record| self.translate_record(record));
     }
 
-    /// A record came or went.
-    pub(super) fn record(&mut self, record: &Record<'_>) {
+    /// Translates an incoming or outgoing record, and shows it to the driver.
+    pub(super) fn translate_record(&mut self, record: &Record<'_>) {
         let mut events = Vec::new();
-        self.parts.translator.record(record, &mut events);
+        self.parts.translator.translate_record(record, &mut events);
         if let Some(driver) = self.parts.driver.as_mut() {
-            let mut effects = Effects::default();
-            driver.saw(record, &events, &mut effects);
-            self.todo.extend(effects.drain());
+            let mut effects = DriverEffects::default();
+            driver.observe_record(record, &events, &mut effects);
+            self.pending_effects.extend(effects.drain());
         }
-        self.told(events);
+        self.apply_events(events);
     }
 
-    /// Something that the wire does not say.
-    pub(super) fn note(&mut self, note: &Note<'_>) {
+    /// Translates a note of the engine, which is not part of the agent's protocol.
+    pub(super) fn apply_note(&mut self, note: &EngineNote<'_>) {
         let mut events: Vec<Event> = Vec::new();
-        self.parts.translator.note(note, Some((self.parts.machine.now)()), &mut events);
-        self.told(events);
+        self.parts.translator.apply_note(note, Some((self.parts.host.now)()), &mut events);
+        self.apply_events(events);
     }
 
-    pub(super) fn warn(&mut self, text: impl Into<String>) {
-        self.say(&Notice::new(Topic::Warning).with_level(switchboard_event::Level::Warning).with_text(text));
+    pub fn write_notice(&mut self, notice: &Notice) {
+        self.apply_note(&EngineNote::Said(notice));
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(super) fn write_warning(&mut self, text: impl Into<String>) {
+        self.write_notice(&Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+    }
+
+    fn signal_driver(&mut self, signal: DriverSignal) {
         if let Some(driver) = self.parts.driver.as_mut() {
-            let mut effects = Effects::default();
-            driver.signal(signal, &mut effects);
-            self.todo.extend(effects.drain());
+            let mut effects = DriverEffects::default();
+            driver.handle_signal(signal, &mut effects);
+            self.pending_effects.extend(effects.drain());
         }
     }
 
-    /// The session begins without a prompt.
-    pub(super) fn begun(&mut self) {
+    /// Begins the session without a prompt.
+    pub(super) fn mark_started(&mut self) {
         let mut events = Vec::new();
-        self.parts.translator.begun((self.parts.machine.now)(), &mut events);
-        self.told(events);
+        self.parts.translator.mark_started((self.parts.host.now)(), &mut events);
+        self.apply_events(events);
     }
 
-    fn due(&mut self, due: Due) {
-        match due {
-            Due::Total | Due::Idle => self.stop(Why::Timeout),
-            Due::Handshake => self.too_slow(),
-            Due::Beginning => {
+    fn handle_timer(&mut self, timer: TimerKind) {
+        match timer {
+            TimerKind::Total | TimerKind::Idle => self.stop(StopCause::Timeout),
+            TimerKind::Handshake => self.fail_handshake(),
+            TimerKind::SessionId => {
                 let mut events = Vec::new();
-                self.parts.translator.release(&mut events);
-                self.told(events);
+                self.parts.translator.release_held_events(&mut events);
+                self.apply_events(events);
             }
-            Due::Unused => {
-                self.closing = true;
-                self.go_on();
+            TimerKind::Unused => {
+                self.is_closing = true;
+                self.give_next_prompts();
             }
-            Due::Interrupt => {
-                self.warn("the agent did not stop the turn when it was told to, so it is stopped itself");
-                self.stop(Why::Cancelled);
+            TimerKind::Interrupt => {
+                self.write_warning("the agent did not interrupt the turn, so it is stopped");
+                self.stop(StopCause::Cancelled);
             }
-            Due::Stop => self.climb(),
-            Due::Drain => (self.silent, self.quiet) = (true, true),
-            Due::Request(request) => self.expire(request),
-            Due::Driver(timer) => self.signal(Signal::Timer(timer)),
+            TimerKind::Stop => self.escalate_stop(),
+            TimerKind::Drain => (self.stdout_closed, self.stderr_closed) = (true, true),
+            TimerKind::Request(request) => self.expire_request(request),
+            TimerKind::Driver(timer) => self.signal_driver(DriverSignal::Timer(timer)),
         }
     }
 
-    /// Does what is to be done, or much of it, and has it committed; what is to be sent waits for that. False if it
-    /// cannot be written down.
-    async fn settle(&mut self) -> bool {
-        self.send_pending_notices();
-        self.do_todo();
-        // Whoever waits for it to be ready then knows what it has said about itself.
-        let is_news = self.ready && !*self.parts.ready.borrow();
-        let written = match self.outbox.is_empty() && !is_news {
-            true => self.parts.journal.submit().await,
-            false => self.parts.journal.commit().await,
+    /// Performs pending effects, commits their events, and then sends the outgoing messages. Returns false if the log
+    /// cannot be written.
+    async fn perform_and_commit(&mut self) -> bool {
+        self.write_pending_notices();
+        self.perform_pending_effects();
+        // Committed first, so that the agent's reports about itself are visible as soon as it is ready.
+        let became_ready = self.is_ready && !*self.parts.channels.ready.borrow();
+        let written = match self.outbox.is_empty() && !became_ready {
+            true => self.parts.event_writer.submit().await,
+            false => self.parts.event_writer.commit().await,
         };
-        if is_news {
-            self.parts.ready.send_replace(true);
+        if became_ready {
+            self.parts.channels.ready.send_replace(true);
         }
-        self.send_out(written)
+        self.send_outbox(written)
     }
 
-    fn do_todo(&mut self) {
-        while !self.parts.journal.is_full()
-            && let Some(effect) = self.todo.pop_front()
+    fn perform_pending_effects(&mut self) {
+        while !self.parts.event_writer.is_full()
+            && let Some(effect) = self.pending_effects.pop_front()
         {
-            self.perform(effect);
+            self.perform_effect(effect);
         }
     }
 
-    /// Sends what may be sent now.
-    fn send_out(&mut self, written: Result<(), StoreError>) -> bool {
+    /// Sends the outgoing messages, unless the write failed.
+    pub(super) fn send_outbox(&mut self, written: Result<(), StoreError>) -> bool {
         if let Err(error) = written {
-            self.outcome.unwritten.get_or_insert(error.to_string());
+            self.write_error.get_or_insert(error.to_string());
             return false;
         }
-        for outgoing in std::mem::take(&mut self.outbox) {
-            self.parts.link.send_out(outgoing);
+        for message in std::mem::take(&mut self.outbox) {
+            self.parts.link.send(message);
         }
         true
     }
 
-    /// Commits before somebody is told that something was done.
-    pub(super) async fn reply<T>(&mut self, reply: oneshot::Sender<T>, answer: T) {
-        self.do_todo();
-        let written = self.parts.journal.commit().await;
-        self.send_out(written);
-        // Whoever asked may have gone.
-        drop(reply.send(answer));
+    /// Commits all events before replying to a command.
+    pub(super) async fn reply<T>(&mut self, reply: oneshot::Sender<T>, result: T) {
+        self.perform_pending_effects();
+        let written = self.parts.event_writer.commit().await;
+        self.send_outbox(written);
+        // The receiver may be gone.
+        drop(reply.send(result));
     }
 
-    fn is_over(&self) -> bool {
-        if self.parts.link.is_process() { self.exit.is_some() && self.silent && self.quiet } else { self.silent }
+    fn is_finished(&self) -> bool {
+        self.stdout_closed && (!self.parts.link.has_process() || self.exit.is_some() && self.stderr_closed)
     }
-}
-
-fn never() -> mpsc::Receiver<Ordered> {
-    let (sender, receiver) = mpsc::channel(1);
-    // Kept for ever, so that nobody hears of its end again and again.
-    std::mem::forget(sender);
-    receiver
 }

@@ -1,17 +1,17 @@
-//! The link to an agent: its process and its server, or nothing at all for one that is built in. What comes is put
-//! in one line, whatever way it comes; what goes never makes the session wait.
+//! The link to an agent: its process and its server, or neither for a built-in agent. Everything from the agent goes
+//! through one queue; sending never makes the session wait.
 
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use serde_json::value::RawValue;
-use switchboard_agents::{Feed, HttpRequest};
+use switchboard_agents::{HttpRequest, SessionFeedPaths};
 use switchboard_client::{
-    AgentError, Reconnect, Route,
-    http::{Client, SseEvent},
-    lines,
+    AgentError, FeedRoute, ReconnectPolicy, follow_lines,
+    http::{HttpClient, SseEvent},
 };
+use switchboard_event::Id;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::unix::pipe,
@@ -19,191 +19,230 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::supervise::{Control, Exit, Running, Signal};
+use crate::{
+    mask::SecretMask,
+    network::{NetworkEvent, NetworkPlan, SharedRules},
+    supervise::{AgentControl, ProcessExit, RunningAgent, SessionConnector, SessionNetwork, StopSignal},
+};
 
-/// Something that came.
-pub enum Arrival {
-    /// The agent said this much.
+const READ_BYTES: usize = 64 << 10;
+
+/// The number of events that may wait for the session. Beyond it, the agent waits, too.
+const MAX_QUEUED_EVENTS: usize = 8;
+
+/// The delay between two attempts to open a stream.
+const MIN_RECONNECT_DELAY: Duration = Duration::from_millis(50);
+const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(2);
+
+/// The number of lines of standard error that are kept for an error message.
+const STDERR_TAIL_LINES: usize = 12;
+
+/// The maximum length of a line of standard error. The rest is dropped.
+const MAX_STDERR_LINE_BYTES: usize = 4 << 10;
+
+pub enum LinkEvent {
     Stdout(Bytes),
-    /// The agent will say no more.
-    StdoutEnd,
-    /// The agent said this beside.
+    StdoutClosed,
     Stderr(Bytes),
-    /// The agent will say no more beside.
-    StderrEnd,
+    StderrClosed,
     /// The agent's process ended.
-    Exited(Exit),
-    /// The agent's server answered, or did not.
-    Answer(HttpRequest, Result<(u16, Bytes), String>),
-    /// The agent's server said something.
+    Exited(ProcessExit),
+    /// The agent's server answered a request, or the request failed.
+    HttpAnswer(HttpRequest, Result<(u16, Bytes), String>),
+    /// An event on a stream of the agent's server.
     Stream(SseEvent),
-    /// The session that is followed on a server said something.
+    /// A message of the session that is followed on a server.
     Message(String),
-    /// The session that is followed on a server has ended, or cannot be followed any more.
-    MessagesEnd(Result<(), AgentError>),
+    /// The session that is followed on a server has ended, or can no longer be followed.
+    MessagesEnded(Result<(), AgentError>),
+    /// A program in the sandbox tries to connect to a host.
+    Network(NetworkEvent),
+    /// A program no longer waits for the connection of this request.
+    ConnectionAbandoned(Id),
 }
 
-/// How much is read at once.
-const CHUNK: usize = 64 << 10;
+pub enum OutgoingMessage {
+    Record(Box<RawValue>),
+    Request(HttpRequest),
+    CloseInput,
+}
 
-/// How much may wait for the session: then the agent waits, too.
-const WAITING: usize = 8;
-
-/// Between two tries to open a stream.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
-/// The link to an agent.
-pub struct Link {
-    control: Option<Control>,
-    /// What is to be written. Without a bound: an agent that does not read would otherwise stop us from reading it.
+pub struct AgentLink {
+    control: Option<AgentControl>,
+    /// The lines to write. Unbounded: otherwise an agent that does not read would keep the session from reading.
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    server: Option<Client>,
-    arrivals: mpsc::Sender<Arrival>,
+    server: Option<HttpClient>,
+    /// Connects to servers inside of a session with an isolated network.
+    inside: Option<SessionConnector>,
+    events: mpsc::Sender<LinkEvent>,
     tasks: JoinSet<()>,
 }
 
-impl Link {
-    /// A link to nothing yet, and where arrivals come.
-    pub fn new() -> (Self, mpsc::Receiver<Arrival>) {
-        let (arrivals, inbox) = mpsc::channel(WAITING);
-        (Self { control: None, input: None, server: None, arrivals, tasks: JoinSet::new() }, inbox)
+impl AgentLink {
+    /// Returns an unconnected link and the receiver of its events.
+    pub fn new() -> (Self, mpsc::Receiver<LinkEvent>) {
+        let (events, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+        (Self { control: None, input: None, server: None, inside: None, events, tasks: JoinSet::new() }, receiver)
     }
 
-    /// Links a process.
-    pub fn attach(&mut self, running: Running) {
-        let Running { stdin, stdout, stderr, control, .. } = running;
+    pub fn attach(&mut self, running: RunningAgent) {
+        let RunningAgent { stdin, stdout, stderr, control, .. } = running;
         self.input = stdin.map(|stdin| {
             let (input, lines) = mpsc::unbounded_channel();
-            self.tasks.spawn(write(stdin, lines));
+            self.tasks.spawn(write_lines(stdin, lines));
             input
         });
-        self.tasks.spawn(read(stdout, self.arrivals.clone(), Arrival::Stdout, Arrival::StdoutEnd));
-        self.tasks.spawn(read(stderr, self.arrivals.clone(), Arrival::Stderr, Arrival::StderrEnd));
-        let (exit, arrivals) = (control.exit(), self.arrivals.clone());
+        self.tasks.spawn(read_pipe(stdout, self.events.clone(), LinkEvent::Stdout, LinkEvent::StdoutClosed));
+        self.tasks.spawn(read_pipe(stderr, self.events.clone(), LinkEvent::Stderr, LinkEvent::StderrClosed));
+        let (exit, events) = (control.exit(), self.events.clone());
         self.tasks.spawn(async move {
-            // If nobody takes it, the session is over.
-            drop(arrivals.send(Arrival::Exited(exit.await)).await);
+            // Without a receiver, the session is over.
+            drop(events.send(LinkEvent::Exited(exit.await)).await);
         });
         self.control = Some(control);
     }
 
-    /// Writes a record to the agent.
-    pub fn send(&self, record: &RawValue) {
-        if let Some(input) = &self.input {
-            let mut line = record.get().as_bytes().to_vec();
-            line.push(b'\n');
-            // An agent that is gone says so itself.
-            drop(input.send(line));
+    /// Serves the network of a confined session. Returns its host rules.
+    pub fn serve_network(&mut self, network: SessionNetwork, plan: NetworkPlan) -> SharedRules {
+        self.inside = Some(network.connector.clone());
+        let (network_events, mut receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let events = self.events.clone();
+        self.tasks.spawn(async move {
+            while let Some(event) = receiver.recv().await {
+                if events.send(LinkEvent::Network(event)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        plan.serve(network, network_events, &mut self.tasks)
+    }
+
+    /// Reports when a program no longer waits for its connection.
+    pub fn report_abandoned(&mut self, request: Id, abandoned: impl Future<Output = ()> + Send + 'static) {
+        let events = self.events.clone();
+        self.tasks.spawn(async move {
+            abandoned.await;
+            drop(events.send(LinkEvent::ConnectionAbandoned(request)).await);
+        });
+    }
+
+    pub fn send(&mut self, message: OutgoingMessage) {
+        match message {
+            OutgoingMessage::Record(record) => self.write(format!("{}\n", record.get())),
+            OutgoingMessage::Request(request) => self.send_request(request),
+            OutgoingMessage::CloseInput => self.close_input(),
         }
     }
 
-    /// Writes text to the agent as it is.
-    pub fn send_text(&self, text: &str) {
+    pub fn write(&self, text: impl Into<Vec<u8>>) {
         if let Some(input) = &self.input {
-            drop(input.send(text.as_bytes().to_vec()));
+            // The exit of an agent is reported separately.
+            drop(input.send(text.into()));
         }
     }
 
-    /// Closes the agent's input, once all is written.
+    /// Closes the agent's input once everything is written.
     pub fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// Where the agent's server is.
-    pub fn connect(&mut self, server: Client) {
-        self.server = Some(server);
+    pub fn set_server(&mut self, server: HttpClient) {
+        let inside = self.inside.clone().filter(|_| server.address().is_loopback());
+        self.server = Some(match inside {
+            Some(inside) => server.with_connector(Arc::new(inside)),
+            None => server,
+        });
     }
 
-    /// Makes a request to the agent's server.
-    pub fn request(&mut self, request: HttpRequest) {
-        let (server, arrivals) = (self.server.clone(), self.arrivals.clone());
+    fn send_request(&mut self, request: HttpRequest) {
+        let (server, events) = (self.server.clone(), self.events.clone());
         self.tasks.spawn(async move {
             let body = request.body.as_ref().map(|body| Bytes::copy_from_slice(body.get().as_bytes()));
             let answer = match server {
                 Some(server) => server.request(request.method, &request.path, body).await.map_err(|e| e.to_string()),
                 None => Err("the agent's server is not known yet".to_owned()),
             };
-            drop(arrivals.send(Arrival::Answer(request, answer)).await);
+            drop(events.send(LinkEvent::HttpAnswer(request, answer)).await);
         });
     }
 
-    /// Follows a stream of the agent's server, and opens it again when it breaks.
-    pub fn listen(&mut self, path: String) {
+    /// Follows a stream of the agent's server, and reopens it when it breaks.
+    pub fn follow_stream(&mut self, path: String) {
         if let Some(server) = self.server.clone() {
-            self.tasks.spawn(listen(server, path, self.arrivals.clone()));
+            self.tasks.spawn(follow_stream(server, path, self.events.clone()));
         }
     }
 
     /// Follows a session of the agent's server to its end.
-    pub fn follow(&mut self, feed: Feed, offset: u64) {
+    pub fn follow_session(&mut self, feed: SessionFeedPaths, offset: u64) {
         let Some(server) = self.server.clone() else { return };
-        let route = Route { socket: feed.socket, pages: feed.pages, state: feed.state };
-        let (mut messages, arrivals) = (lines(server, route, offset, Reconnect::default()), self.arrivals.clone());
+        let route = FeedRoute { socket: feed.socket, pages: feed.pages, state: feed.state };
+        let mut messages = follow_lines(server, route, offset, ReconnectPolicy::default());
+        let events = self.events.clone();
         self.tasks.spawn(async move {
             let mut end = Ok(());
             while let Some(message) = messages.next().await {
-                let arrival = match message {
-                    Ok(message) => Arrival::Message(message),
+                match message {
+                    Ok(message) => {
+                        if events.send(LinkEvent::Message(message)).await.is_err() {
+                            return;
+                        }
+                    }
                     Err(error) => {
                         end = Err(error);
                         break;
                     }
-                };
-                if arrivals.send(arrival).await.is_err() {
-                    return;
                 }
             }
-            drop(arrivals.send(Arrival::MessagesEnd(end)).await);
+            drop(events.send(LinkEvent::MessagesEnded(end)).await);
         });
     }
 
     /// Sends the agent's process group a signal.
-    pub fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: StopSignal) {
         if let Some(control) = &self.control {
             control.signal(signal);
         }
     }
 
-    /// Ends the agent: asks first, and kills what is left after the grace.
+    /// Asks the agent to end, and kills the remaining processes after the grace period.
     pub fn stop(&self, grace: Duration) {
         if let Some(control) = &self.control {
             control.stop(grace);
         }
     }
 
-    /// There is a process.
-    pub fn is_process(&self) -> bool {
+    pub fn has_process(&self) -> bool {
         self.control.is_some()
     }
 
-    /// Waits until nothing is left of the process.
-    pub async fn gone(&self) {
+    /// Waits until the process and all its descendants have ended.
+    pub async fn wait_until_gone(&self) {
         if let Some(control) = &self.control {
-            control.gone().await;
+            control.wait_until_gone().await;
         }
     }
 }
 
-async fn listen(server: Client, path: String, arrivals: mpsc::Sender<Arrival>) {
-    let mut pause = SHORTEST_PAUSE;
+async fn follow_stream(server: HttpClient, path: String, events: mpsc::Sender<LinkEvent>) {
+    let mut delay = MIN_RECONNECT_DELAY;
     loop {
-        let (out, mut events) = mpsc::channel(WAITING);
-        server.listen(&path, out);
-        while let Some(event) = events.recv().await {
+        let (sender, mut stream) = mpsc::channel(MAX_QUEUED_EVENTS);
+        server.subscribe_sse(&path, sender);
+        while let Some(event) = stream.recv().await {
             if event == SseEvent::Opened {
-                pause = SHORTEST_PAUSE;
+                delay = MIN_RECONNECT_DELAY;
             }
-            if arrivals.send(Arrival::Stream(event)).await.is_err() {
+            if events.send(LinkEvent::Stream(event)).await.is_err() {
                 return;
             }
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        tokio::time::sleep(delay).await;
+        delay = (delay * 2).min(MAX_RECONNECT_DELAY);
     }
 }
 
-async fn write(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
+async fn write_lines(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(line) = lines.recv().await {
         if stdin.write_all(&line).await.is_err() {
             return;
@@ -211,25 +250,72 @@ async fn write(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u
     }
 }
 
-async fn read(
-    mut from: impl AsyncRead + Unpin,
-    to: mpsc::Sender<Arrival>,
-    arrival: fn(Bytes) -> Arrival,
-    end: Arrival,
+async fn read_pipe(
+    mut pipe: impl AsyncRead + Unpin,
+    events: mpsc::Sender<LinkEvent>,
+    to_event: fn(Bytes) -> LinkEvent,
+    closed: LinkEvent,
 ) {
     let mut buffer = BytesMut::new();
     loop {
-        // What was handed on and is done with is used again.
-        buffer.reserve(CHUNK);
-        match from.read_buf(&mut buffer).await {
+        // Reuses memory of chunks that were dropped.
+        buffer.reserve(READ_BYTES);
+        match pipe.read_buf(&mut buffer).await {
             Ok(length) if length > 0 => {
-                if to.send(arrival(buffer.split().freeze())).await.is_err() {
+                if events.send(to_event(buffer.split().freeze())).await.is_err() {
                     return;
                 }
             }
             _ => break,
         }
     }
-    // If nobody takes it, the session is over.
-    drop(to.send(end).await);
+    // Without a receiver, the session is over.
+    drop(events.send(closed).await);
+}
+
+/// Splits the bytes of standard error into lines, and keeps the last ones in case the agent dies.
+pub struct StderrLines {
+    mask: SecretMask,
+    partial: Vec<u8>,
+    tail: VecDeque<String>,
+}
+
+impl StderrLines {
+    pub fn new(mask: SecretMask) -> Self {
+        Self { mask, partial: Vec::new(), tail: VecDeque::new() }
+    }
+
+    /// Adds bytes and returns the lines that they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for byte in bytes {
+            if *byte == b'\n' {
+                lines.extend(self.finish());
+            } else if self.partial.len() < MAX_STDERR_LINE_BYTES + self.mask.max_secret_len() {
+                self.partial.push(*byte);
+            }
+        }
+        lines
+    }
+
+    /// Completes the current line, and returns it unless it is empty.
+    pub fn finish(&mut self) -> Option<String> {
+        let bytes = std::mem::take(&mut self.partial);
+        // Truncated after masking: half a secret is not recognized.
+        let masked = self.mask.mask_bytes(&bytes);
+        let line = masked.get(..MAX_STDERR_LINE_BYTES).unwrap_or(&masked);
+        let line = String::from_utf8_lossy(line).trim_end().to_owned();
+        if line.is_empty() {
+            return None;
+        }
+        if self.tail.len() == STDERR_TAIL_LINES {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(line.clone());
+        Some(line)
+    }
+
+    pub fn tail(&self) -> String {
+        self.tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
 }

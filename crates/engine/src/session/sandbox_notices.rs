@@ -1,56 +1,53 @@
-//! What a session reports about its sandbox: how it is confined, writes that were refused, and protected files that it has
+//! The reports of a session about its sandbox: how it is confined, refused writes, and protected files that it has
 //! created or changed when it ends.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use switchboard_event::{Details, Item, Level, Notice, SandboxMode, Timestamp, Topic, raw};
+use switchboard_event::{Details, Item, Level, Notice, SandboxMode, Timestamp, Topic, to_raw_json};
 
-use super::actor::Actor;
+use super::actor::SessionActor;
 use crate::{
-    protected_files::{self, KnownFiles, ProtectedFiles},
+    protected_files::{KnownFiles, ProtectedFiles, find_changed_files},
     supervise::SandboxReport,
 };
 
-/// Answers of the kernel to a write that mounts forbid, as programs print them. A protected file cannot be replaced
-/// either, since it is a mount of its own.
-const REFUSALS: [&str; 5] =
+/// Errors of the kernel for a write that mounts forbid, as programs print them. A protected file cannot be replaced
+/// either, since it is a mount point.
+const REFUSAL_ERRORS: [&str; 5] =
     ["Read-only file system", "read-only file system", "EROFS", "Device or resource busy", "EBUSY"];
 
-/// How much of a message is repeated in a notice.
+/// The maximum length of a message that is repeated in a notice.
 const MAX_MESSAGE_CHARS: usize = 200;
 
-/// How many paths the text of a notice names.
 const MAX_PATHS_IN_TEXT: usize = 20;
 
-/// How many paths the detail of a notice lists.
+/// The maximum number of paths in the detail of a notice.
 const MAX_PATHS: usize = 10_000;
 
-/// How many bytes the paths in the detail of a notice may take.
+/// The maximum size of the paths in the detail of a notice.
 const MAX_PATH_BYTES: usize = 1 << 20;
 
-/// How many refused writes of a session are reported.
-const MAX_REFUSALS: u32 = 20;
+/// The maximum number of refused writes that a session reports.
+const MAX_REFUSED_WRITES: u32 = 20;
 
-/// The sandbox of a session, for what is reported about it.
+/// The state from which a session reports about its sandbox.
 pub struct SessionSandbox {
     /// The directories that it may write.
     pub workspace: Vec<PathBuf>,
-    /// When it started.
     pub started: Timestamp,
-    /// The protected files that were there then.
-    pub known: KnownFiles,
-    /// Refused writes that were reported.
-    pub refusals: u32,
+    /// The protected files that existed then.
+    pub known_files: KnownFiles,
+    pub refused_writes: u32,
 }
 
-/// The notice that a confined session begins with.
-pub fn confined(mode: SandboxMode, report: &SandboxReport) -> Notice {
+/// Returns the notice that a confined session begins with.
+pub fn sandbox_notice(mode: SandboxMode, report: &SandboxReport) -> Notice {
     let enforced: Vec<_> = report.enforced.iter().map(|feature| feature.name()).collect();
     let missing: Vec<_> = report.missing.iter().map(|(feature, _)| feature.name()).collect();
     let text = format!("sandbox: {}, enforced by {}", mode_name(mode), enforced.join(", "));
     let detail = json!({ "mode": mode, "enforced": enforced, "missing": missing });
-    Notice { detail: Some(raw(&detail)), ..Notice::new(Topic::Status).with_name("sandbox").with_text(text) }
+    Notice { detail: Some(to_raw_json(&detail)), ..Notice::new(Topic::Status).with_name("sandbox").with_text(text) }
 }
 
 fn mode_name(mode: SandboxMode) -> &'static str {
@@ -62,63 +59,67 @@ fn mode_name(mode: SandboxMode) -> &'static str {
     }
 }
 
-/// The message of a write that was refused to a tool, if it printed one.
+/// Returns the error message of a tool's refused write, if it printed one.
 fn refused_write(item: &Item) -> Option<String> {
     if matches!(item.details, Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_)) {
         return None;
     }
-    let details = raw(item);
-    let text = REFUSALS.iter().find_map(|refusal| Some((details.get().find(refusal)?, refusal.len())));
+    let details = to_raw_json(item);
+    let text = REFUSAL_ERRORS.iter().find_map(|refusal| Some((details.get().find(refusal)?, refusal.len())));
     let (at, length) = text?;
-    // The line that it stands in, as it stands in JSON.
+    // The line that contains it, as escaped in JSON.
     let before = details.get().get(..at)?;
     let start = ["\\n", "\""].iter().filter_map(|end| Some(before.rfind(end)? + end.len())).max().unwrap_or_default();
     let line = details.get().get(start..at + length)?;
     Some(line.chars().take(MAX_MESSAGE_CHARS).collect())
 }
 
-impl Actor {
-    /// A tool of a confined session has ended: a write that was refused to it is reported.
-    pub(super) fn note_refused_write(&mut self, item: &Item) {
-        let Some(sandbox) = self.parts.sandbox.as_mut().filter(|sandbox| sandbox.refusals < MAX_REFUSALS) else {
+impl SessionActor {
+    /// Reports a write that was refused to a completed tool of a confined session.
+    pub(super) fn report_refused_write(&mut self, item: &Item) {
+        let Some(sandbox) = self.parts.sandbox.as_mut().filter(|sandbox| sandbox.refused_writes < MAX_REFUSED_WRITES)
+        else {
             return;
         };
         let Some(message) = refused_write(item) else { return };
-        sandbox.refusals += 1;
+        sandbox.refused_writes += 1;
         self.pending_notices.push(format!(
             "the sandbox refused a write: {message}; to allow it, list the path in config.writablePaths \
              (--writable-path), or its directory in config.writableRoots"
         ));
     }
 
-    /// Notices that wait until what they are about is written down.
-    pub(super) fn send_pending_notices(&mut self) {
+    /// Sends the notices that waited until their events were written.
+    pub(super) fn write_pending_notices(&mut self) {
         for text in std::mem::take(&mut self.pending_notices) {
-            self.say(&Notice::new(Topic::Warning).with_level(Level::Warning).with_name("sandbox").with_text(text));
+            self.write_notice(
+                &Notice::new(Topic::Warning).with_level(Level::Warning).with_name("sandbox").with_text(text),
+            );
         }
     }
 
     /// Reports the protected files that a confined session has created or changed: they may run code later, outside of
     /// the sandbox.
-    pub(super) async fn note_planted_files(&mut self) {
+    pub(super) async fn report_planted_files(&mut self) {
         let Some(sandbox) = self.parts.sandbox.as_ref() else { return };
-        let (workspace, since, known) = (sandbox.workspace.clone(), sandbox.started, sandbox.known.clone());
-        let home = self.parts.machine.home.clone();
-        let search = move || protected_files::changed_since(&workspace, &home, since, &known);
+        let (workspace, since, known_files) = (sandbox.workspace.clone(), sandbox.started, sandbox.known_files.clone());
+        let home = self.parts.host.home.clone();
+        let search = move || find_changed_files(&workspace, &home, since, &known_files);
         let Ok(ProtectedFiles { paths: changed, is_complete }) = tokio::task::spawn_blocking(search).await else {
             return;
         };
         if !changed.is_empty() {
-            self.say(&planted_files(&changed));
+            self.write_notice(&planted_files_notice(&changed));
         }
         if !is_complete {
-            self.warn("the workspace is too large or too deep to look for all files that run code later");
+            self.write_warning("the workspace is too large or too deep to look for all files that run code later");
         }
     }
 }
 
-/// The notice about files that a session has planted. The detail has all of them, so that none hides among others.
-fn planted_files(paths: &[PathBuf]) -> Notice {
+/// Returns the notice about files that a session has planted. The detail lists all of them, so that none is hidden
+/// among others.
+fn planted_files_notice(paths: &[PathBuf]) -> Notice {
     let shown: Vec<_> = paths.iter().take(MAX_PATHS_IN_TEXT).map(|path| printable(path)).collect();
     let more = paths.len().saturating_sub(MAX_PATHS_IN_TEXT);
     let more = if more > 0 { format!(" and {more} more (all are in the notice's detail)") } else { String::new() };
@@ -134,10 +135,10 @@ fn planted_files(paths: &[PathBuf]) -> Notice {
     });
     let detail = json!({ "count": paths.len(), "paths": listed.collect::<Vec<_>>() });
     let notice = Notice::new(Topic::Warning).with_level(Level::Warning).with_name("planted_files").with_text(text);
-    Notice { detail: Some(raw(&detail)), ..notice }
+    Notice { detail: Some(to_raw_json(&detail)), ..notice }
 }
 
-/// A path without characters that break a line, move the cursor or hide others.
+/// Escapes characters of a path that break a line, move the cursor or hide others.
 fn printable(path: &Path) -> String {
     let is_hidden = |c: char| {
         c.is_control()
@@ -160,7 +161,7 @@ mod tests {
 
     use std::path::PathBuf;
 
-    use super::{MAX_PATHS, planted_files, refused_write};
+    use super::{MAX_PATHS, planted_files_notice, refused_write};
 
     fn check(output: &str, expected: Option<&str>) {
         let command = Command { output: output.to_owned(), ..Command::default() };
@@ -185,14 +186,15 @@ mod tests {
     fn every_planted_file_is_listed() {
         let mut paths: Vec<_> = (0..30).map(|number| PathBuf::from(format!("/w/{number}/.envrc"))).collect();
         paths.push(PathBuf::from("/w/a\n\u{1b}[2Kb\u{202e}/.git/hooks/pre-commit"));
-        let notice = planted_files(&paths);
+        let notice = planted_files_notice(&paths);
         let text = notice.text.unwrap();
         assert!(text.contains("/w/19/.envrc and 11 more") && !text.contains("/w/20/"), "{text}");
         let detail: serde_json::Value = serde_json::from_str(notice.detail.unwrap().get()).unwrap();
         assert_eq!((detail["count"].as_u64(), detail["paths"].as_array().unwrap().len()), (Some(31), 31));
         assert_eq!(detail["paths"][30], "/w/a\\n\\u{1b}[2Kb\\u{202e}/.git/hooks/pre-commit");
         let many: Vec<_> = (0..MAX_PATHS + 5).map(|number| PathBuf::from(format!("/{number}"))).collect();
-        let detail: serde_json::Value = serde_json::from_str(planted_files(&many).detail.unwrap().get()).unwrap();
+        let detail: serde_json::Value =
+            serde_json::from_str(planted_files_notice(&many).detail.unwrap().get()).unwrap();
         assert_eq!(detail["count"].as_u64(), Some(10_005));
         assert_eq!(detail["paths"].as_array().unwrap().len(), MAX_PATHS);
     }

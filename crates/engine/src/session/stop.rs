@@ -1,150 +1,139 @@
-//! Bringing a session to its end: by asking, then by insisting, then by force.
+//! The end of a session: it is stopped in stages, by request, by signal, then by force. Then the remaining output is
+//! read, everything open is closed, and all processes of the agent end.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
-use switchboard_agents::{Command, Note, Why};
+use switchboard_agents::{AgentCommand, DriverTimer, EngineNote, StopCause};
 use switchboard_client::{AgentError, AgentErrorKind};
-use switchboard_event::{ErrorCode, Fault};
+use switchboard_event::{ErrorCode, Fault, Id};
+use switchboard_store::AgentRun;
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{actor::Actor, timers::Due};
-use crate::supervise::{Exit, Signal};
+use super::{RunOutcome, actor::SessionActor};
+use crate::supervise::{ProcessExit, StopSignal};
 
-/// How long an agent may take to stop a turn when it is told to, before it is stopped itself.
-pub const INTERRUPT: Duration = Duration::from_secs(10);
+/// The time that an agent may take to interrupt a turn before it is stopped itself.
+pub const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the first event may wait for the agent to say who it is.
-pub const BEGINNING: Duration = Duration::from_secs(5);
+/// The time that the first event may wait for the agent to identify its session.
+pub const SESSION_ID_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long an agent may take to end by itself when it has nothing more to do.
-const CLOSE: Duration = Duration::from_secs(10);
+/// The time that an agent may take to end by itself when it has nothing more to do.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long what a dead agent still has in its pipes may take.
-const DRAIN: Duration = Duration::from_secs(2);
+/// The time that reading the remaining output of a dead agent may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How far we have gone to stop the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ladder {
-    /// Not at all.
+/// The times that an agent may take in the stages of a stop.
+const STOP_INTERRUPT_TIMEOUT: Duration = Duration::from_secs(2);
+const STOP_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const STOP_SIGNAL_TIMEOUT: Duration = Duration::from_millis(700);
+const KILL_GRACE: Duration = Duration::from_millis(1200);
+
+/// The time that the last processes of an agent may take to end.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The stage of stopping the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
+pub enum StopStage {
     #[default]
-    Ground,
-    /// It was told to end by itself when it is done.
-    Closed,
-    /// Its turn is being stopped, in its own way.
-    Interrupting,
-    /// Its input was closed.
+    NotStopping,
+    /// The agent was asked to end by itself when it is done.
     Closing,
+    /// Its turn is being interrupted through its own protocol.
+    InterruptingTurn,
+    InputClosed,
     /// It got an interrupt signal.
-    Interrupted,
-    /// It is being killed.
+    Signalled,
     Killing,
 }
 
-impl Ladder {
-    /// We have begun to stop it, and it is not its own end.
-    pub fn is_climbing(self) -> bool {
-        self > Self::Closed
+impl StopStage {
+    /// Returns whether the agent is being stopped, other than ending by itself.
+    pub fn is_stopping(self) -> bool {
+        self > Self::Closing
     }
 }
 
-impl PartialOrd for Ladder {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        (*self as u8).partial_cmp(&(*other as u8))
-    }
-}
-
-impl Actor {
-    /// Stops the session. What is told is the first reason.
-    pub(super) fn stop(&mut self, why: Why) {
-        if self.ladder.is_climbing() {
+impl SessionActor {
+    /// Stops the session. The first cause is the one that is reported.
+    pub(super) fn stop(&mut self, cause: StopCause) {
+        if self.stop_stage.is_stopping() {
             return;
         }
         self.prompts.clear();
-        self.note(&Note::Stopping(why));
-        self.ladder = Ladder::Interrupting;
-        let native = self.busy && self.parts.driver.is_some() && self.drive(Command::Interrupt).is_ok();
-        if native {
-            self.timers.arm(Due::Stop, Duration::from_millis(2000));
+        self.apply_note(&EngineNote::Stopping(cause));
+        self.stop_stage = StopStage::InterruptingTurn;
+        let is_interrupted = self.is_busy && self.parts.driver.is_some() && self.drive(AgentCommand::Interrupt).is_ok();
+        if is_interrupted {
+            self.timers.arm(TimerKind::Stop, STOP_INTERRUPT_TIMEOUT);
         } else {
-            self.climb();
+            self.escalate_stop();
         }
     }
 
     /// Stops the session without asking the agent.
     pub(super) fn kill(&mut self) {
-        if !self.ladder.is_climbing() {
+        if !self.stop_stage.is_stopping() {
             self.prompts.clear();
-            self.note(&Note::Stopping(Why::Cancelled));
+            self.apply_note(&EngineNote::Stopping(StopCause::Cancelled));
         }
-        if self.ladder != Ladder::Killing {
-            self.force();
-        }
-    }
-
-    /// The turn that we wanted stopped has stopped.
-    pub(super) fn turn_stopped(&mut self) {
-        if self.ladder == Ladder::Interrupting {
-            self.climb();
+        if self.stop_stage != StopStage::Killing {
+            self.force_stop();
         }
     }
 
-    /// The next step: each is tried only if the one before did not help.
-    pub(super) fn climb(&mut self) {
-        let (next, wait) = match self.ladder {
-            Ladder::Ground | Ladder::Closed => return self.force(),
-            Ladder::Interrupting => (Ladder::Closing, 1000),
-            Ladder::Closing => (Ladder::Interrupted, 700),
-            Ladder::Interrupted => return self.force(),
-            Ladder::Killing => return,
-        };
-        self.ladder = next;
-        self.timers.arm(Due::Stop, Duration::from_millis(wait));
-        match next {
-            Ladder::Closing if self.parts.driver.is_some() => {
-                if self.drive(Command::Close).is_err() {
-                    self.force();
+    /// Enters the next stage. Each is tried only if the one before had no effect.
+    pub(super) fn escalate_stop(&mut self) {
+        match self.stop_stage {
+            StopStage::NotStopping | StopStage::Closing | StopStage::Signalled => self.force_stop(),
+            StopStage::InterruptingTurn if self.parts.driver.is_some() => {
+                self.stop_stage = StopStage::InputClosed;
+                self.timers.arm(TimerKind::Stop, STOP_CLOSE_TIMEOUT);
+                if self.drive(AgentCommand::Close).is_err() {
+                    self.force_stop();
                 }
             }
-            Ladder::Closing => self.climb(),
-            _ => self.parts.link.signal(Signal::Interrupt),
+            StopStage::InterruptingTurn | StopStage::InputClosed => {
+                self.stop_stage = StopStage::Signalled;
+                self.timers.arm(TimerKind::Stop, STOP_SIGNAL_TIMEOUT);
+                self.parts.link.signal(StopSignal::Interrupt);
+            }
+            StopStage::Killing => {}
         }
     }
 
-    /// Ends the process whatever it says.
-    fn force(&mut self) {
-        self.ladder = Ladder::Killing;
-        self.timers.disarm(&Due::Stop);
-        if !self.parts.link.is_process() {
-            self.silent = true;
+    /// Ends the process unconditionally.
+    pub(super) fn force_stop(&mut self) {
+        self.stop_stage = StopStage::Killing;
+        self.timers.disarm(&TimerKind::Stop);
+        if !self.parts.link.has_process() {
+            self.stdout_closed = true;
         }
-        self.parts.link.stop(Duration::from_millis(1200));
+        self.parts.link.stop(KILL_GRACE);
     }
 
-    /// Nothing more is wanted of the agent: it may end by itself.
-    pub(super) fn close(&mut self) {
-        if self.ladder != Ladder::Ground {
+    /// Lets the agent end by itself, since there are no more prompts.
+    pub(super) fn close_agent(&mut self) {
+        if self.stop_stage != StopStage::NotStopping {
             return;
         }
-        (self.ladder, self.closing) = (Ladder::Closed, true);
-        self.timers.arm(Due::Stop, CLOSE);
-        self.note(&Note::Closing);
-        if self.drive(Command::Close).is_err() {
-            self.force();
+        (self.stop_stage, self.is_closing) = (StopStage::Closing, true);
+        self.timers.arm(TimerKind::Stop, CLOSE_TIMEOUT);
+        self.apply_note(&EngineNote::Closing);
+        if self.drive(AgentCommand::Close).is_err() {
+            self.force_stop();
         }
     }
 
-    /// The driver says that nothing more will come.
-    pub(super) fn done(&mut self) {
-        self.force();
-    }
-
-    pub(super) fn give_up(&mut self, fault: Fault) {
-        self.note(&Note::Failed(fault.clone()));
+    pub(super) fn fail(&mut self, fault: Fault) {
+        self.apply_note(&EngineNote::Failed(fault.clone()));
         self.fault.get_or_insert(fault);
-        self.force();
+        self.force_stop();
     }
 
-    /// The session that is followed on a server cannot be followed any more.
-    pub(super) fn lost(&mut self, error: &AgentError) {
+    /// Fails the session because the session on the server can no longer be followed.
+    pub(super) fn fail_lost_session(&mut self, error: &AgentError) {
         let code = match error.kind {
             AgentErrorKind::ConnectionFailed => ErrorCode::ConnectionFailed,
             AgentErrorKind::AuthenticationFailed => ErrorCode::ProviderAuth,
@@ -155,46 +144,164 @@ impl Actor {
             AgentErrorKind::ProtocolError => ErrorCode::ProtocolError,
             AgentErrorKind::Unknown => ErrorCode::Unknown,
         };
-        self.give_up(Fault::new(
-            code,
-            format!("the session on the server cannot be followed any more: {}", error.message),
-        ));
+        let message = format!("the session on the server can no longer be followed: {}", error.message);
+        self.fail(Fault::new(code, message));
     }
 
-    pub(super) fn too_slow(&mut self) {
-        let seconds = self.parts.limits.handshake.as_secs();
+    pub(super) fn fail_handshake(&mut self) {
+        let seconds = self.parts.timeouts.handshake.as_secs();
         let message = format!("{} was not ready within {seconds} seconds", self.parts.agent.title);
-        self.give_up(Fault::new(ErrorCode::Timeout, message));
+        self.fail(Fault::new(ErrorCode::Timeout, message));
     }
 
-    /// The agent closed its output.
-    pub(super) fn fell_silent(&mut self) {
-        self.silent = true;
-        if self.exit.is_none() && self.ladder < Ladder::Killing && !self.timers.is_armed(&Due::Stop) {
-            // It will say no more, so it need not live. But it may be just about to end.
-            self.ladder = Ladder::Interrupted;
-            self.timers.arm(Due::Stop, DRAIN);
+    pub(super) fn handle_stdout_closed(&mut self) {
+        self.stdout_closed = true;
+        if self.exit.is_none() && self.stop_stage < StopStage::Killing && !self.timers.is_armed(&TimerKind::Stop) {
+            // No more output follows, so the agent is not needed. But it may be about to end by itself.
+            self.stop_stage = StopStage::Signalled;
+            self.timers.arm(TimerKind::Stop, DRAIN_TIMEOUT);
         }
     }
 
-    pub(super) fn exited(&mut self, exit: Exit) {
+    pub(super) fn handle_exit(&mut self, exit: ProcessExit) {
         self.exit = Some(exit);
-        self.timers.disarm(&Due::Stop);
-        if !self.silent || !self.quiet {
-            // What it left in its pipes is still to be read, but not for ever.
-            self.timers.arm(Due::Drain, DRAIN);
+        self.timers.disarm(&TimerKind::Stop);
+        if !self.stdout_closed || !self.stderr_closed {
+            // The remaining output in its pipes is still read, but only for a limited time.
+            self.timers.arm(TimerKind::Drain, DRAIN_TIMEOUT);
         }
     }
 
-    /// The agent is there: the time without a sign of it begins anew. Who waits for an answer needs no sign.
-    pub(super) fn sign_of_life(&mut self) {
-        if self.ladder == Ladder::Closed {
-            // It was told to end when it is done, and it is not done: work in the background goes on.
-            self.timers.arm(Due::Stop, CLOSE);
+    /// Restarts the idle timer after activity of the agent. An agent that waits for an answer may be idle.
+    pub(super) fn note_activity(&mut self) {
+        if self.stop_stage == StopStage::Closing {
+            // It was asked to end when it is done, and is not done: background work continues.
+            self.timers.arm(TimerKind::Stop, CLOSE_TIMEOUT);
         }
-        match self.parts.limits.idle {
-            Some(idle) if self.busy && !self.desk.is_waiting() => self.timers.arm(Due::Idle, idle),
-            _ => self.timers.disarm(&Due::Idle),
+        match self.parts.timeouts.idle {
+            Some(idle) if self.is_busy && !self.open_requests.is_waiting() => self.timers.arm(TimerKind::Idle, idle),
+            _ => self.timers.disarm(&TimerKind::Idle),
         }
+    }
+
+    pub(super) async fn finish(mut self) {
+        let mut lines = std::mem::take(&mut self.stdout_lines);
+        lines.finish(|frame| self.read_frame(&frame));
+        if let Some(line) = self.stderr_lines.finish() {
+            self.apply_note(&EngineNote::Stderr(&line));
+        }
+        self.report_planted_files().await;
+        self.write_pending_notices();
+        self.record_failure();
+        if let Some(ProcessExit { code, signal }) = self.exit {
+            self.apply_note(&EngineNote::Exited { code, signal });
+        }
+        let mut events = Vec::new();
+        self.parts.translator.finish(&mut events);
+        self.apply_events(events);
+        self.stream_mask.close_all();
+        self.write_released_events();
+        self.pending_effects.clear();
+        if self.write_error.is_none()
+            && let Err(error) = self.parts.event_writer.commit().await
+        {
+            self.write_error = Some(error.to_string());
+        }
+        self.leave().await;
+    }
+
+    /// Records the cause of a failure, if there was one, with the agent's last lines on standard error, which explain
+    /// most.
+    fn record_failure(&mut self) {
+        let tail = self.stderr_lines.tail();
+        let last_lines = if tail.is_empty() { String::new() } else { format!("\n{tail}") };
+        let fault = match (self.fault.take(), self.exit) {
+            (Some(fault), _) => Fault { message: format!("{}{last_lines}", fault.message), ..fault },
+            (None, Some(exit)) => {
+                let (title, how) = (self.parts.agent.title, describe_exit(exit));
+                Fault::new(ErrorCode::ExecutionError, format!("{title} {how} before the turn was over{last_lines}"))
+            }
+            (None, None) => return,
+        };
+        self.apply_note(&EngineNote::Failed(fault));
+    }
+
+    async fn leave(self) {
+        let Self { mut parts, agent_started, write_error, .. } = self;
+        if timeout(EXIT_TIMEOUT, parts.link.wait_until_gone()).await.is_err() {
+            parts.link.stop(Duration::ZERO);
+        }
+        if let Some(run) = parts.run.take() {
+            parts.event_writer.patch().run = Some(AgentRun { ended: Some((parts.host.now)()), ..run });
+            // If it fails, the next start looks for processes that are gone.
+            drop(parts.event_writer.commit().await);
+        }
+        drop(parts.private);
+        let end = parts.event_writer.with_committed_state(|state| state.end.clone());
+        let (reason, error) = end.map(|end| (end.reason, end.error)).unzip();
+        parts.event_writer.end();
+        // There may be no receiver left.
+        drop(parts.channels.outcome.send(Some(RunOutcome {
+            reason,
+            error: error.flatten(),
+            agent_started,
+            write_error,
+        })));
+    }
+}
+
+fn describe_exit(exit: ProcessExit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (_, Some(signal)) => format!("was ended by signal {signal}"),
+        _ => "was killed".to_owned(),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TimerKind {
+    /// The session has taken too long.
+    Total,
+    /// The agent has produced no output for too long.
+    Idle,
+    /// The session had no prompt for too long.
+    Unused,
+    Handshake,
+    /// The first event has waited long enough for the agent to identify its session.
+    SessionId,
+    /// The agent does not stop the turn.
+    Interrupt,
+    /// The next stage of stopping the agent.
+    Stop,
+    /// The remaining output of a dead agent has taken too long.
+    Drain,
+    /// A request was not answered in time.
+    Request(Id),
+    Driver(DriverTimer),
+}
+
+#[derive(Default)]
+pub struct SessionTimers(HashMap<TimerKind, Instant>);
+
+impl SessionTimers {
+    pub fn arm(&mut self, timer: TimerKind, after: Duration) {
+        self.0.insert(timer, Instant::now() + after);
+    }
+
+    pub fn disarm(&mut self, timer: &TimerKind) {
+        self.0.remove(timer);
+    }
+
+    pub fn is_armed(&self, timer: &TimerKind) -> bool {
+        self.0.contains_key(timer)
+    }
+
+    /// Waits for the first timer to expire and removes it. Waits forever if there is none.
+    pub async fn next(&mut self) -> TimerKind {
+        let first = self.0.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (timer.clone(), *at));
+        let Some((timer, at)) = first else { return std::future::pending().await };
+        sleep_until(at).await;
+        self.0.remove(&timer);
+        timer
     }
 }

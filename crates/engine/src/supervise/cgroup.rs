@@ -1,6 +1,6 @@
-//! A control group (cgroup v2) for each run, where one is delegated to the user. The kernel counts every descendant in
+//! A control group (cgroup v2) for each run, where one is delegated to the user. The kernel tracks every descendant in
 //! it, however it was started, and kills all of them at once. Processes of confined sessions cannot leave it; those of
-//! unconfined ones can, if they mean to.
+//! unconfined ones can do so deliberately.
 
 use std::{
     fs, io,
@@ -11,15 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::process::{Process, start_time};
+use super::process::{ProcessRef, process_start_time};
 
-/// The first part of the name of every group. The rest names its owner, so that groups of dead owners can be removed.
-const PREFIX: &str = "switchboard-";
+/// The prefix of every group's name. The rest names its owner, so that groups of dead owners can be removed.
+const NAME_PREFIX: &str = "switchboard-";
 
-/// How long processes may take to leave a group in which all were killed.
+/// The maximum time that killed processes may take to leave a group.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often a group is looked at while its processes die.
+/// The interval between checks of a group while its processes die.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The control group of one run. Removed when dropped, with all processes in it.
@@ -35,8 +35,8 @@ impl SessionCgroup {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let parent = own_directory()?;
         let (pid, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let (namespace, started) = (pid_namespace(), start_time(pid).unwrap_or_default());
-        let path = parent.join(format!("{PREFIX}{namespace}-{pid}-{started}-{number}"));
+        let (namespace, started) = (pid_namespace(), process_start_time(pid).unwrap_or_default());
+        let path = parent.join(format!("{NAME_PREFIX}{namespace}-{pid}-{started}-{number}"));
         fs::create_dir(&path)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot create a control group: {error}")))?;
         let group = Self(path);
@@ -47,7 +47,7 @@ impl SessionCgroup {
     }
 
     /// Moves a process into the group. Its later descendants are born there.
-    pub fn add(&self, process: Process) -> io::Result<()> {
+    pub fn add(&self, process: ProcessRef) -> io::Result<()> {
         fs::write(self.0.join("cgroup.procs"), process.pid.to_string())
             .map_err(|error| io::Error::new(error.kind(), format!("cannot enter a control group: {error}")))
     }
@@ -55,43 +55,45 @@ impl SessionCgroup {
 
 impl Drop for SessionCgroup {
     fn drop(&mut self) {
-        remove(&self.0);
+        remove_group(&self.0);
     }
 }
 
-/// Removes the groups that dead processes of this program left next to our own, and kills what is in them.
+/// Removes the groups that dead processes of this program left next to that of this process, with the processes in
+/// them.
 pub fn remove_abandoned_cgroups() {
     let (entries, namespace) = (own_directory().and_then(fs::read_dir), pid_namespace());
     for entry in entries.into_iter().flatten().flatten() {
-        let owner = owner(&entry.file_name().to_string_lossy(), namespace);
-        if owner.is_some_and(|owner| start_time(owner.pid) != Some(owner.start_time)) {
-            remove(&entry.path());
+        let owner = parse_owner(&entry.file_name().to_string_lossy(), namespace);
+        if owner.is_some_and(|owner| process_start_time(owner.pid) != Some(owner.start_time)) {
+            remove_group(&entry.path());
         }
     }
 }
 
-/// The process that created a group, by the group's name. Processes of other PID namespaces cannot be seen from here.
-fn owner(name: &str, namespace: u64) -> Option<Process> {
-    let mut numbers = name.strip_prefix(PREFIX)?.split('-').map(|part| part.parse::<u64>().ok());
+/// Parses the process that created a group from the group's name. Processes of other PID namespaces are not visible
+/// here.
+fn parse_owner(name: &str, namespace: u64) -> Option<ProcessRef> {
+    let mut numbers = name.strip_prefix(NAME_PREFIX)?.split('-').map(|part| part.parse::<u64>().ok());
     let is_visible = numbers.next()?? == namespace;
-    let owner = Process { pid: u32::try_from(numbers.next()??).ok()?, start_time: numbers.next()?? };
+    let owner = ProcessRef { pid: u32::try_from(numbers.next()??).ok()?, start_time: numbers.next()?? };
     is_visible.then_some(owner)
 }
 
-/// The number of the PID namespace that this process is in.
+/// Returns the number of the PID namespace of this process.
 fn pid_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map(|namespace| namespace.ino()).unwrap_or_default()
 }
 
 /// Kills the processes in a group and removes it. Groups that an agent created below it go first.
-fn remove(path: &Path) {
-    // The directory can be removed at once if nothing is in it.
+fn remove_group(path: &Path) {
+    // An empty group can be removed at once.
     if fs::remove_dir(path).is_ok() {
         return;
     }
     fs::write(path.join("cgroup.kill"), "1").ok();
     let nested = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    nested.filter(|path| path.is_dir()).for_each(|path| remove(&path));
+    nested.filter(|path| path.is_dir()).for_each(|path| remove_group(&path));
     let deadline = Instant::now() + KILL_TIMEOUT;
     while fs::remove_dir(path).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
         && Instant::now() < deadline
@@ -100,14 +102,14 @@ fn remove(path: &Path) {
     }
 }
 
-/// The directory of the group that this process is in.
+/// Returns the directory of the group of this process.
 fn own_directory() -> io::Result<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let groups = fs::read_to_string("/proc/self/cgroup")?;
-    directory(&mounts, &groups).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "cgroup v2 is not mounted"))
+    find_directory(&mounts, &groups).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "cgroup v2 is not mounted"))
 }
 
-fn directory(mounts: &str, groups: &str) -> Option<PathBuf> {
+fn find_directory(mounts: &str, groups: &str) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
@@ -122,8 +124,8 @@ fn directory(mounts: &str, groups: &str) -> Option<PathBuf> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{directory, owner};
-    use crate::supervise::Process;
+    use super::{find_directory, parse_owner};
+    use crate::supervise::ProcessRef;
 
     #[test]
     fn the_directory_of_a_group_is_found() {
@@ -132,19 +134,22 @@ mod tests {
                       31 20 0:27 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
         let container = "40 39 0:30 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         let group = "5:pids:/x\n0::/user.slice/app.scope\n";
-        assert_eq!(directory(unified, group), Some(PathBuf::from("/sys/fs/cgroup/user.slice/app.scope")));
-        assert_eq!(directory(hybrid, "0::/\n").as_deref(), Some(Path::new("/sys/fs/cgroup/unified")));
-        assert_eq!(directory(container, "0::/docker/abc/y\n"), Some(PathBuf::from("/sys/fs/cgroup/y")));
-        assert_eq!(directory(container, group), None);
-        assert_eq!(directory("", group), None);
+        assert_eq!(find_directory(unified, group), Some(PathBuf::from("/sys/fs/cgroup/user.slice/app.scope")));
+        assert_eq!(find_directory(hybrid, "0::/\n").as_deref(), Some(Path::new("/sys/fs/cgroup/unified")));
+        assert_eq!(find_directory(container, "0::/docker/abc/y\n"), Some(PathBuf::from("/sys/fs/cgroup/y")));
+        assert_eq!(find_directory(container, group), None);
+        assert_eq!(find_directory("", group), None);
     }
 
     #[test]
-    fn the_name_of_a_group_tells_its_owner() {
-        assert_eq!(owner("switchboard-4026531836-12-345-6", 4026531836), Some(Process { pid: 12, start_time: 345 }));
+    fn the_name_of_a_group_names_its_owner() {
+        assert_eq!(
+            parse_owner("switchboard-4026531836-12-345-6", 4026531836),
+            Some(ProcessRef { pid: 12, start_time: 345 })
+        );
         for name in ["switchboard-1-12-345-6", "switchboard-4026531836-12", "switchboard-a-b-c-d", "app-1-12-345-6", ""]
         {
-            assert_eq!(owner(name, 4026531836), None, "{name}");
+            assert_eq!(parse_owner(name, 4026531836), None, "{name}");
         }
     }
 }

@@ -1,129 +1,134 @@
-//! A running agent, as its session holds it. Dropping [`Control`] kills the agent and all that descends from it.
+//! A running agent, as its session holds it. Dropping [`AgentControl`] kills the agent and all its descendants.
+//!
+//! Its supervisor is watched to its end, so that no process of the session is left. A supervisor that was stopped or
+//! killed is replaced: this process adopts its descendants and kills them.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    os::fd::OwnedFd,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
+use rustix::process::{PidfdFlags, Signal};
+use serde::{Deserialize, Serialize};
 use tokio::{
-    net::unix::{OwnedWriteHalf, pipe},
+    io::{AsyncBufReadExt as _, BufReader, Interest, unix::AsyncFd},
+    net::unix::{OwnedReadHalf, OwnedWriteHalf, pipe},
     sync::{oneshot, watch},
-    task, time,
+    task,
+    time::{sleep, timeout},
 };
 
 use super::{
-    process::{self, Process},
+    cgroup::SessionCgroup,
+    process::ProcessRef,
+    protocol::{LineMessage as _, SupervisorCommand, SupervisorReport},
     sandbox::SandboxReport,
-    wire::Command,
+    session_network::SessionNetwork,
+    sweep::{StartedChild, has_orphans, sweep_session},
 };
 
-/// How long the supervisor may take to carry out a command before we act without it.
-pub(super) const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time that the supervisor may take to execute a command before the engine acts without it.
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take to kill what is left after the grace of a stop.
+/// The time that the supervisor may take to kill the remaining processes after the grace period of a stop.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An agent that runs, with all ways to it.
 #[derive(Debug)]
-pub struct Running {
-    /// Its process; for a confined agent the first process of its PID namespace.
-    pub agent: Process,
-    /// The sandbox in force around it; `None` if it was not to be confined.
+pub struct RunningAgent {
+    /// The agent's process; for a confined agent the first process of its PID namespace.
+    pub agent: ProcessRef,
+    /// The sandbox in force around it; `None` if it is not confined.
     pub sandbox: Option<SandboxReport>,
-    /// Its standard input, unless that was closed from the beginning. Dropping it closes it.
+    pub network: Option<SessionNetwork>,
+    /// The standard input, unless it was closed from the beginning. Dropping it closes it.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output.
     pub stdout: pipe::Receiver,
-    /// Its standard error.
     pub stderr: pipe::Receiver,
-    /// Its end: how to bring it about and how to wait for it. Dropping it kills everything.
-    pub control: Control,
+    pub control: AgentControl,
 }
 
-/// The hold on an agent and all its descendants.
+/// The control over an agent and all its descendants. Dropping it kills everything.
 #[derive(Debug)]
-pub struct Control {
-    /// Closed when dropped, which the supervisor takes for the command to kill everything.
+pub struct AgentControl {
+    /// Closed when dropped, which is the command to kill everything.
     pub(super) channel: OwnedWriteHalf,
-    pub(super) supervisor: Process,
-    pub(super) state: watch::Receiver<State>,
-    /// Commands that were sent.
+    pub(super) supervisor: ProcessRef,
+    pub(super) state: watch::Receiver<AgentState>,
+    /// The number of commands that were sent.
     pub(super) sent: AtomicU64,
-    /// Its end tells the watcher of the supervisor that this is dropped.
+    /// Dropped with this, which notifies the watcher of the supervisor.
     pub(super) _hold: oneshot::Sender<()>,
 }
 
-/// What is known of the agent.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct State {
-    /// Its process, as soon as there is one.
-    pub agent: Option<Process>,
-    /// Commands that the supervisor has carried out.
+pub(super) struct AgentState {
+    /// The agent's process, as soon as there is one.
+    pub agent: Option<ProcessRef>,
+    /// The number of commands that the supervisor has executed.
     pub acknowledged: u64,
-    /// How it ended.
-    pub exit: Option<Exit>,
-    /// Nothing of it is left, except for this many processes that we may not kill.
+    pub exit: Option<ProcessExit>,
+    /// All processes have ended, except for this number that may not be killed.
     pub gone: Option<usize>,
 }
 
-/// How an agent ended. Neither is set if its supervisor was killed: then it is only known to be dead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exit {
-    /// The exit code, if it ended by itself.
+/// How an agent ended. Neither field is set if its supervisor was killed: then it is only known to be dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessExit {
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
 }
 
 /// Signals that end a turn or an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
-    /// As Ctrl-C on a terminal.
+pub enum StopSignal {
+    /// Ctrl-C on a terminal.
     Interrupt,
-    /// A request to end.
     Terminate,
-    /// An end without a request.
     Kill,
 }
 
-impl Control {
+impl AgentControl {
     /// Sends a signal to the agent's process group. Does nothing if the agent has ended.
-    pub fn signal(&self, signal: Signal) {
-        let number = match signal {
-            Signal::Interrupt => rustix::process::Signal::INT,
-            Signal::Terminate => rustix::process::Signal::TERM,
-            Signal::Kill => rustix::process::Signal::KILL,
+    pub fn signal(&self, signal: StopSignal) {
+        let signal = match signal {
+            StopSignal::Interrupt => Signal::INT,
+            StopSignal::Terminate => Signal::TERM,
+            StopSignal::Kill => Signal::KILL,
         };
-        let command = Command::Signal(number.as_raw());
-        let heard = self.send(command);
+        let unresponsive = self.send(SupervisorCommand::Signal(signal.as_raw()));
         task::spawn(async move {
-            if let Some(agent) = heard.await {
-                process::signal_group(agent, number);
+            if let Some(agent) = unresponsive.await {
+                agent.signal_group(signal);
             }
         });
     }
 
-    /// Asks the agent's process group to end, and kills everything that is left after `grace`.
+    /// Asks the agent's process group to end, and kills all remaining processes after `grace`.
     pub fn stop(&self, grace: Duration) {
-        let heard = self.send(Command::Stop(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX)));
+        let grace_millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        let unresponsive = self.send(SupervisorCommand::Stop { grace_millis });
         let (mut state, supervisor) = (self.state.clone(), self.supervisor);
         task::spawn(async move {
-            let rest = match heard.await {
+            let rest = match unresponsive.await {
                 Some(agent) => {
-                    process::signal_group(agent, rustix::process::Signal::TERM);
+                    agent.signal_group(Signal::TERM);
                     grace.saturating_sub(SUPERVISOR_TIMEOUT)
                 }
                 None => grace.saturating_add(KILL_TIMEOUT),
             };
-            if time::timeout(rest, state.wait_for(|state| state.gone.is_some())).await.is_err() {
-                // Its descendants come to us, and are killed when the end of its channel is noticed.
-                supervisor.kill(rustix::process::Signal::KILL).ok();
+            if timeout(rest, state.wait_for(|state| state.gone.is_some())).await.is_err() {
+                // This process adopts its descendants, and kills them when it notices the end of the channel.
+                supervisor.signal(Signal::KILL).ok();
             }
         });
     }
 
-    /// How the agent ended, as soon as it has. May be asked often, and dropped at any time; holds nothing itself.
-    pub fn exit(&self) -> impl Future<Output = Exit> + Send + use<> {
+    /// Waits for the agent to end. May be called repeatedly, and dropped at any time; does not keep the agent alive.
+    pub fn exit(&self) -> impl Future<Output = ProcessExit> + Send + use<> {
         let mut state = self.state.clone();
         async move {
             let known = state.wait_for(|state| state.exit.is_some()).await;
@@ -131,26 +136,110 @@ impl Control {
         }
     }
 
-    /// Waits until no descendant is left; then the agent's outputs have an end. Returns how many processes are left
-    /// because we may not kill them: those that got the rights of another user. May be asked often, and dropped at any
-    /// time.
-    pub async fn gone(&self) -> usize {
+    /// Waits until no descendant is left; then the agent's outputs are at their end. Returns the number of processes
+    /// left because they have another user's privileges and may not be killed. May be called repeatedly, and dropped at
+    /// any time.
+    pub async fn wait_until_gone(&self) -> usize {
         let mut state = self.state.clone();
         let known = state.wait_for(|state| state.gone.is_some()).await;
         known.ok().and_then(|state| state.gone).unwrap_or_default()
     }
 
-    /// Sends a command. The future gives the agent if the supervisor does not carry the command out in time: it may have
-    /// been stopped by the agent.
-    fn send(&self, command: Command) -> impl Future<Output = Option<Process>> + Send + use<> {
-        // Lines are short. One that does not fit into the channel is not acknowledged either.
-        drop(self.channel.try_write(command.line().as_bytes()));
+    /// Sends a command. The future returns the agent if the supervisor does not execute the command in time: the agent
+    /// may have stopped it.
+    fn send(&self, command: SupervisorCommand) -> impl Future<Output = Option<ProcessRef>> + Send + use<> {
+        // Lines are short. A line that does not fit into the channel is not acknowledged either.
+        drop(self.channel.try_write(&command.to_line()));
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let mut state = self.state.clone();
         async move {
-            let is_done = |state: &State| state.acknowledged >= number || state.exit.is_some() || state.gone.is_some();
-            let done = time::timeout(SUPERVISOR_TIMEOUT, state.wait_for(is_done)).await.map(drop);
+            let is_done =
+                |state: &AgentState| state.acknowledged >= number || state.exit.is_some() || state.gone.is_some();
+            let done = timeout(SUPERVISOR_TIMEOUT, state.wait_for(is_done)).await.map(drop);
             if done.is_err() { state.borrow().agent } else { None }
         }
+    }
+}
+
+pub(super) struct WatchedSupervisor {
+    pub session: String,
+    pub child: StartedChild,
+    pub process: ProcessRef,
+    /// Removed at the end, with all processes that are still in it.
+    pub cgroup: Option<Arc<SessionCgroup>>,
+}
+
+impl WatchedSupervisor {
+    /// Follows the reports of the supervisor until it ends, and kills the processes that it has left.
+    pub async fn watch(
+        self,
+        reports: OwnedReadHalf,
+        state: watch::Sender<AgentState>,
+        released: oneshot::Receiver<()>,
+    ) {
+        let mut lines = BufReader::new(reports).lines();
+        let mut left = None;
+        let overdue = wait_until_overdue(state.subscribe(), released);
+        tokio::pin!(overdue);
+        let mut is_killed = false;
+        loop {
+            tokio::select! {
+                line = lines.next_line() => match line {
+                    Ok(Some(line)) => match SupervisorReport::parse(line.as_bytes()) {
+                        Some(SupervisorReport::Started(agent)) => state.send_modify(|state| state.agent = Some(agent)),
+                        Some(SupervisorReport::Acknowledged) => state.send_modify(|state| state.acknowledged += 1),
+                        Some(SupervisorReport::Exited(exit)) => state.send_modify(|state| state.exit = Some(exit)),
+                        Some(SupervisorReport::Gone(count)) => left = Some(count),
+                        None => {}
+                    },
+                    _ => break,
+                },
+                () = &mut overdue, if !is_killed => {
+                    is_killed = true;
+                    self.process.signal(Signal::KILL).ok();
+                }
+            }
+        }
+        // If the supervisor was killed, so is the agent, by its parent-death signal.
+        state.send_modify(|state| state.exit = state.exit.or(Some(ProcessExit::default())));
+        let agent = state.borrow().agent;
+        let left = task::spawn_blocking(move || self.reap_and_sweep(agent, left)).await;
+        state.send_modify(|state| state.gone = Some(left.unwrap_or_default()));
+    }
+
+    /// Kills the processes that the supervisor has left. Returns the number of processes that cannot be killed.
+    fn reap_and_sweep(self, agent: Option<ProcessRef>, left: Option<usize>) -> usize {
+        self.child.reap();
+        drop(self.cgroup);
+        match left {
+            Some(left) if !has_orphans() => left,
+            _ => sweep_session(&self.session, agent.as_slice()).map_or(0, |swept| swept.left.len()),
+        }
+    }
+}
+
+/// Completes when the supervisor has failed to react in time to the end of the agent, or to its session being dropped.
+async fn wait_until_overdue(mut state: watch::Receiver<AgentState>, released: oneshot::Receiver<()>) {
+    let agent = state.wait_for(|state| state.agent.is_some()).await.ok().and_then(|state| state.agent);
+    tokio::select! {
+        // Dropping also closes the channel.
+        _ = released => sleep(SUPERVISOR_TIMEOUT).await,
+        () = wait_for_end(agent) => {
+            if timeout(SUPERVISOR_TIMEOUT, state.wait_for(|state| state.exit.is_some())).await.is_ok() {
+                // The supervisor works, so it is not disturbed: killing the remaining processes may take longer.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Waits for a process to end, whatever its parent is.
+#[expect(deprecated, reason = "the constructor is unsound only for types that do not own their descriptor")]
+async fn wait_for_end(process: Option<ProcessRef>) {
+    let handle = process.and_then(|process| process.open(PidfdFlags::NONBLOCK).ok());
+    let handle = handle.and_then(|handle: OwnedFd| AsyncFd::with_interest(handle, Interest::READABLE).ok());
+    match handle {
+        Some(handle) => drop(handle.readable().await),
+        None => std::future::pending().await,
     }
 }

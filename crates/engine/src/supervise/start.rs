@@ -1,17 +1,18 @@
-//! Starts an agent below a supervisor. The only place of the engine that starts processes.
+//! Starts an agent below a supervisor. No other module of the engine starts processes.
 
 use std::{
+    ffi::OsStr,
     io,
     os::{
         fd::OwnedFd,
-        unix::{net::UnixStream as Socket, process::CommandExt as _},
+        unix::{ffi::OsStrExt as _, net::UnixStream as StdUnixStream, process::CommandExt as _},
     },
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, atomic::AtomicU64},
 };
 
-use rustix::io::Errno;
+use rustix::{io::Errno, pipe::fcntl_setpipe_size};
 use thiserror::Error;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -21,219 +22,200 @@ use tokio::{
 };
 
 use super::{
+    AgentControl, ProcessRef, ProcessSpec, RunningAgent, SESSION_VARIABLE, SandboxFeature, SandboxReport,
+    SessionNetwork,
     cgroup::SessionCgroup,
-    control::{Control, Running, State},
-    handover, hidden,
-    order::{self, Answer, Stage},
-    orphans::StartedChild,
-    process::{Process, start_time},
-    sandbox::{SandboxFeature, SandboxReport, refusal_hint},
-    spec::{Input, SESSION_VARIABLE, Spec},
-    watcher,
+    control::{AgentState, WatchedSupervisor},
+    hidden::SUPERVISE_MODE,
+    process::process_start_time,
+    protocol::{ExecReport, ExecStage, LineMessage as _, send_file},
+    sandbox::sandbox_refusal_hint,
+    sweep::StartedChild,
 };
 
-/// How much an agent may have said that we have not read.
-const OUTPUT: usize = 256 << 10;
+/// The size of the pipe for an agent's standard output.
+const STDOUT_PIPE_BYTES: usize = 256 << 10;
 
-/// Why an agent was not started. Nothing of it is left.
+/// The reason why an agent was not started. No process of it is left.
 #[derive(Debug, Error)]
-pub enum StartError {
-    /// There is no such program.
+pub enum LaunchError {
     #[error("no program `{program}`")]
-    NotFound {
-        /// As it was named.
-        program: String,
-    },
-    /// There is one, but it cannot be run.
+    NotFound { program: String },
     #[error("cannot run `{program}`: {cause}")]
-    NotExecutable {
-        /// As it was named.
-        program: String,
-        /// Why.
-        cause: String,
-    },
+    NotExecutable { program: String, cause: String },
     /// The arguments or the environment are longer than the system takes.
     #[error("the arguments for `{program}` are too long")]
-    TooLong {
-        /// As it was named.
-        program: String,
-    },
-    /// The working directory cannot be entered.
-    #[error("cannot work in {}: {cause}", .path.display())]
-    Directory {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
-    /// The confinement cannot be enforced.
+    TooLong { program: String },
+    #[error("cannot use working directory {}: {cause}", .path.display())]
+    Directory { path: PathBuf, cause: String },
     #[error("cannot confine `{program}`: {cause}")]
-    Confinement {
-        /// As it was named.
-        program: String,
-        /// Why.
-        cause: String,
-    },
-    /// Something that no process can be given.
+    Confinement { program: String, cause: String },
+    /// The specification is incomplete, or has a value that cannot be passed to a process.
     #[error("cannot start an agent: {0}")]
-    Invalid(String),
-    /// Our own part of it failed.
+    Invalid(&'static str),
     #[error("cannot start the supervisor: {0}")]
     Supervisor(#[from] io::Error),
 }
 
-impl StartError {
-    /// What a person can do about it.
+impl LaunchError {
+    /// Returns a hint for a person on how to fix it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { .. } => "install it, or check PATH".to_owned(),
             Self::NotExecutable { .. } => "check that it is a program and executable (chmod +x)".to_owned(),
-            Self::TooLong { .. } => "an argument may have 128 KiB; give a long prompt on standard input".to_owned(),
-            Self::Directory { .. } => "name a directory that exists and that you may enter".to_owned(),
-            Self::Confinement { cause, .. } => refusal_hint(cause),
+            Self::TooLong { .. } => "an argument can have 128 KiB; pass a long prompt on standard input".to_owned(),
+            Self::Directory { .. } => "use a directory that exists and that you may enter".to_owned(),
+            Self::Confinement { cause, .. } => sandbox_refusal_hint(cause),
             Self::Invalid(_) => return None,
             Self::Supervisor(_) => "check the limits on processes and open files".to_owned(),
         })
     }
 }
 
-/// Starts an agent. `exe` is this program, whose hidden modes do the work: `/proc/self/exe` is right also after an
+/// Starts an agent. `exe` is this program, whose hidden modes do the work: `/proc/self/exe` is right even after an
 /// update has replaced the file.
 ///
-/// Dropping the future kills what was started so far.
-pub async fn start(exe: &Path, spec: Spec) -> Result<Running, StartError> {
-    let order = checked(&spec)?;
-    let (control, supervisors) = Socket::pair()?;
-    let (orders, execs) = Socket::pair()?;
-    let (stdin, agents_stdin) = input(spec.stdin)?;
-    let ((stdout, agents_stdout), (stderr, agents_stderr)) = (io::pipe()?, io::pipe()?);
-    // An agent that says much need not stop so often. If there are too many large pipes, the usual size will do.
-    rustix::pipe::fcntl_setpipe_size(&stdout, OUTPUT).ok();
-    // What the two processes will need waits in their sockets before they are there.
-    handover::send(&control, Some(&execs.into()))?;
-    handover::send(&orders, agents_stdin.as_ref())?;
-    drop(agents_stdin);
-    let outputs = [agents_stdout.into(), agents_stderr.into()];
-    let supervisor = supervisor(exe, &spec, supervisors, outputs)?;
-    let pid = supervisor.pid();
-    let process = Process { pid, start_time: start_time(pid).unwrap_or_default() };
-    let (reports, channel) = asynchronous(control)?.into_split();
-    let (news, state) = watch::channel(State::default());
+/// Dropping the future kills the processes started so far.
+pub async fn start_agent(exe: &Path, spec: ProcessSpec) -> Result<RunningAgent, LaunchError> {
+    check_spec(&spec)?;
+    let order = serde_json::to_vec(&spec).map_err(io::Error::from)?;
+    let (control, supervisor_control) = StdUnixStream::pair()?;
+    let (orders, exec_orders) = StdUnixStream::pair()?;
+    let (agent_stdin, stdin) = if spec.has_stdin { Some(io::pipe()?) } else { None }.unzip();
+    let stdin = stdin.map(|write| pipe::Sender::from_owned_fd(write.into())).transpose()?;
+    let ((stdout, agent_stdout), (stderr, agent_stderr)) = (io::pipe()?, io::pipe()?);
+    // An agent with much output blocks less often. If there are too many large pipes, the usual size will do.
+    fcntl_setpipe_size(&stdout, STDOUT_PIPE_BYTES).ok();
+    // The files for the two processes wait in their sockets before the processes exist.
+    send_file(&control, Some(&exec_orders.into()))?;
+    send_file(&orders, agent_stdin.map(OwnedFd::from).as_ref())?;
+    let network = spec.confinement.as_ref().and_then(|confinement| confinement.network.as_ref());
+    let (network_channel, init_network) = network.map(|_| StdUnixStream::pair()).transpose()?.unzip();
+    send_file(&orders, init_network.map(OwnedFd::from).as_ref())?;
+    let child = start_supervisor(exe, &spec, supervisor_control, agent_stdout.into(), agent_stderr.into())?;
+    let pid = child.pid();
+    let supervisor = ProcessRef { pid, start_time: process_start_time(pid).unwrap_or_default() };
+    let (reports, channel) = into_async(control)?.into_split();
+    let (state_sender, state) = watch::channel(AgentState::default());
     let (hold, released) = oneshot::channel();
     let cgroup = SessionCgroup::create().map(Arc::new);
-    let ending = watcher::Ending { session: spec.session.clone(), cgroup: cgroup.as_ref().ok().cloned() };
-    task::spawn(watcher::watch(reports, supervisor, process, ending, news, released));
-    let mut control = Control { channel, supervisor: process, state, sent: AtomicU64::new(0), _hold: hold };
-    // The order is given only when the supervisor has reported the process: an agent that runs earlier could stop the
-    // supervisor before it does, and its first children would not be in the group.
-    let agent = agent(&mut control).await?;
+    let (session, session_cgroup) = (spec.session.clone(), cgroup.as_ref().ok().cloned());
+    let watched = WatchedSupervisor { session, child, process: supervisor, cgroup: session_cgroup };
+    task::spawn(watched.watch(reports, state_sender, released));
+    let mut control = AgentControl { channel, supervisor, state, sent: AtomicU64::new(0), _hold: hold };
+    // The order is sent only after the supervisor has reported the process: an agent that runs earlier could stop the
+    // supervisor before that, and its first children would not be in the group.
+    let agent = wait_for_agent(&mut control).await?;
     let grouped = cgroup.and_then(|cgroup| cgroup.add(agent));
-    match give(asynchronous(orders)?, &order).await.and_then(|answers| sandbox_report(&answers, &spec)) {
-        Ok(mut report) => {
-            report.record(SandboxFeature::Cgroup, grouped);
-            Ok(Running {
-                agent,
-                sandbox: spec.confine.is_some().then_some(report),
-                stdin,
-                stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
-                stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
-                control,
-            })
-        }
+    let answers = send_order(into_async(orders)?, &order).await;
+    let mut report = match read_answers(&answers, &spec) {
+        Ok(report) => report,
         Err(error) => {
-            control.gone().await;
-            Err(error)
+            control.wait_until_gone().await;
+            return Err(error);
         }
+    };
+    report.record(SandboxFeature::Cgroup, grouped);
+    let is_isolated = report.enforced.contains(&SandboxFeature::NetworkNamespace);
+    let network = network_channel.zip(network).filter(|_| is_isolated);
+    Ok(RunningAgent {
+        network: network.map(|(channel, network)| SessionNetwork::new(channel, network)).transpose()?,
+        agent,
+        sandbox: spec.confinement.is_some().then_some(report),
+        stdin,
+        stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
+        stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
+        control,
+    })
+}
+
+/// Refuses values that no process can be given.
+fn check_spec(spec: &ProcessSpec) -> Result<(), LaunchError> {
+    let has_zero = |text: &OsStr| text.as_bytes().contains(&0);
+    let is_invalid_name = |name: &OsStr| name.is_empty() || has_zero(name) || name.as_bytes().contains(&b'=');
+    let network = spec.confinement.iter().filter_map(|confinement| confinement.network.as_ref());
+    let mut variables = spec.env.iter().chain(network.flat_map(|network| &network.env));
+    let checks = [
+        (spec.argv.is_empty(), "no program given"),
+        (spec.session.is_empty(), "no session given"),
+        (spec.argv.iter().any(|arg| has_zero(arg)), "an argument contains a zero byte"),
+        (variables.clone().any(|(name, _)| is_invalid_name(name)), "a variable has an invalid name"),
+        (variables.any(|(_, value)| has_zero(value)), "a variable contains a zero byte"),
+    ];
+    match checks.into_iter().find(|(is_invalid, _)| *is_invalid) {
+        Some((_, problem)) => Err(LaunchError::Invalid(problem)),
+        None => Ok(()),
     }
 }
 
-fn checked(spec: &Spec) -> Result<Vec<u8>, StartError> {
-    if spec.argv.is_empty() {
-        return Err(StartError::Invalid("no program is named".to_owned()));
-    }
-    if spec.session.is_empty() {
-        return Err(StartError::Invalid("no session is named".to_owned()));
-    }
-    order::encode(spec).map_err(|what| StartError::Invalid(format!("{} that no process can be given", what.0)))
-}
-
-fn asynchronous(socket: Socket) -> io::Result<UnixStream> {
+fn into_async(socket: StdUnixStream) -> io::Result<UnixStream> {
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
 }
 
-/// Our end of the agent's standard input, and the agent's.
-fn input(kind: Input) -> io::Result<(Option<pipe::Sender>, Option<OwnedFd>)> {
-    match kind {
-        Input::Closed => Ok((None, None)),
-        Input::Open => {
-            let (read, write) = io::pipe()?;
-            Ok((Some(pipe::Sender::from_owned_fd(write.into())?), Some(read.into())))
-        }
-    }
-}
-
-/// In a process group of its own, so that Ctrl-C on our terminal leaves the decision to us.
+/// Starts a supervisor in a new process group, so that Ctrl-C on Switchboard's terminal reaches Switchboard alone.
 #[expect(clippy::disallowed_methods, reason = "this is where processes are started")]
-fn supervisor(exe: &Path, spec: &Spec, control: Socket, outputs: [OwnedFd; 2]) -> io::Result<StartedChild> {
-    let [stdout, stderr] = outputs;
+fn start_supervisor(
+    exe: &Path,
+    spec: &ProcessSpec,
+    control: StdUnixStream,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+) -> io::Result<StartedChild> {
     let mut command = Command::new(exe);
-    command
-        .arg0("switchboard")
-        .args([hidden::SUPERVISE, &spec.session])
-        .args(spec.confine.as_ref().map(|_| "confined"));
+    command.arg0("switchboard").args([SUPERVISE_MODE, &spec.session]);
+    command.args(spec.confinement.as_ref().map(|_| "confined"));
     command.env_clear().env(SESSION_VARIABLE, &spec.session).current_dir("/").process_group(0);
     command.stdin(OwnedFd::from(control)).stdout(stdout).stderr(stderr);
     StartedChild::spawn(&mut command)
 }
 
-/// Gives the order, and takes the answers until the agent runs or will not.
-async fn give(mut orders: UnixStream, order: &[u8]) -> Result<String, StartError> {
-    let (mut answers, mut channel) = orders.split();
-    let give = async {
-        // A process that does not take the order has answered with the reason, or is dead.
-        drop(channel.write_all(order).await);
-        drop(channel.shutdown().await);
+/// Sends the order, and reads the answers until the agent runs or has failed.
+async fn send_order(mut channel: UnixStream, order: &[u8]) -> String {
+    let (mut reader, mut writer) = channel.split();
+    let send = async {
+        // A process that does not read the order has answered with the reason, or is dead.
+        drop(writer.write_all(order).await);
+        drop(writer.shutdown().await);
     };
-    let mut said = String::new();
-    let ((), read) = tokio::join!(give, answers.read_to_string(&mut said));
+    let mut answers = String::new();
+    let ((), read) = tokio::join!(send, reader.read_to_string(&mut answers));
     drop(read);
-    Ok(said)
+    answers
 }
 
-/// The sandbox that the answers report.
-fn sandbox_report(answers: &str, spec: &Spec) -> Result<SandboxReport, StartError> {
-    let (mut report, mut ready) = (SandboxReport::default(), false);
-    for answer in answers.lines().filter_map(Answer::parse) {
+fn read_answers(answers: &str, spec: &ProcessSpec) -> Result<SandboxReport, LaunchError> {
+    let (mut report, mut is_ready) = (SandboxReport::default(), false);
+    for answer in answers.lines().filter_map(|line| ExecReport::parse(line.as_bytes())) {
         match answer {
-            Answer::Enforced(feature) => report.enforce(feature),
-            Answer::Missing(feature, reason) => report.miss(feature, reason),
-            Answer::Ready => ready = true,
-            Answer::Failed(stage, errno, text) => return Err(failure(stage, errno, text, spec)),
+            ExecReport::Enforced(feature) => report.enforced.push(feature),
+            ExecReport::Missing(feature, reason) => report.add_missing(feature, reason),
+            ExecReport::Ready => is_ready = true,
+            ExecReport::Failed { stage, errno, message } => return Err(launch_error(stage, errno, message, spec)),
         }
     }
-    if ready { Ok(report) } else { Err(lost()) }
+    if is_ready { Ok(report) } else { Err(supervisor_ended()) }
 }
 
-fn lost() -> StartError {
-    StartError::Supervisor(io::Error::other("it ended before the agent ran"))
+fn supervisor_ended() -> LaunchError {
+    LaunchError::Supervisor(io::Error::other("it ended before the agent ran"))
 }
 
-fn failure(stage: Stage, errno: i32, cause: String, spec: &Spec) -> StartError {
+fn launch_error(stage: ExecStage, errno: i32, cause: String, spec: &ProcessSpec) -> LaunchError {
     let program = spec.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    let missing = [Errno::NOENT, Errno::NOTDIR].map(Errno::raw_os_error).contains(&errno);
+    let is_missing = [Errno::NOENT, Errno::NOTDIR].map(Errno::raw_os_error).contains(&errno);
     match stage {
-        Stage::Order => StartError::Supervisor(io::Error::other(cause)),
-        Stage::Directory => StartError::Directory { path: spec.cwd.clone(), cause },
-        Stage::Confine => StartError::Confinement { program, cause },
-        Stage::Program if missing => StartError::NotFound { program },
-        Stage::Program if errno == Errno::TOOBIG.raw_os_error() => StartError::TooLong { program },
-        Stage::Program => StartError::NotExecutable { program, cause },
+        ExecStage::Order => LaunchError::Supervisor(io::Error::other(cause)),
+        ExecStage::Directory => LaunchError::Directory { path: spec.cwd.clone(), cause },
+        ExecStage::Confinement => LaunchError::Confinement { program, cause },
+        ExecStage::Program if is_missing => LaunchError::NotFound { program },
+        ExecStage::Program if errno == Errno::TOOBIG.raw_os_error() => LaunchError::TooLong { program },
+        ExecStage::Program => LaunchError::NotExecutable { program, cause },
     }
 }
 
-/// The process that becomes the agent.
-async fn agent(control: &mut Control) -> Result<Process, StartError> {
+/// Waits for the process that becomes the agent.
+async fn wait_for_agent(control: &mut AgentControl) -> Result<ProcessRef, LaunchError> {
     let known = control.state.wait_for(|state| state.agent.is_some() || state.gone.is_some()).await;
-    known.ok().and_then(|state| state.agent).ok_or_else(lost)
+    known.ok().and_then(|state| state.agent).ok_or_else(supervisor_ended)
 }

@@ -1,89 +1,90 @@
-//! An agent that plays what real ones do at their worst. The first argument is the role, as a test needs it. It is also
-//! its own supervisor, as the product is.
+//! A fake agent that imitates the worst behavior of real ones. The first argument is the role. It is also its own
+//! supervisor, like the product.
 
-mod family;
+mod descendants;
 mod holder;
-mod shell;
-mod writes;
 
 use std::{
     env,
     ffi::OsString,
-    fs,
-    io::{self, Read as _, Write as _},
-    os::unix::{ffi::OsStrExt as _, net::UnixStream},
+    fs::{self, File},
+    io::{self, Read as _, Write},
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{OpenOptionsExt as _, symlink},
+        net::{UnixListener, UnixStream},
+    },
     process::ExitCode,
 };
 
-use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_process};
-use switchboard_engine::supervise::{hidden_mode, start_time};
+use rustix::process::{Pid, Signal, getpgrp, getpid, getppid, getsid, kill_process};
+use switchboard_engine::supervise::{process_start_time, run_hidden_mode};
 
 fn main() -> ExitCode {
-    if let Some(code) = hidden_mode(env::args_os().skip(1)) {
+    if let Some(code) = run_hidden_mode(env::args_os().skip(1)) {
         return code;
     }
     let args: Vec<String> = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match play(&args) {
+    match play_role(&args) {
         Ok(code) => code,
         Err(error) => {
-            say(&format!("failed: {error}"));
+            print_line(&format!("failed: {error}"));
             ExitCode::from(99)
         }
     }
 }
 
-fn play(args: &[&str]) -> io::Result<ExitCode> {
+fn play_role(args: &[&str]) -> io::Result<ExitCode> {
     match args {
         ["exit", code] => return Ok(ExitCode::from(code.parse().unwrap_or(98))),
-        ["die", signal] => die(signal)?,
+        ["die", signal] => die_by_signal(signal)?,
         ["cat"] => drop(io::copy(&mut io::stdin(), &mut io::stdout())?),
-        ["outputs"] => outputs()?,
-        ["environment"] => environment()?,
-        ["arguments", ..] => arguments()?,
-        ["descriptors"] => descriptors()?,
-        ["place"] => place()?,
-        ["sleep"] => sleep("sleep"),
-        ["deaf"] => deaf("deaf")?,
-        ["polite"] => return polite(),
-        ["writes", attempts @ ..] => writes::attempt(attempts),
-        ["shell", args @ ..] => shell::run(args)?,
-        ["hold", role @ ..] => holder::hold(role)?,
-        ["terminal", path, role @ ..] => holder::on_terminal(path, role)?,
-        _ => family::play(args)?,
+        ["outputs"] => print_to_both()?,
+        ["environment"] => print_environment()?,
+        ["arguments", ..] => print_arguments()?,
+        ["descriptors"] => print_descriptors()?,
+        ["place"] => print_place()?,
+        ["sleep"] => sleep_forever("sleep"),
+        ["deaf"] => ignore_signals("deaf")?,
+        ["polite"] => return exit_when_asked(),
+        ["writes", attempts @ ..] => attempt_writes(attempts),
+        ["shell", args @ ..] => holder::hold_shell(args)?,
+        ["hold", role @ ..] => holder::hold_agent(role)?,
+        ["terminal", path, role @ ..] => holder::hold_on_terminal(path, role)?,
+        _ => descendants::play_role(args)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says a line to whoever reads our output.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     drop(writeln!(out, "{line}").and_then(|()| out.flush()));
 }
 
-/// Says who we are, so that a test can see us die.
-pub fn announce(role: &str) {
+/// Prints the role, PID and start time, so that a test can watch this process.
+pub fn announce_process(role: &str) {
     let pid = std::process::id();
-    say(&format!("{role} {pid} {}", start_time(pid).unwrap_or_default()));
+    print_line(&format!("{role} {pid} {}", process_start_time(pid).unwrap_or_default()));
 }
 
-/// Until somebody kills us.
-pub fn sleep(role: &str) {
-    announce(role);
+/// Sleeps until killed.
+pub fn sleep_forever(role: &str) {
+    announce_process(role);
     loop {
         std::thread::park();
     }
 }
 
-/// Takes no hint.
-pub fn deaf(role: &str) -> io::Result<()> {
-    let _signals = signals()?;
-    sleep(role);
+/// Ignores signals that ask it to end.
+pub fn ignore_signals(role: &str) -> io::Result<()> {
+    let _signals = stop_signals()?;
+    sleep_forever(role);
     Ok(())
 }
 
-/// Makes signals that ask us to end readable: a byte each.
-pub fn signals() -> io::Result<UnixStream> {
+/// Makes signals that ask this process to end readable: a byte each.
+pub fn stop_signals() -> io::Result<UnixStream> {
     let (read, write) = UnixStream::pair()?;
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         signal_hook::low_level::pipe::register(signal.as_raw(), write.try_clone()?)?;
@@ -91,59 +92,96 @@ pub fn signals() -> io::Result<UnixStream> {
     Ok(read)
 }
 
-/// Ends with a code of its own when asked to.
-fn polite() -> io::Result<ExitCode> {
-    let mut signals = signals()?;
-    announce("polite");
+/// Exits with code 42 when asked to end.
+fn exit_when_asked() -> io::Result<ExitCode> {
+    let mut signals = stop_signals()?;
+    announce_process("polite");
     signals.read_exact(&mut [0])?;
     Ok(ExitCode::from(42))
 }
 
-fn die(signal: &str) -> io::Result<()> {
+fn die_by_signal(signal: &str) -> io::Result<()> {
     let signal = if signal == "KILL" { Signal::KILL } else { Signal::ABORT };
     Ok(kill_process(getpid(), signal)?)
 }
 
-fn outputs() -> io::Result<()> {
-    say("to stdout");
+fn print_to_both() -> io::Result<()> {
+    print_line("to stdout");
     writeln!(io::stderr(), "to stderr")
 }
 
-fn environment() -> io::Result<()> {
+fn print_environment() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for (name, value) in env::vars_os() {
-        line(&mut out, &[name, "=".into(), value])?;
+        write_zero_terminated(&mut out, &[name, "=".into(), value])?;
     }
     Ok(())
 }
 
-fn arguments() -> io::Result<()> {
+fn print_arguments() -> io::Result<()> {
     let mut out = io::stdout().lock();
-    env::args_os().skip(2).try_for_each(|arg| line(&mut out, &[arg]))
+    env::args_os().skip(2).try_for_each(|arg| write_zero_terminated(&mut out, &[arg]))
 }
 
-fn line(out: &mut impl io::Write, parts: &[OsString]) -> io::Result<()> {
+fn write_zero_terminated(out: &mut impl Write, parts: &[OsString]) -> io::Result<()> {
     parts.iter().try_for_each(|part| out.write_all(part.as_bytes()))?;
     out.write_all(b"\0")
 }
 
-/// Every open file and what it is.
-fn descriptors() -> io::Result<()> {
+/// Prints every open file and its target.
+fn print_descriptors() -> io::Result<()> {
     for entry in fs::read_dir("/proc/self/fd")? {
         let path = entry?.path();
         let target = fs::read_link(&path).unwrap_or_default();
-        say(&format!("{} {}", path.file_name().unwrap_or_default().display(), target.display()));
+        print_line(&format!("{} {}", path.file_name().unwrap_or_default().display(), target.display()));
     }
     Ok(())
 }
 
-fn place() -> io::Result<()> {
-    let number = |pid: Option<rustix::process::Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
+fn print_place() -> io::Result<()> {
+    let number = |pid: Option<Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
     let (pid, group, session) = (getpid(), getpgrp(), getsid(None).ok());
-    say(&format!("own group: {}", pid == group));
-    say(&format!("own session: {}", Some(pid) == session));
-    say(&format!("terminal: {}", fs::File::open("/dev/tty").is_ok()));
-    say(&format!("parent: {}", number(getppid())));
-    say(&format!("folder: {}", env::current_dir()?.display()));
+    print_line(&format!("own group: {}", pid == group));
+    print_line(&format!("own session: {}", Some(pid) == session));
+    print_line(&format!("terminal: {}", File::open("/dev/tty").is_ok()));
+    print_line(&format!("parent: {}", number(getppid())));
+    print_line(&format!("directory: {}", env::current_dir()?.display()));
     Ok(())
+}
+
+/// Tries each of `WAY:PATH` or `WAY:PATH:PATH`, and prints the result.
+fn attempt_writes(attempts: &[&str]) {
+    for attempt in attempts {
+        let mut parts = attempt.split(':');
+        let mut part = || parts.next().unwrap_or_default();
+        match attempt_write(part(), part(), part()) {
+            Ok(()) => print_line(&format!("{attempt} done")),
+            Err(error) => print_line(&format!("{attempt} {:?}", error.kind())),
+        }
+    }
+}
+
+fn attempt_write(way: &str, path: &str, other: &str) -> io::Result<()> {
+    match way {
+        "read" => fs::read(path).map(drop),
+        "list" => fs::read_dir(path).map(drop),
+        "create" => File::create_new(path).map(drop),
+        "append" => File::options().append(true).open(path)?.write_all(b"more"),
+        "truncate" => truncate_file(path),
+        "rename" => fs::rename(path, other),
+        "link" => fs::hard_link(path, other),
+        "symlink" => symlink(path, other),
+        "unlink" => fs::remove_file(path),
+        "mkdir" => fs::create_dir(path),
+        "rmdir" => fs::remove_dir(path),
+        "socket" => UnixListener::bind(path).map(drop),
+        "write" => File::options().write(true).open(path)?.write_all(b"x"),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Truncates a file that is opened only for reading.
+fn truncate_file(path: &str) -> io::Result<()> {
+    const O_TRUNC: i32 = 0o1000;
+    File::options().read(true).custom_flags(O_TRUNC).open(path).map(drop)
 }

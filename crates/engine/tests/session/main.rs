@@ -1,11 +1,9 @@
-//! Sessions from the outside: an engine on a log in a folder that goes away, with agents that are built in.
+//! Sessions from the outside: an engine on a log in a temporary directory, with built-in agents.
 
 #![cfg(test)]
 
 mod approvals;
-mod ends;
+mod fixtures;
 mod following;
-mod in_process;
-mod protected;
-mod rig;
-mod turns;
+mod lifecycle;
+mod sandbox;

@@ -1,4 +1,4 @@
-//! Where confined agents can write: where they may, whatever they try.
+//! Confined agents can write only to allowed paths, whatever they try.
 
 use std::{
     collections::BTreeMap,
@@ -8,13 +8,16 @@ use std::{
 };
 
 use seccompiler::{SeccompAction, SeccompFilter, apply_filter};
-use switchboard_engine::supervise::{Confinement, SandboxFeature, Spec, StartError, probe};
+use switchboard_engine::supervise::{
+    Confinement, IsolatedNetwork, LaunchError, ProcessSpec, SandboxFeature, probe_sandbox,
+};
 
-use crate::stage::{FAKE, Folder, confined, play, spec, try_play};
+use crate::fixtures::{FAKE_AGENT, TestDirectory, confined, play, spec, try_play};
 
-/// Ways to change what is in a folder. It has a file `old`, an empty folder `empty` and nothing else.
-fn attempts(folder: &Path, outside: &Path) -> Vec<String> {
-    let (inner, outer) = (|name: &str| folder.join(name).display().to_string(), outside.display());
+/// Returns attempts to change the content of a directory. It has a file `old`, an empty directory `empty` and nothing
+/// else.
+fn attempts(directory: &Path, outside: &Path) -> Vec<String> {
+    let (inner, outer) = (|name: &str| directory.join(name).display().to_string(), outside.display());
     let (old, new) = (inner("old"), inner("new"));
     vec![
         format!("create:{new}"),
@@ -32,23 +35,22 @@ fn attempts(folder: &Path, outside: &Path) -> Vec<String> {
     ]
 }
 
-/// A folder to be changed.
-fn workspace(within: &Folder, name: &str) -> PathBuf {
-    let folder = within.folder(name);
-    fs::write(folder.join("old"), "something").unwrap();
-    fs::create_dir(folder.join("empty")).unwrap();
-    folder
+/// Creates a directory to change.
+fn workspace(within: &TestDirectory, name: &str) -> PathBuf {
+    let directory = within.directory(name);
+    fs::write(directory.join("old"), "something").unwrap();
+    fs::create_dir(directory.join("empty")).unwrap();
+    directory
 }
 
-/// What is in a folder, with what is inside.
-fn content(folder: &Path) -> Vec<(PathBuf, Option<String>)> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn content(directory: &Path) -> Vec<(PathBuf, Option<String>)> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut entries: Vec<_> = entries.map(|path| (path.clone(), fs::read_to_string(path).ok())).collect();
     entries.sort();
     entries
 }
 
-/// What came of the attempts.
+/// Returns the results of the attempts.
 async fn outcomes(attempts: &[String], writable: &[&Path]) -> Vec<String> {
     let role: Vec<_> = ["writes"].into_iter().chain(attempts.iter().map(String::as_str)).collect();
     let mut agent = play(&confined(&role, writable)).await;
@@ -59,21 +61,21 @@ async fn outcomes(attempts: &[String], writable: &[&Path]) -> Vec<String> {
 
 #[tokio::test]
 async fn all_attempts_succeed_without_confinement() {
-    let folder = Folder::new();
-    let workspace = workspace(&folder, "workspace");
-    let attempts = attempts(&workspace, &folder.0);
+    let directory = TestDirectory::new();
+    let workspace = workspace(&directory, "workspace");
+    let attempts = attempts(&workspace, &directory.0);
     let role: Vec<_> = ["writes"].into_iter().chain(attempts.iter().map(String::as_str)).collect();
     let lines = play(&spec(&role)).await.rest().await;
     assert!(lines.iter().all(|line| line.ends_with(" done")), "{lines:?}");
 }
 
 #[tokio::test]
-async fn nothing_changes_where_an_agent_may_not_write() {
-    let folder = Folder::new();
-    let (workspace, private) = (workspace(&folder, "workspace"), workspace(&folder, "private"));
+async fn nothing_changes_outside_of_writable_directories() {
+    let directory = TestDirectory::new();
+    let (workspace, private) = (workspace(&directory, "workspace"), workspace(&directory, "private"));
     let before = content(&workspace);
-    // Also not by way of a folder where it may.
-    let old = |folder: &Path| folder.join("old").display().to_string();
+    // Not even by way of a writable directory.
+    let old = |directory: &Path| directory.join("old").display().to_string();
     let mut tries = attempts(&workspace, &private);
     let refused = tries.len();
     tries.extend([
@@ -87,7 +89,7 @@ async fn nothing_changes_where_an_agent_may_not_write() {
     ]);
     let outcomes = outcomes(&tries, &[&private]).await;
     for (attempt, outcome) in tries.iter().zip(&outcomes) {
-        // A link to elsewhere may be made, and leads to nothing.
+        // A link to elsewhere can be created, but gives no access.
         assert_eq!(
             outcome == "done",
             attempt.starts_with("symlink:") && attempt.ends_with("/way"),
@@ -95,35 +97,35 @@ async fn nothing_changes_where_an_agent_may_not_write() {
         );
     }
     assert_eq!(content(&workspace), before);
-    // It is refused, and not only because something before it was.
+    // Each is refused for itself, not only because an earlier one was.
     let denied = |outcome: &&String| *outcome == "ReadOnlyFilesystem" || *outcome == "CrossesDevices";
     assert!(outcomes.iter().take(refused).filter(denied).count() >= refused - 1, "{outcomes:?}");
 }
 
 #[tokio::test]
-async fn everything_can_change_where_an_agent_may_write() {
-    let folder = Folder::new();
-    let (workspace, sibling) = (workspace(&folder, "workspace"), workspace(&folder, "sibling"));
+async fn everything_can_change_in_writable_directories() {
+    let directory = TestDirectory::new();
+    let (workspace, sibling) = (workspace(&directory, "workspace"), workspace(&directory, "sibling"));
     let outcomes = outcomes(&attempts(&workspace, &sibling), &[&workspace]).await;
     assert!(outcomes.iter().all(|outcome| outcome == "done"), "{outcomes:?}");
 }
 
 #[tokio::test]
-async fn a_workspace_in_the_temp_folder_opens_nothing_beside_it() {
-    let folder = Folder::new();
-    let (workspace, sibling) = (workspace(&folder, "workspace"), workspace(&folder, "sibling"));
+async fn a_workspace_in_the_temporary_directory_permits_nothing_next_to_it() {
+    let directory = TestDirectory::new();
+    let (workspace, sibling) = (workspace(&directory, "workspace"), workspace(&directory, "sibling"));
     let before = content(&sibling);
     let mut tries = attempts(&sibling, &workspace);
-    tries.push(format!("create:{}", std::env::temp_dir().join(crate::stage::session()).display()));
+    tries.push(format!("create:{}", std::env::temp_dir().join(crate::fixtures::session()).display()));
     let outcomes = outcomes(&tries, &[&workspace]).await;
     assert!(outcomes.iter().all(|outcome| outcome != "done"), "{outcomes:?}");
     assert_eq!(content(&sibling), before);
 }
 
 #[tokio::test]
-async fn what_the_agent_starts_is_confined_too() {
-    let folder = Folder::new();
-    let attempt = format!("create:{}", folder.0.join("new").display());
+async fn descendants_are_confined_too() {
+    let directory = TestDirectory::new();
+    let attempt = format!("create:{}", directory.0.join("new").display());
     let mut agent = play(&confined(&["parent-of", "parent-of", "writes", &attempt], &[])).await;
     let mut lines = vec![agent.line().await.unwrap(), agent.line().await.unwrap(), agent.line().await.unwrap()];
     lines.retain(|line| line.starts_with("create:"));
@@ -131,9 +133,9 @@ async fn what_the_agent_starts_is_confined_too() {
 }
 
 #[tokio::test]
-async fn all_is_read_and_devices_and_single_files_are_written() {
-    let folder = Folder::new();
-    let (own, other) = (folder.file("own"), folder.file("other"));
+async fn everything_can_be_read_and_devices_and_single_files_written() {
+    let directory = TestDirectory::new();
+    let (own, other) = (directory.file("own"), directory.file("other"));
     let tries = [
         format!("read:{}", other.display()),
         "list:/".to_owned(),
@@ -152,16 +154,17 @@ async fn the_features_in_force_are_reported() {
     let running = try_play(&spec(&["exit", "0"])).await.unwrap();
     assert_eq!(running.sandbox, None);
     for best_effort in [false, true] {
-        let confine = Some(Confinement { best_effort, ..Confinement::default() });
-        let running = try_play(&Spec { confine, ..spec(&["exit", "0"]) }).await.unwrap();
+        let network = Some(IsolatedNetwork::default());
+        let confinement = Some(Confinement { best_effort, network, ..Confinement::default() });
+        let running = try_play(&ProcessSpec { confinement, ..spec(&["exit", "0"]) }).await.unwrap();
         let mut report = running.sandbox.unwrap();
         report.enforced.sort();
         assert_eq!((report.enforced.as_slice(), report.missing.as_slice()), (SandboxFeature::ALL, [].as_slice()));
     }
-    assert_eq!(probe(Path::new(FAKE)).await.unwrap().missing, []);
+    assert_eq!(probe_sandbox(Path::new(FAKE_AGENT)).await.unwrap().missing, []);
 }
 
-/// Makes the kernel deny, for this thread and all that it starts, that it knows Landlock.
+/// Hides Landlock from this thread and all its children.
 fn forget_landlock() {
     const LANDLOCK_CREATE_RULESET: i64 = 444;
     const NOT_IMPLEMENTED: u32 = 38;
@@ -174,16 +177,16 @@ fn forget_landlock() {
 }
 
 async fn without_landlock() {
-    let missing = probe(Path::new(FAKE)).await.unwrap().missing;
+    let missing = probe_sandbox(Path::new(FAKE_AGENT)).await.unwrap().missing;
     assert!(missing.iter().any(|(feature, _)| *feature == SandboxFeature::LandlockFiles), "{missing:?}");
     let error = try_play(&confined(&["exit", "0"], &[])).await.unwrap_err();
-    assert!(matches!(error, StartError::Confinement { .. }), "{error:?}");
+    assert!(matches!(error, LaunchError::Confinement { .. }), "{error:?}");
     assert!(error.to_string().ends_with("this kernel has no Landlock, or it is not enabled"), "{error}");
     assert!(error.hint().unwrap().contains("--sandbox-best-effort"));
-    let folder = Folder::new();
-    let attempt = format!("create:{}", folder.0.join("new").display());
-    let confine = Some(Confinement { best_effort: true, ..Confinement::default() });
-    let mut agent = play(&Spec { confine, ..spec(&["writes", &attempt]) }).await;
+    let directory = TestDirectory::new();
+    let attempt = format!("create:{}", directory.0.join("new").display());
+    let confinement = Some(Confinement { best_effort: true, ..Confinement::default() });
+    let mut agent = play(&ProcessSpec { confinement, ..spec(&["writes", &attempt]) }).await;
     assert_eq!(agent.rest().await, [format!("{attempt} ReadOnlyFilesystem")], "the mounts still hold");
 }
 

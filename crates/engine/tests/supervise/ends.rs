@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal as Raw, kill_process};
-use switchboard_engine::supervise::{Exit, Input, Signal, Spec};
+use switchboard_engine::supervise::{ProcessExit, ProcessSpec, StopSignal};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::stage::{LONG, is_alive, marked, play, spec, wait_for_end};
+use crate::fixtures::{TEST_TIMEOUT, is_alive, marked_processes, play, spec, supervisor_of, wait_for_end};
 
-const fn code(code: i32) -> Exit {
-    Exit { code: Some(code), signal: None }
+const fn code(code: i32) -> ProcessExit {
+    ProcessExit { code: Some(code), signal: None }
 }
 
-const fn signal(signal: i32) -> Exit {
-    Exit { code: None, signal: Some(signal) }
+const fn signal(signal: i32) -> ProcessExit {
+    ProcessExit { code: None, signal: Some(signal) }
 }
 
 #[tokio::test]
-async fn exit_codes_and_signals_are_told() {
-    let ends: [(&[&str], Exit); 4] = [
+async fn exit_codes_and_signals_are_reported() {
+    let ends: [(&[&str], ProcessExit); 4] = [
         (&["exit", "0"], code(0)),
         (&["exit", "7"], code(7)),
         (&["die", "KILL"], signal(9)),
@@ -28,12 +28,12 @@ async fn exit_codes_and_signals_are_told() {
         let agent = play(&spec(role)).await;
         assert_eq!(agent.control.exit().await, exit, "{role:?}");
         agent.gone().await;
-        assert_eq!(agent.control.exit().await, exit, "told again");
+        assert_eq!(agent.control.exit().await, exit, "reported again");
     }
 }
 
 #[tokio::test]
-async fn what_is_written_is_read_and_the_end_of_input_is_seen() {
+async fn input_is_read_to_its_end() {
     let mut agent = play(&spec(&["cat"])).await;
     let mut stdin = agent.stdin.take().unwrap();
     stdin.write_all(b"one\n").await.unwrap();
@@ -46,13 +46,13 @@ async fn what_is_written_is_read_and_the_end_of_input_is_seen() {
 
 #[tokio::test]
 async fn closed_input_is_at_its_end() {
-    let agent = play(&Spec { stdin: Input::Closed, ..spec(&["cat"]) }).await;
+    let agent = play(&ProcessSpec { has_stdin: false, ..spec(&["cat"]) }).await;
     assert!(agent.stdin.is_none());
     assert_eq!(agent.control.exit().await, code(0));
 }
 
 #[tokio::test]
-async fn outputs_are_apart() {
+async fn outputs_are_separate() {
     let mut agent = play(&spec(&["outputs"])).await;
     assert_eq!(agent.rest().await, ["to stdout"]);
     assert_eq!(agent.stderr.next_line().await.unwrap().as_deref(), Some("to stderr"));
@@ -61,20 +61,20 @@ async fn outputs_are_apart() {
 
 #[tokio::test]
 async fn signals_reach_the_agent() {
-    let ends = [(Signal::Interrupt, code(42)), (Signal::Terminate, code(42)), (Signal::Kill, signal(9))];
-    for (asked, exit) in ends {
+    let ends = [(StopSignal::Interrupt, code(42)), (StopSignal::Terminate, code(42)), (StopSignal::Kill, signal(9))];
+    for (signal, exit) in ends {
         let mut agent = play(&spec(&["polite"])).await;
-        agent.introduced().await;
-        agent.control.signal(asked);
-        assert_eq!(agent.control.exit().await, exit, "{asked:?}");
+        agent.announced_process().await;
+        agent.control.signal(signal);
+        assert_eq!(agent.control.exit().await, exit, "{signal:?}");
     }
 }
 
 #[tokio::test]
 async fn a_polite_agent_is_asked_and_not_killed() {
     let mut agent = play(&spec(&["polite"])).await;
-    agent.introduced().await;
-    agent.control.stop(LONG);
+    agent.announced_process().await;
+    agent.control.stop(TEST_TIMEOUT);
     assert_eq!(agent.control.exit().await, code(42));
     agent.gone().await;
 }
@@ -83,48 +83,48 @@ async fn a_polite_agent_is_asked_and_not_killed() {
 async fn an_agent_that_ignores_requests_is_killed_after_the_grace() {
     let spec = spec(&["deaf"]);
     let mut agent = play(&spec).await;
-    agent.introduced().await;
-    agent.control.signal(Signal::Terminate);
-    agent.control.stop(LONG);
+    agent.announced_process().await;
+    agent.control.signal(StopSignal::Terminate);
+    agent.control.stop(TEST_TIMEOUT);
     agent.control.stop(Duration::from_millis(1));
     assert_eq!(agent.control.exit().await, signal(9));
     agent.gone().await;
-    assert_eq!(marked(&spec.session), []);
+    assert_eq!(marked_processes(&spec.session), []);
 }
 
 #[tokio::test]
-async fn the_supervisor_heeds_only_us() {
+async fn the_supervisor_ignores_signals_of_others() {
     let mut agent = play(&spec(&["polite"])).await;
-    let process = agent.introduced().await;
-    let supervisor = crate::stage::supervisor_of(process);
+    let process = agent.announced_process().await;
+    let supervisor = supervisor_of(process);
     let pid = Pid::from_raw(i32::try_from(supervisor.pid).unwrap()).unwrap();
     for signal in [Raw::INT, Raw::TERM, Raw::HUP, Raw::QUIT] {
         kill_process(pid, signal).unwrap();
     }
-    agent.control.signal(Signal::Interrupt);
+    agent.control.signal(StopSignal::Interrupt);
     assert_eq!(agent.control.exit().await, code(42));
     agent.gone().await;
 }
 
 #[tokio::test]
-async fn waiting_can_be_given_up_and_taken_up() {
+async fn waiting_can_be_cancelled_and_repeated() {
     let mut agent = play(&spec(&["polite"])).await;
-    agent.introduced().await;
+    agent.announced_process().await;
     let early = tokio::time::timeout(Duration::ZERO, agent.control.exit()).await;
     assert!(early.is_err());
-    let early = tokio::time::timeout(Duration::ZERO, agent.control.gone()).await;
+    let early = tokio::time::timeout(Duration::ZERO, agent.control.wait_until_gone()).await;
     assert!(early.is_err());
-    agent.control.signal(Signal::Interrupt);
+    agent.control.signal(StopSignal::Interrupt);
     assert_eq!(agent.control.exit().await, code(42));
 }
 
 #[tokio::test]
-async fn letting_go_kills() {
+async fn dropping_the_control_kills() {
     let mut agent = play(&spec(&["deaf"])).await;
-    let process = agent.introduced().await;
+    let process = agent.announced_process().await;
     assert!(is_alive(process));
     drop(agent.control);
     // Its output ends with it.
-    assert_eq!(tokio::time::timeout(LONG, agent.stdout.next_line()).await.unwrap().unwrap(), None);
+    assert_eq!(tokio::time::timeout(TEST_TIMEOUT, agent.stdout.next_line()).await.unwrap().unwrap(), None);
     wait_for_end(process);
 }

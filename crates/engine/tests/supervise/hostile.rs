@@ -1,8 +1,9 @@
-//! What a hostile agent tries from inside of a sandbox, as root and as an ordinary user. Each attempt succeeds without
-//! the sandbox, unless the kernel forbids it to everybody.
+//! Attempts of a hostile agent from inside of a sandbox, as root and as an ordinary user. Each attempt succeeds without
+//! the sandbox, unless the kernel forbids it to all users.
 
 use std::{
     fs,
+    net::TcpListener,
     os::{
         linux::net::SocketAddrExt as _,
         unix::{
@@ -12,49 +13,63 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::stage::{FAKE, Folder, session};
+use crate::fixtures::{FAKE_AGENT, TestDirectory, session};
 
 /// An ordinary user that every system has.
 const ORDINARY_USER_ID: &str = "65534";
 
-/// A place that ordinary users can work in, and their own copy of the fake agent: they may not enter the build directory.
-struct Lab {
-    directory: Folder,
+/// A directory for ordinary users with a copy of the fake agent: they may not enter the build directory.
+struct SandboxFixture {
+    directory: TestDirectory,
     agent: PathBuf,
+    /// A directory that the sandbox permits to write.
+    workspace: PathBuf,
 }
 
-impl Lab {
+impl SandboxFixture {
     fn new() -> Self {
-        let directory = Folder::new();
+        let directory = TestDirectory::new();
         fs::set_permissions(&directory.0, fs::Permissions::from_mode(0o777)).unwrap();
         let agent = directory.0.join("switchboard-fake-agent");
         // A copy cannot run while a process that another test has just started still has it open for writing.
-        if fs::hard_link(FAKE, &agent).is_err() {
-            fs::copy(FAKE, &agent).unwrap();
+        if fs::hard_link(FAKE_AGENT, &agent).is_err() {
+            fs::copy(FAKE_AGENT, &agent).unwrap();
         }
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
-        Self { directory, agent }
+        let workspace = open_directory(&directory.0.join("workspace"));
+        Self { directory, agent, workspace }
     }
 
-    /// A directory that everybody may write to, as far as the sandbox lets them.
     fn open_directory(&self, name: &str) -> PathBuf {
-        let path = self.directory.folder(name);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-        path
+        open_directory(&self.directory.0.join(name))
     }
 
-    fn open_file(&self, path: PathBuf, text: &str) -> PathBuf {
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        path
+    fn writable(&self) -> String {
+        setting("w", &self.workspace)
     }
 
-    /// The lines of a script in a sandbox, run by a user.
-    fn run(&self, user: User, settings: &[String], script: &str) -> Vec<String> {
+    /// Runs a script in a sandbox with one writable directory, as each user; no line of it may be `escaped`.
+    fn check_held(&self, settings: &[String], script: &str) {
+        let settings = [&[self.writable()], settings].concat();
+        for user in TestUser::all() {
+            let lines = self.run_to_end(user, &settings, script);
+            assert!(lines.last().is_some_and(|line| line.starts_with("exit: Some(")), "{user:?} {lines:?}");
+        }
+    }
+
+    /// Runs a script that prints `tried` at its end, and `escaped` where an attempt succeeds.
+    fn run_to_end(&self, user: TestUser, settings: &[String], script: &str) -> Vec<String> {
+        let lines = self.run(user, settings, script);
+        check_lines(&lines);
+        lines
+    }
+
+    fn run(&self, user: TestUser, settings: &[String], script: &str) -> Vec<String> {
         self.run_command(user.command(&self.agent), settings, script)
     }
 
@@ -68,19 +83,19 @@ impl Lab {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum User {
+enum TestUser {
     Current,
     Ordinary,
 }
 
-impl User {
-    /// The users that tests can run as: only root can become another.
+impl TestUser {
+    /// Returns the users that tests can run as: only root can become another user.
     fn all() -> Vec<Self> {
         let is_root = rustix::process::geteuid().is_root();
         [Self::Current].into_iter().chain(is_root.then_some(Self::Ordinary)).collect()
     }
 
-    /// Makes a file the user's own.
+    /// Makes the user the owner of a file.
     fn own(self, path: &Path) {
         if matches!(self, Self::Ordinary) {
             let id = ORDINARY_USER_ID.parse().ok();
@@ -103,6 +118,19 @@ impl User {
     }
 }
 
+/// Creates a directory that every user may write, as far as the sandbox permits.
+fn open_directory(path: &Path) -> PathBuf {
+    fs::create_dir(path).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    path.to_owned()
+}
+
+fn open_file(path: PathBuf, text: &str) -> PathBuf {
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    path
+}
+
 fn setting(kind: &str, path: &Path) -> String {
     format!("{kind}={}", path.display())
 }
@@ -110,20 +138,15 @@ fn setting(kind: &str, path: &Path) -> String {
 /// The line that a script prints when an attempt succeeded.
 const ESCAPED: &str = "escaped";
 
-/// Runs a script in a sandbox with one writable directory, as each user; no line of it may be `escaped`.
-fn check_held(lab: &Lab, settings: &[String], script: &str) {
-    for user in User::all() {
-        let lines = lab.run(user, settings, script);
-        assert!(lines.last().is_some_and(|line| line.starts_with("exit: Some(")), "{user:?} {lines:?}");
-        assert!(!lines.iter().any(|line| line.starts_with(ESCAPED)), "{user:?} {lines:#?}");
-        assert!(lines.iter().any(|line| line == "tried"), "{user:?} {lines:#?}");
-    }
+#[track_caller]
+fn check_lines(lines: &[String]) {
+    assert!(!lines.iter().any(|line| line.starts_with(ESCAPED)), "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "tried"), "{lines:#?}");
 }
 
 #[test]
 fn it_cannot_signal_or_see_other_processes() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
+    let fixture = SandboxFixture::new();
     let outside = std::process::id();
     let script = format!(
         "kill -0 {outside} && echo escaped signal
@@ -135,13 +158,12 @@ fn it_cannot_signal_or_see_other_processes() {
          (cd /proc/1/root) 2>/dev/null && echo escaped root
          echo tried"
     );
-    check_held(&lab, &[setting("w", &workspace)], &script);
+    fixture.check_held(&[], &script);
 }
 
 #[test]
 fn it_cannot_trace_or_use_refused_system_calls() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
+    let fixture = SandboxFixture::new();
     // ptrace(TRACEME), ptrace(ATTACH), process_vm_readv, io_uring_setup, bpf, userfaultfd, perf_event_open, keyctl,
     // unshare and clone with CLONE_NEWUSER, clone3, and the x32 numbers of some of them.
     let script = r#"perl -e '
@@ -159,14 +181,13 @@ fn it_cannot_trace_or_use_refused_system_calls() {
         }
         '; echo tried"#;
     if cfg!(target_arch = "x86_64") {
-        check_held(&lab, &[setting("w", &workspace)], script);
+        fixture.check_held(&[], script);
     }
 }
 
 #[test]
 fn it_cannot_type_into_terminals() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
+    let fixture = SandboxFixture::new();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -195,13 +216,12 @@ fn it_cannot_type_into_terminals() {
         '
         echo tried"#
     );
-    check_held(&lab, &[setting("w", &workspace)], &script);
+    fixture.check_held(&[], &script);
 }
 
 #[test]
 fn it_has_no_privileges_and_gains_none() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
+    let fixture = SandboxFixture::new();
     let script = r#"
         for set in CapInh CapPrm CapEff CapBnd CapAmb; do
             grep -q "^$set:.0000000000000000$" /proc/self/status || echo "escaped $(grep "^$set" /proc/self/status)"
@@ -213,14 +233,14 @@ fn it_has_no_privileges_and_gains_none() {
             mount -t tmpfs none /mnt && echo escaped mount' 2>/dev/null
         echo core > /proc/sys/kernel/core_pattern && echo escaped core pattern
         echo tried"#;
-    check_held(&lab, &[setting("w", &workspace)], script);
+    fixture.check_held(&[], script);
 }
 
 #[test]
 fn it_cannot_change_anything_about_files_elsewhere() {
-    let lab = Lab::new();
-    let (workspace, other) = (lab.open_directory("workspace"), lab.open_directory("other"));
-    let file = lab.open_file(other.join("file"), "as it was");
+    let fixture = SandboxFixture::new();
+    let (workspace, other) = (&fixture.workspace, fixture.open_directory("other"));
+    let file = open_file(other.join("file"), "as it was");
     let script = format!(
         "cd {other}
         chmod 600 file && echo escaped mode
@@ -235,20 +255,19 @@ fn it_cannot_change_anything_about_files_elsewhere() {
         other = other.display(),
         workspace = workspace.display(),
     );
-    check_held(&lab, &[setting("w", &workspace)], &script);
+    fixture.check_held(&[], &script);
     assert_eq!(fs::read_to_string(file).unwrap(), "as it was");
 }
 
 #[test]
 fn protected_paths_stay_as_they_are() {
-    let lab = Lab::new();
-    for user in User::all() {
-        let workspace = lab.open_directory(&format!("workspace-{user:?}"));
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
+        let workspace = fixture.open_directory(&format!("workspace-{user:?}"));
         for directory in [".git", ".git/hooks", ".git/modules", ".git/modules/sub", ".git/modules/sub/hooks"] {
-            fs::create_dir(workspace.join(directory)).unwrap();
-            fs::set_permissions(workspace.join(directory), fs::Permissions::from_mode(0o777)).unwrap();
+            open_directory(&workspace.join(directory));
         }
-        let config = lab.open_file(workspace.join(".git/config"), "[core]");
+        let config = open_file(workspace.join(".git/config"), "[core]");
         let protected = [".git/hooks", ".git/config", ".git/modules/sub/hooks"].map(|path| workspace.join(path));
         let mut settings = vec![setting("w", &workspace)];
         settings.extend(protected.iter().map(|path| setting("p", path)));
@@ -266,9 +285,7 @@ fn protected_paths_stay_as_they_are() {
             echo ref > .git/HEAD || echo escaped cannot write
             mkdir -p .git/objects/aa && echo new > .git/index.lock && mv .git/index.lock .git/index || echo escaped git
             echo tried";
-        let lines = lab.run(user, &settings, script);
-        assert!(lines.iter().any(|line| line == "tried"), "{lines:#?}");
-        assert!(!lines.iter().any(|line| line.starts_with(ESCAPED)), "{user:?} {lines:#?}");
+        fixture.run_to_end(user, &settings, script);
         assert_eq!(fs::read_to_string(config).unwrap(), "[core]");
         assert_eq!(fs::read_dir(workspace.join(".git/hooks")).unwrap().count(), 0);
         assert_eq!(fs::read_to_string(workspace.join(".git/index")).unwrap(), "new\n");
@@ -276,25 +293,23 @@ fn protected_paths_stay_as_they_are() {
 }
 
 #[test]
-fn hidden_paths_appear_empty_and_views_keep_what_they_should() {
-    let lab = Lab::new();
-    for user in User::all() {
-        let workspace = lab.open_directory(&format!("workspace-{user:?}"));
-        let secrets = lab.open_directory(&format!("secrets-{user:?}"));
-        let state = lab.open_directory(&format!("state-{user:?}"));
-        lab.open_file(secrets.join("inner"), "hidden");
-        let token = lab.open_file(lab.directory.0.join(format!("token-{user:?}")), "hidden");
+fn hidden_paths_appear_empty_and_views_keep_some_entries() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
+        let secrets = fixture.open_directory(&format!("secrets-{user:?}"));
+        let state = fixture.open_directory(&format!("state-{user:?}"));
+        open_file(secrets.join("inner"), "hidden");
+        let token = open_file(fixture.directory.0.join(format!("token-{user:?}")), "hidden");
         for (name, text) in [("settings.json", "mine"), ("login", "old token")] {
-            lab.open_file(state.join(name), text);
+            open_file(state.join(name), text);
         }
-        fs::create_dir(state.join("sessions")).unwrap();
-        fs::set_permissions(state.join("sessions"), fs::Permissions::from_mode(0o777)).unwrap();
-        // A layer can only take files of the user over.
+        open_directory(&state.join("sessions"));
+        // A layer can only copy files that belong to the user.
         for path in ["", "settings.json", "login", "sessions"].map(|name| state.join(name)) {
             user.own(&path);
         }
         let view = format!("v={}:sessions,login", state.display());
-        let settings = [setting("w", &workspace), setting("x", &secrets), setting("x", &token), view];
+        let settings = [fixture.writable(), setting("x", &secrets), setting("x", &token), view];
         let script = format!(
             "ls {secrets} | grep -q . && echo escaped directory
             grep -q hidden {token} && echo escaped file
@@ -311,9 +326,7 @@ fn hidden_paths_appear_empty_and_views_keep_what_they_should() {
             token = token.display(),
             state = state.display(),
         );
-        let lines = lab.run(user, &settings, &script);
-        assert!(lines.iter().any(|line| line == "tried"), "{lines:#?}");
-        assert!(!lines.iter().any(|line| line.starts_with(ESCAPED)), "{user:?} {lines:#?}");
+        fixture.run_to_end(user, &settings, &script);
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         assert_eq!(read(state.join("settings.json")), "mine");
         assert_eq!(read(state.join("login")), "new token\n");
@@ -324,8 +337,7 @@ fn hidden_paths_appear_empty_and_views_keep_what_they_should() {
 
 #[test]
 fn it_cannot_reach_abstract_sockets() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
+    let fixture = SandboxFixture::new();
     let name = session();
     let _listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let script = format!(
@@ -333,12 +345,127 @@ fn it_cannot_reach_abstract_sockets() {
             print "escaped\n" if connect($s, pack("S a*", AF_UNIX, "\0{name}"))'
         echo tried"#
     );
-    check_held(&lab, &[setting("w", &workspace)], &script);
-    let lines = lab.run(User::Current, &["free".to_owned()], &script);
+    fixture.check_held(&[], &script);
+    let lines = fixture.run(TestUser::Current, &["free".to_owned()], &script);
     assert!(lines.contains(&ESCAPED.to_owned()), "the attempt works without a sandbox: {lines:?}");
 }
 
-/// Whether a process with this argument runs.
+#[test]
+fn it_cannot_limit_the_first_process_of_its_session() {
+    let fixture = SandboxFixture::new();
+    // SYS_prlimit64 and RLIMIT_NOFILE: allowed for the process itself.
+    let call = |process: &str| {
+        let number = libc::SYS_prlimit64;
+        format!(r#"perl -e 'my $l = pack("QQ", 16, 16); exit(syscall({number}, {process}, 7, $l, 0) == 0 ? 0 : 1)'"#)
+    };
+    let script = format!("{} && echo {ESCAPED}; {} || echo {ESCAPED}; echo tried", call("1"), call("0"));
+    fixture.check_held(&[], &script);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a shell opens the files before the holder starts")]
+fn it_inherits_no_open_files() {
+    let fixture = SandboxFixture::new();
+    let outside = open_file(fixture.directory.0.join("outside"), "");
+    for sandbox in [vec![fixture.writable()], vec!["free".to_owned()]] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec 7</ 8>>\"$1\"; shift; exec \"$@\"", "sh"]).arg(&outside).arg(&fixture.agent);
+        let script = "ls /proc/self/fd/7/ && echo escaped; echo escaped >&8; echo tried";
+        let lines = fixture.run_command(command, &sandbox, script);
+        check_lines(&lines);
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "");
+    }
+}
+
+#[test]
+fn a_private_directory_in_a_protected_one_can_be_written() {
+    let fixture = SandboxFixture::new();
+    let data = open_directory(&fixture.workspace.join("data"));
+    let settings = [fixture.writable(), setting("w", &open_directory(&data.join("tmp"))), setting("p", &data)];
+    let script = format!(
+        "echo x > {0}/tmp/file && rm {0}/tmp/file && echo written; echo x > {0}/file && echo escaped",
+        data.display()
+    );
+    for user in TestUser::all() {
+        let lines = fixture.run(user, &settings, &script);
+        assert!(lines.contains(&"written".to_owned()) && !lines.contains(&ESCAPED.to_owned()), "{lines:?}");
+    }
+}
+
+/// Returns all attempts of a program to reach a server or a network. One that succeeds is an escape.
+fn network_attempts(tcp: u16, tcp6: Option<u16>) -> Vec<String> {
+    let connect = |family: &str, address: &str| {
+        format!(r#"socket(my $s, {family}, SOCK_STREAM, 0) and connect($s, {address}) and print "escaped\n";"#)
+    };
+    let open = |family: i32, kind: &str, protocol: i32| {
+        format!(r#"socket(my $s, {family}, {kind}, {protocol}) and print "escaped\n";"#)
+    };
+    let mut attempts = vec![
+        connect("PF_INET", &format!(r#"pack_sockaddr_in({tcp}, inet_aton("127.0.0.1"))"#)),
+        connect("PF_INET", r#"pack_sockaddr_in(53, inet_aton("192.0.2.1"))"#),
+        format!(
+            r#"socket(my $s, PF_INET, SOCK_DGRAM, 0) and send($s, "x", 0, pack_sockaddr_in(53, inet_aton("192.0.2.1")))
+               and print "escaped\n";"#
+        ),
+        open(libc::AF_INET, "SOCK_RAW", libc::IPPROTO_ICMP),
+        open(libc::AF_INET, "SOCK_DGRAM", libc::IPPROTO_ICMP),
+        open(libc::AF_PACKET, "SOCK_RAW", 768),
+        open(libc::AF_VSOCK, "SOCK_STREAM", 0),
+        open(libc::AF_ALG, "SOCK_SEQPACKET", 0),
+        open(libc::AF_BLUETOOTH, "SOCK_RAW", 1),
+    ];
+    attempts.extend(
+        tcp6.map(|port| connect("PF_INET6", &format!(r#"pack_sockaddr_in6({port}, inet_pton(AF_INET6, "::1"))"#))),
+    );
+    attempts
+}
+
+#[test]
+fn it_cannot_reach_any_network() {
+    let fixture = SandboxFixture::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener6 = TcpListener::bind("[::1]:0").ok();
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let attempts = network_attempts(port(&listener), listener6.as_ref().map(port));
+    let script = |attempts: &[String]| {
+        let lines = attempts.iter().map(|attempt| format!("perl -e 'use Socket qw(:all); {attempt}'\n"));
+        format!(
+            "{}\nip link 2>/dev/null | grep -v ' lo:' | grep -q ': ' && echo escaped\necho tried",
+            lines.collect::<String>()
+        )
+    };
+    fixture.check_held(&["isolated".to_owned()], &script(&attempts));
+    let first = attempts.get(..1).unwrap();
+    let lines = fixture.run(TestUser::Current, &["free".to_owned()], &script(first));
+    assert!(lines.contains(&ESCAPED.to_owned()), "the attempt works without a sandbox: {lines:?}");
+    let lines = fixture.run(TestUser::Current, &[fixture.writable()], &script(first));
+    assert!(lines.contains(&ESCAPED.to_owned()), "only an isolated network is limited: {lines:?}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the holder is started where the kernel gives less")]
+fn without_network_namespaces_it_is_refused_or_weaker() {
+    let fixture = SandboxFixture::new();
+    let run = |settings: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["-r", "sh", "-c", "echo 0 > /proc/sys/user/max_net_namespaces && exec \"$@\"", "sh"]);
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").arg(&fixture.agent);
+        let settings: Vec<_> = [fixture.writable(), "isolated".to_owned()]
+            .into_iter()
+            .chain(settings.iter().map(|setting| (*setting).to_owned()))
+            .collect();
+        let script = "echo ran with ${HTTP_PROXY-no proxy}";
+        command.arg("shell").args(&settings).arg(script).current_dir("/");
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let refused = run(&[]);
+    assert!(refused.contains("refused:") && refused.contains("network-namespace is not available"), "{refused}");
+    let weaker = run(&["best-effort"]);
+    assert!(weaker.contains("missing: network-namespace") && weaker.contains("ran with no proxy"), "{weaker}");
+}
+
+/// Returns whether a `sleep` process with this argument runs.
 fn is_running(argument: &str) -> bool {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok()).any(|command| {
@@ -347,36 +474,34 @@ fn is_running(argument: &str) -> bool {
     })
 }
 
-/// A time to sleep that no other process has.
 fn unique_sleep() -> String {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{}.{number}", 1_000_000 + std::process::id())
 }
 
 #[test]
 fn nothing_outlives_a_confined_agent() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
-    for user in User::all() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
         let sleep = unique_sleep();
         let script = format!("(setsid env -i sleep {sleep} >/dev/null 2>&1 &); kill -9 $PPID; kill -9 -1; echo tried");
-        lab.run(user, &[setting("w", &workspace)], &script);
+        fixture.run(user, &[fixture.writable()], &script);
         assert!(!is_running(&sleep), "{user:?}");
     }
 }
 
 #[test]
 fn orphans_of_a_killed_supervisor_are_killed() {
-    let lab = Lab::new();
-    for user in User::all() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
         let sleep = unique_sleep();
-        // Twice removed, without its mark and in a session of its own.
+        // A grandchild without the mark, in a session of its own.
         let script = format!(
             "(setsid sh -c 'setsid env -i /bin/sleep {sleep} & ' >/dev/null 2>&1 &)
              while ! pgrep -f 'sleep {sleep}' >/dev/null; do :; done; kill -9 $PPID"
         );
-        let lines = lab.run(user, &["free".to_owned()], &script);
+        let lines = fixture.run(user, &["free".to_owned()], &script);
         assert!(lines.contains(&"gone: 0 left".to_owned()), "{lines:?}");
         assert!(!is_running(&sleep), "{user:?}");
     }
@@ -384,15 +509,15 @@ fn orphans_of_a_killed_supervisor_are_killed() {
 
 #[test]
 fn a_stopped_supervisor_cannot_prevent_the_end() {
-    let lab = Lab::new();
-    for user in User::all() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
         for (way, end) in [("is stopped", "echo 'stop me'; sleep"), ("ends by itself", "exit 0; :")] {
             let sleep = unique_sleep();
             let script = format!(
                 "(setsid env -i sleep {sleep} >/dev/null 2>&1 &)
                  trap '' TERM INT; kill -STOP $PPID; {end} {sleep}"
             );
-            let lines = lab.run(user, &["free".to_owned()], &script);
+            let lines = fixture.run(user, &["free".to_owned()], &script);
             assert!(lines.contains(&"gone: 0 left".to_owned()), "{way} {user:?} {lines:?}");
             assert!(!is_running(&sleep), "{way} {user:?}");
         }
@@ -401,31 +526,28 @@ fn a_stopped_supervisor_cannot_prevent_the_end() {
 
 #[test]
 fn a_hidden_file_may_vanish_while_the_session_starts() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
-    let sockets: Vec<_> = (0..200).map(|number| workspace.join(format!("{number}.sock"))).collect();
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    let settings: Vec<_> = sockets.iter().map(|path| setting("x", path)).chain([setting("w", &workspace)]).collect();
+    let fixture = SandboxFixture::new();
+    let sockets: Vec<_> = (0..200).map(|number| fixture.workspace.join(format!("{number}.sock"))).collect();
+    let is_over = AtomicBool::new(false);
+    let settings: Vec<_> = sockets.iter().map(|path| setting("x", path)).chain([fixture.writable()]).collect();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            while !is_over.load(Ordering::Relaxed) {
                 sockets.iter().for_each(|path| fs::write(path, "").unwrap());
                 sockets.iter().for_each(|path| fs::remove_file(path).unwrap());
             }
         });
-        let runs: Vec<_> = (0..20).map(|_| lab.run(User::Current, &settings, "echo tried")).collect();
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        for lines in runs {
-            assert!(lines.iter().any(|line| line == "tried"), "{lines:?}");
-        }
+        let runs: Vec<_> = (0..20).map(|_| fixture.run(TestUser::Current, &settings, "echo tried")).collect();
+        is_over.store(true, Ordering::Relaxed);
+        runs.iter().for_each(|lines| check_lines(lines));
     });
 }
 
-/// A control group that belongs to a user, as systemd delegates one. Only root can make it.
+/// A control group that belongs to a user, as systemd delegates one. Only root can create it.
 struct DelegatedGroup(PathBuf);
 
 impl DelegatedGroup {
-    fn new(user: User) -> Option<Self> {
+    fn new(user: TestUser) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let mount = mounts.lines().find(|line| line.contains(" cgroup2 "))?.split(' ').nth(1)?;
         let path = Path::new(mount).join(format!("test-{}", unique_sleep()));
@@ -435,9 +557,8 @@ impl DelegatedGroup {
         Some(Self(path))
     }
 
-    /// A command that starts a program inside.
     #[expect(clippy::disallowed_methods, reason = "the holder is started in a control group")]
-    fn command(&self, user: User, program: &Path) -> Command {
+    fn command(&self, user: TestUser, program: &Path) -> Command {
         let inner = user.command(program);
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display())).arg("sh");
@@ -461,11 +582,10 @@ impl Drop for DelegatedGroup {
 
 #[test]
 fn a_delegated_control_group_holds_every_process() {
-    let lab = Lab::new();
-    let workspace = lab.open_directory("workspace");
-    for user in User::all() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
         let Some(group) = DelegatedGroup::new(user) else {
-            let lines = lab.run(user, &[setting("w", &workspace)], "true");
+            let lines = fixture.run(user, &[fixture.writable()], "true");
             assert!(lines.iter().any(|line| line.starts_with("missing: cgroup: ")), "{lines:?}");
             continue;
         };
@@ -476,17 +596,17 @@ fn a_delegated_control_group_holds_every_process() {
              echo tried",
             group = group.0.display()
         );
-        let lines = lab.run_command(group.command(user, &lab.agent), &[setting("w", &workspace)], &script);
-        assert!(lines.iter().any(|line| line == "tried"), "{user:?} {lines:?}");
-        assert!(!lines.iter().any(|line| line.starts_with(ESCAPED) || line.contains("missing: cgroup")), "{lines:?}");
+        let lines = fixture.run_command(group.command(user, &fixture.agent), &[fixture.writable()], &script);
+        check_lines(&lines);
+        assert!(!lines.iter().any(|line| line.contains("missing: cgroup")), "{lines:?}");
         assert_eq!(group.nested(), Vec::<PathBuf>::new(), "{user:?}");
     }
 }
 
 #[test]
 fn a_control_group_is_cleared_after_its_owner_was_killed() {
-    let lab = Lab::new();
-    for user in User::all() {
+    let fixture = SandboxFixture::new();
+    for user in TestUser::all() {
         let Some(group) = DelegatedGroup::new(user) else { continue };
         // The orphan has dropped its mark and its parents, and everything that could kill it dies first. The pattern
         // matches a whole command line: this script also contains the words. The holder is stopped before the
@@ -500,11 +620,11 @@ fn a_control_group_is_cleared_after_its_owner_was_killed() {
              setsid sh -c \"kill -STOP $holder; kill -9 $PPID $holder\" &
              wait"
         );
-        let mut holder = group.command(user, &lab.agent);
+        let mut holder = group.command(user, &fixture.agent);
         holder.args(["shell", "free", &script]).env_clear().current_dir("/");
         let output = holder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
         assert!(!output.success() && is_running(&sleep), "{user:?} {output}");
-        let lines = lab.run_command(group.command(user, &lab.agent), &["recover".to_owned()], "true");
+        let lines = fixture.run_command(group.command(user, &fixture.agent), &["recover".to_owned()], "true");
         assert_eq!(lines, ["recovered"]);
         assert!(!is_running(&sleep) && group.nested().is_empty(), "{user:?}");
     }

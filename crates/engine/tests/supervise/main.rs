@@ -1,14 +1,10 @@
-//! Agents that are started, run, and end in every way there is. What they do is played by the fake agent.
+//! Starts, runs and ends agents in every possible way. The fake agent plays their behavior.
 
 #![cfg(test)]
 
 mod confinement;
 mod ends;
-mod failures;
+mod fixtures;
 mod hostile;
-mod killed;
-mod left_behind;
-mod stage;
-mod surroundings;
-mod sweeping;
-mod working_directory;
+mod leftover_processes;
+mod starting;

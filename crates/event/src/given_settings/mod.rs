@@ -1,6 +1,6 @@
-//! Settings as clients write them. One rule for every protocol and file: a setting that is misplaced or spelled in
-//! another way is taken where its meaning is plain, and refused with the right name where it is not. No setting that
-//! limits an agent is ever ignored. Other unknown fields are, and listed.
+//! Settings as clients write them. One rule for every protocol and file: a misplaced or differently spelled setting is
+//! accepted where its meaning is clear, and refused with the right name where it is not. A setting that limits an agent
+//! is never ignored. Other unknown fields are ignored and listed.
 
 mod names;
 #[cfg(test)]
@@ -15,47 +15,50 @@ use serde::{
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
-use names::{MCP_LIMITS, fold, right_name};
+use names::{MCP_LIMIT_ALIASES, fold_name, suggest_setting};
 use values::{
-    APPROVAL_MODES, APPROVAL_POLICIES, SANDBOX_MODES, check_setting, is_canonical, is_limit, limits_agent,
-    sandbox_policy, word,
+    APPROVAL_MODES, APPROVAL_POLICIES, SANDBOX_MODES, check_setting, has_synonyms, is_canonical, limits_agent,
+    parse_sandbox_policy, resolve_synonym,
 };
 
 use crate::SessionConfig;
 
-/// What an object has besides its own fields.
+/// The settings of an object besides its own fields.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct GivenSettings {
-    /// Settings of the session that stand in it under another name, or where the protocol has none.
+pub struct ClientSettings {
+    /// Settings of the session found under another name, or where the protocol has none.
     pub config: SessionConfig,
-    /// The paths of fields that mean nothing.
+    /// The paths of fields without a meaning.
     pub ignored: Vec<String>,
 }
 
-/// More names than these are only counted.
-const MAX_NAMED: usize = 20;
+/// The maximum number of fields that are listed; further ones are only counted.
+const MAX_LISTED_FIELDS: usize = 20;
 
-/// A longer name is cut.
-const MAX_NAME_CHARS: usize = 60;
+/// The maximum length of a listed name; longer names are cut.
+const MAX_FIELD_NAME_CHARS: usize = 60;
 
-/// Returns what is told about fields that were ignored; nothing if there are none.
+/// Returns a message about ignored fields; `None` if there are none.
 #[must_use]
 pub fn describe_ignored(fields: &[String]) -> Option<String> {
-    let named = fields.iter().take(MAX_NAMED).map(|field| field.chars().take(MAX_NAME_CHARS).collect::<String>());
+    let named =
+        fields.iter().take(MAX_LISTED_FIELDS).map(|field| field.chars().take(MAX_FIELD_NAME_CHARS).collect::<String>());
     let names = named.collect::<Vec<_>>().join(", ");
     match fields.len() {
         0 => None,
-        many if many > MAX_NAMED => Some(format!("ignored unknown fields: {names} and {} more", many - MAX_NAMED)),
+        many if many > MAX_LISTED_FIELDS => {
+            Some(format!("ignored unknown fields: {names} and {} more", many - MAX_LISTED_FIELDS))
+        }
         _ => Some(format!("ignored unknown fields: {names}")),
     }
 }
 
-/// A setting that can be neither taken nor ignored.
+/// A setting that can be neither accepted nor ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {
-    /// Its path.
+    /// The path of the setting.
     pub field: String,
-    /// What is wrong, and what to write instead.
+    /// The problem, and what to write instead.
     pub reason: String,
 }
 
@@ -67,33 +70,33 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
-/// An object that clients write.
+/// The shape of an object that clients write.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingsForm {
-    /// Its fields.
+    /// The fields of the object.
     pub fields: &'static [&'static str],
-    /// Its field `config` holds settings of the session.
+    /// The field `config` holds settings of the session.
     pub has_config: bool,
-    /// What becomes of settings that are no fields of it.
+    /// The handling of settings that are not fields of the object.
     pub settings: MisplacedSettings,
 }
 
-/// What becomes of settings that are no fields of an object.
+/// The handling of settings that are not fields of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum MisplacedSettings {
-    /// They are taken. This is how the approval mode and the sandbox are called there.
+    /// They are accepted. The names of the approval mode and the sandbox in this object are used in suggestions.
     Taken {
-        /// The approval mode.
+        /// The name of the approval mode.
         approval: &'static str,
-        /// The sandbox.
+        /// The name of the sandbox setting.
         sandbox: &'static str,
     },
-    /// They are refused, and this says where they belong.
+    /// They are refused with a note on where they belong.
     Refused(&'static str),
 }
 
-/// The settings of a session.
-const CONFIG: SettingsForm = SettingsForm {
+/// The form of a session's settings.
+const SESSION_CONFIG_FORM: SettingsForm = SettingsForm {
     fields: &[
         "agentType",
         "projectId",
@@ -110,6 +113,8 @@ const CONFIG: SettingsForm = SettingsForm {
         WRITABLE_ROOTS,
         "writablePaths",
         NETWORK_ACCESS,
+        ALLOWED_DOMAINS,
+        "publishedPorts",
     ],
     has_config: false,
     settings: MisplacedSettings::Taken { approval: "config.approvalMode", sandbox: "config.sandboxMode" },
@@ -120,39 +125,40 @@ const SANDBOX_MODE: &str = "sandboxMode";
 const MCP_SERVERS: &str = "mcpServers";
 const WRITABLE_ROOTS: &str = "writableRoots";
 const NETWORK_ACCESS: &str = "networkAccess";
+const ALLOWED_DOMAINS: &str = "allowedDomains";
 
 /// The fields of an MCP server.
 const MCP_FIELDS: &[&str] =
     &["command", "args", "env", "url", "type", "headers", "trust", "includeTools", "excludeTools"];
 
-/// Reads an object that a client wrote. Returns it with the names that it should have, and what else stood in it. Text that
-/// is no object is returned as it is.
+/// Reads an object that a client wrote. Returns it with canonical names, and the settings found elsewhere in it. Text
+/// that is not an object is returned unchanged.
 ///
 /// # Errors
-/// If a setting can be neither taken nor ignored.
-pub fn read_settings<'a>(json: &'a str, form: &SettingsForm) -> Result<(Cow<'a, str>, GivenSettings), SettingsError> {
-    let mut reading = Reading::default();
+/// Fails if a setting can be neither accepted nor ignored.
+pub fn read_settings<'a>(json: &'a str, form: &SettingsForm) -> Result<(Cow<'a, str>, ClientSettings), SettingsError> {
+    let mut reading = SettingsReader::default();
     let object = reading.read_object(json, form, "")?;
     let config = serde_json::from_value(Value::Object(reading.taken))
         .map_err(|error| SettingsError { field: "config".to_owned(), reason: error.to_string() })?;
-    Ok((object, GivenSettings { config, ignored: reading.ignored }))
+    Ok((object, ClientSettings { config, ignored: reading.ignored }))
 }
 
-/// Reads MCP servers by name. Returns them with the names that their fields should have, and the fields that mean nothing.
+/// Reads MCP servers by name. Returns them with canonical field names, and the fields that were ignored.
 ///
 /// # Errors
-/// If a server has a limit that can be neither taken nor ignored.
+/// Fails if a server has a limit that can be neither accepted nor ignored.
 pub fn read_mcp_servers(json: &str) -> Result<(Cow<'_, str>, Vec<String>), SettingsError> {
-    let mut reading = Reading::default();
+    let mut reading = SettingsReader::default();
     let servers = reading.read_servers(json, MCP_SERVERS)?;
     Ok((servers, reading.ignored))
 }
 
 impl SessionConfig {
-    /// Adds settings that stood elsewhere.
+    /// Adds settings that were given elsewhere.
     ///
     /// # Errors
-    /// If one of them is set here already, to something else.
+    /// Fails if one of them is already set to a different value.
     pub fn add_given(&mut self, given: &Self) -> Result<(), SettingsError> {
         let fields = |config: &Self| match serde_json::to_value(config) {
             Ok(Value::Object(fields)) => fields,
@@ -161,48 +167,48 @@ impl SessionConfig {
         let mut own = fields(self);
         for (name, value) in fields(given) {
             if own.insert(name.clone(), value.clone()).is_some_and(|before| before != value) {
-                return Err(given_twice(name));
+                return Err(conflict_error(name));
             }
         }
-        // Both were settings, so that they are together.
+        // Both were valid settings, so their union is too.
         *self = serde_json::from_value(Value::Object(own)).unwrap_or_default();
         Ok(())
     }
 }
 
-fn given_twice(field: String) -> SettingsError {
+fn conflict_error(field: String) -> SettingsError {
     SettingsError { field, reason: "given twice, with different values".to_owned() }
 }
 
-/// What was found so far.
+/// Collects the settings found so far.
 #[derive(Default)]
-struct Reading {
+struct SettingsReader {
     taken: Map<String, Value>,
     ignored: Vec<String>,
 }
 
-impl Reading {
+impl SettingsReader {
     fn read_object<'a>(
         &mut self,
         json: &'a str,
         form: &SettingsForm,
         path: &str,
     ) -> Result<Cow<'a, str>, SettingsError> {
-        let Ok(Entries(entries)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
-        let mut kept = KeptFields::default();
+        let Ok(RawObject(entries)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
+        let mut kept = CanonicalFields::default();
         for (name, value) in &entries {
-            let at = join(path, name);
-            let fields = form.fields.iter().find(|field| **field == name || fold(field) == fold(name));
+            let at = join_path(path, name);
+            let fields = form.fields.iter().find(|field| **field == name || fold_name(field) == fold_name(name));
             match fields {
                 Some(field) => self.read_field(field, name, value, form, &at, &mut kept)?,
                 None if name == "_meta" => {}
-                None => self.read_other(name, value, form, at)?,
+                None => self.read_unknown_field(name, value, form, at)?,
             }
         }
         Ok(kept.finish(json, entries.len()))
     }
 
-    /// A field of the object, perhaps in another spelling.
+    /// Reads a field of the object, perhaps in another spelling.
     fn read_field<'a>(
         &mut self,
         field: &'static str,
@@ -210,30 +216,30 @@ impl Reading {
         value: &'a RawValue,
         form: &SettingsForm,
         at: &str,
-        kept: &mut KeptFields<'a>,
+        kept: &mut CanonicalFields<'a>,
     ) -> Result<(), SettingsError> {
         let json = match field {
-            "config" if form.has_config => self.read_object(value.get(), &CONFIG, at)?,
+            "config" if form.has_config => self.read_object(value.get(), &SESSION_CONFIG_FORM, at)?,
             MCP_SERVERS => self.read_servers(value.get(), at)?,
             _ => Cow::Borrowed(value.get()),
         };
-        if is_limit(field) && !is_canonical(field, &json) {
-            return self.take(field, &json, at);
+        if has_synonyms(field) && !is_canonical(field, &json) {
+            return self.take_setting(field, &json, at);
         }
         kept.push(field, name, json, at)
     }
 
-    /// A field that the object does not have.
-    fn read_other(
+    /// Reads a field that the object does not have.
+    fn read_unknown_field(
         &mut self,
         name: &str,
         value: &RawValue,
         form: &SettingsForm,
         at: String,
     ) -> Result<(), SettingsError> {
-        let folded = fold(name);
-        let known = CONFIG.fields.iter().find(|field| fold(field) == folded);
-        let known = known.copied().or_else(|| OTHER_NAMES.iter().find(|other| fold(other) == folded).copied());
+        let folded = fold_name(name);
+        let known = SESSION_CONFIG_FORM.fields.iter().find(|field| fold_name(field) == folded);
+        let known = known.copied().or_else(|| SETTING_ALIASES.iter().find(|other| fold_name(other) == folded).copied());
         match (known, form.settings) {
             (Some(setting), MisplacedSettings::Refused(_)) if !limits_agent(setting) => {
                 self.ignored.push(at);
@@ -242,9 +248,9 @@ impl Reading {
             (Some(_), MisplacedSettings::Refused(place)) => {
                 Err(SettingsError { field: at, reason: format!("it has no effect here: {place}") })
             }
-            (Some(setting), MisplacedSettings::Taken { .. }) => self.take(setting, value.get(), &at),
-            (None, settings) => match right_name(&folded) {
-                Some(right) => Err(SettingsError { field: at, reason: settings.advise(right) }),
+            (Some(setting), MisplacedSettings::Taken { .. }) => self.take_setting(setting, value.get(), &at),
+            (None, settings) => match suggest_setting(&folded) {
+                Some(right) => Err(SettingsError { field: at, reason: settings.correction_text(right) }),
                 None => {
                     self.ignored.push(at);
                     Ok(())
@@ -253,8 +259,8 @@ impl Reading {
         }
     }
 
-    /// Takes a setting for what it means.
-    fn take(&mut self, setting: &str, json: &str, at: &str) -> Result<(), SettingsError> {
+    /// Stores a setting under its canonical name and value.
+    fn take_setting(&mut self, setting: &str, json: &str, at: &str) -> Result<(), SettingsError> {
         if json == "null" {
             return Ok(());
         }
@@ -262,16 +268,16 @@ impl Reading {
         let value: Value = serde_json::from_str(&json).unwrap_or_default();
         let mut add = |field: &str, value: Value| {
             if self.taken.insert(field.to_owned(), value.clone()).is_some_and(|before| before != value) {
-                return Err(given_twice(at.to_owned()));
+                return Err(conflict_error(at.to_owned()));
             }
             check_setting(field, &value).map_err(|reason| SettingsError { field: at.to_owned(), reason })
         };
         match setting {
-            APPROVAL_MODE => add(APPROVAL_MODE, word(&value, APPROVAL_MODES, at)?),
-            "approvalPolicy" => add(APPROVAL_MODE, word(&value, APPROVAL_POLICIES, at)?),
-            SANDBOX_MODE => add(SANDBOX_MODE, word(&value, SANDBOX_MODES, at)?),
+            APPROVAL_MODE => add(APPROVAL_MODE, resolve_synonym(&value, APPROVAL_MODES, at)?),
+            "approvalPolicy" => add(APPROVAL_MODE, resolve_synonym(&value, APPROVAL_POLICIES, at)?),
+            SANDBOX_MODE => add(SANDBOX_MODE, resolve_synonym(&value, SANDBOX_MODES, at)?),
             "sandbox" | "sandboxPolicy" => {
-                for (field, value) in sandbox_policy(&value, at)? {
+                for (field, value) in parse_sandbox_policy(&value, at)? {
                     add(field, value)?;
                 }
                 Ok(())
@@ -283,10 +289,10 @@ impl Reading {
     }
 
     fn read_servers<'a>(&mut self, json: &'a str, path: &str) -> Result<Cow<'a, str>, SettingsError> {
-        let Ok(Entries(servers)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
-        let mut kept = KeptFields::default();
+        let Ok(RawObject(servers)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
+        let mut kept = CanonicalFields::default();
         for (server, value) in &servers {
-            let at = join(path, server);
+            let at = join_path(path, server);
             let value = self.read_server(value.get(), &at)?;
             kept.push(server, server, value, &at)?;
         }
@@ -294,13 +300,13 @@ impl Reading {
     }
 
     fn read_server<'a>(&mut self, json: &'a str, path: &str) -> Result<Cow<'a, str>, SettingsError> {
-        let Ok(Entries(entries)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
-        let mut kept = KeptFields::default();
+        let Ok(RawObject(entries)) = serde_json::from_str(json) else { return Ok(Cow::Borrowed(json)) };
+        let mut kept = CanonicalFields::default();
         for (name, value) in &entries {
-            let (at, folded) = (join(path, name), fold(name));
-            if let Some(field) = MCP_FIELDS.iter().find(|field| fold(field) == folded) {
+            let (at, folded) = (join_path(path, name), fold_name(name));
+            if let Some(field) = MCP_FIELDS.iter().find(|field| fold_name(field) == folded) {
                 kept.push(field, name, Cow::Borrowed(value.get()), &at)?;
-            } else if let Some((_, right)) = MCP_LIMITS.iter().find(|(limit, _)| *limit == folded) {
+            } else if let Some((_, right)) = MCP_LIMIT_ALIASES.iter().find(|(limit, _)| *limit == folded) {
                 return Err(SettingsError { field: at, reason: format!("there is no such setting; use {right}") });
             } else {
                 self.ignored.push(at);
@@ -311,7 +317,7 @@ impl Reading {
 }
 
 impl MisplacedSettings {
-    fn advise(self, right: &str) -> String {
+    fn correction_text(self, right: &str) -> String {
         let right = match self {
             Self::Taken { approval, .. } if right == APPROVAL_MODE => approval,
             Self::Taken { sandbox, .. } if right == SANDBOX_MODE => sandbox,
@@ -322,25 +328,25 @@ impl MisplacedSettings {
     }
 }
 
-/// Names of settings in other protocols. `sandbox` and `sandboxPolicy` are objects there.
-const OTHER_NAMES: &[&str] = &["approvalPolicy", "sandbox", "sandboxPolicy", "disallowedTools", "cwd"];
+/// Names of settings in other protocols, where `sandbox` and `sandboxPolicy` are objects.
+const SETTING_ALIASES: &[&str] = &["approvalPolicy", "sandbox", "sandboxPolicy", "disallowedTools", "cwd"];
 
-fn join(path: &str, name: &str) -> String {
+fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The fields of an object that are kept, under the names that they should have.
+/// The fields of an object under their canonical names.
 #[derive(Default)]
-struct KeptFields<'a> {
+struct CanonicalFields<'a> {
     fields: Vec<(String, Cow<'a, str>)>,
     is_changed: bool,
 }
 
-impl<'a> KeptFields<'a> {
+impl<'a> CanonicalFields<'a> {
     fn push(&mut self, field: &str, given: &str, json: Cow<'a, str>, at: &str) -> Result<(), SettingsError> {
         self.is_changed |= field != given || matches!(json, Cow::Owned(_));
         match self.fields.iter().find(|(name, _)| name == field) {
-            Some((_, before)) if *before != json => Err(given_twice(at.to_owned())),
+            Some((_, before)) if *before != json => Err(conflict_error(at.to_owned())),
             Some(_) => {
                 self.is_changed = true;
                 Ok(())
@@ -352,7 +358,7 @@ impl<'a> KeptFields<'a> {
         }
     }
 
-    /// Returns the object as it was, unless something changed.
+    /// Returns the original text unless something changed.
     fn finish<'b>(self, json: &'b str, count: usize) -> Cow<'b, str> {
         if !self.is_changed && self.fields.len() == count {
             return Cow::Borrowed(json);
@@ -362,14 +368,14 @@ impl<'a> KeptFields<'a> {
     }
 }
 
-/// The fields of an object in their order, each as it is written.
-struct Entries<'a>(Vec<(String, &'a RawValue)>);
+/// The fields of an object in their original order, each as verbatim JSON.
+struct RawObject<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor;
+        struct RawObjectVisitor;
 
-        impl<'de> Visitor<'de> for EntriesVisitor {
+        impl<'de> Visitor<'de> for RawObjectVisitor {
             type Value = Vec<(String, &'de RawValue)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -384,6 +390,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
                 Ok(entries)
             }
         }
-        deserializer.deserialize_map(EntriesVisitor).map(Entries)
+        deserializer.deserialize_map(RawObjectVisitor).map(RawObject)
     }
 }

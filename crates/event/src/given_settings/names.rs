@@ -1,9 +1,9 @@
-//! Names of settings: spellings, and what a name that is none is likely to mean.
+//! Names of settings: spellings, and the likely meaning of unknown names.
 
-use super::{APPROVAL_MODE, NETWORK_ACCESS, SANDBOX_MODE, WRITABLE_ROOTS};
+use super::{ALLOWED_DOMAINS, APPROVAL_MODE, NETWORK_ACCESS, SANDBOX_MODE, WRITABLE_ROOTS};
 
-/// Fields of an MCP server in other programs that say what may be used, and what to write here.
-pub const MCP_LIMITS: &[(&str, &str)] = &[
+/// Fields of an MCP server in other programs that limit its use, and the field to write here.
+pub const MCP_LIMIT_ALIASES: &[(&str, &str)] = &[
     ("enabledtools", "includeTools"),
     ("allowedtools", "includeTools"),
     ("disabledtools", "excludeTools"),
@@ -17,8 +17,8 @@ pub const MCP_LIMITS: &[(&str, &str)] = &[
     ("enabled", "no such server"),
 ];
 
-/// Parts of names that are about what an agent may do, and the setting that is about it here.
-const LIMITS: &[(&str, &str)] = &[
+/// Parts of names that concern an agent's permissions, and the corresponding setting.
+const LIMIT_NAME_PARTS: &[(&str, &str)] = &[
     ("approvaltimeout", "approvalTimeoutSeconds, next to config"),
     ("approv", APPROVAL_MODE),
     ("permission", APPROVAL_MODE),
@@ -33,6 +33,8 @@ const LIMITS: &[(&str, &str)] = &[
     ("readonly", SANDBOX_MODE),
     ("writable", WRITABLE_ROOTS),
     ("network", NETWORK_ACCESS),
+    ("domain", ALLOWED_DOMAINS),
+    ("allowedhosts", ALLOWED_DOMAINS),
     ("trust", "mcpServers.NAME.trust"),
     ("disallow", "blockedTools"),
     ("tool", "allowedTools or blockedTools"),
@@ -40,8 +42,8 @@ const LIMITS: &[(&str, &str)] = &[
     ("turnlimit", "maxTurns"),
 ];
 
-/// Names that are close to one of these are mistyped.
-const EASILY_MISTYPED: &[&str] = &[
+/// A name close to one of these is taken for a typo.
+const TYPO_CANDIDATES: &[&str] = &[
     APPROVAL_MODE,
     SANDBOX_MODE,
     "allowedTools",
@@ -50,24 +52,25 @@ const EASILY_MISTYPED: &[&str] = &[
     WRITABLE_ROOTS,
     "writablePaths",
     NETWORK_ACCESS,
+    ALLOWED_DOMAINS,
 ];
 
-/// Returns the setting that an unknown name is likely to mean, if that is one that limits an agent.
-pub fn right_name(folded: &str) -> Option<&'static str> {
-    // Those run elsewhere, after the fact.
+/// Returns the setting that an unknown name is likely to mean, if it is one that limits an agent.
+pub fn suggest_setting(folded: &str) -> Option<&'static str> {
+    // Webhooks run elsewhere, after the fact.
     let folded = folded.replace("webhook", "");
-    let limit = LIMITS.iter().find(|(part, _)| folded.contains(part)).map(|(_, right)| *right);
-    let is_close = |name: &&str| folded.len() < 32 && distance(&folded, &fold(name)) <= 2;
-    limit.or_else(|| EASILY_MISTYPED.iter().copied().find(is_close))
+    let limit = LIMIT_NAME_PARTS.iter().find(|(part, _)| folded.contains(part)).map(|(_, right)| *right);
+    let is_close = |name: &&str| folded.len() < 32 && edit_distance(&folded, &fold_name(name)) <= 2;
+    limit.or_else(|| TYPO_CANDIDATES.iter().copied().find(is_close))
 }
 
-/// Returns a name without what tells spellings apart.
-pub fn fold(name: &str) -> String {
+/// Normalizes a name: without separators and case.
+pub fn fold_name(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Returns how many characters must be added, removed or replaced to make one name of the other.
-fn distance(a: &str, b: &str) -> usize {
+/// Returns the Levenshtein distance of two names.
+fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, c) in a.chars().enumerate() {
         let (mut diagonal, mut left) = (i, i + 1);

@@ -1,28 +1,28 @@
-//! Settings as clients write them, by example.
+//! Examples of settings as clients write them.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
-use super::{CONFIG, MCP_FIELDS, MisplacedSettings, SettingsForm, read_mcp_servers, read_settings};
+use super::{MCP_FIELDS, MisplacedSettings, SESSION_CONFIG_FORM, SettingsForm, read_mcp_servers, read_settings};
 use crate::{McpServerConfig, SessionConfig};
 
-const BODY: SettingsForm = SettingsForm {
+const TEST_FORM: SettingsForm = SettingsForm {
     fields: &["prompt", "config"],
     has_config: true,
     settings: MisplacedSettings::Taken { approval: "config.approvalMode", sandbox: "config.sandboxMode" },
 };
 
-/// What was taken, and what is left of the object.
-fn read(body: &Value) -> Result<(Value, Value, Vec<String>), String> {
+/// Returns the accepted settings, the rest of the object, and the ignored fields.
+fn read_body(body: &Value) -> Result<(Value, Value, Vec<String>), String> {
     let text = body.to_string();
-    let (json, given) = read_settings(&text, &BODY).map_err(|error| error.to_string())?;
+    let (json, given) = read_settings(&text, &TEST_FORM).map_err(|error| error.to_string())?;
     let rest = serde_json::from_str(&json).unwrap();
     Ok((serde_json::to_value(given.config).unwrap(), rest, given.ignored))
 }
 
-fn fields_of<T: JsonSchema>() -> Vec<String> {
+fn schema_fields<T: JsonSchema>() -> Vec<String> {
     let schema = schema_for!(T).to_value();
     let mut fields: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
     fields.sort();
@@ -36,19 +36,19 @@ fn forms_have_the_fields_of_their_types() {
         fields.sort();
         fields
     };
-    assert_eq!(sorted(CONFIG.fields), fields_of::<SessionConfig>());
-    assert_eq!(sorted(MCP_FIELDS), fields_of::<McpServerConfig>());
+    assert_eq!(sorted(SESSION_CONFIG_FORM.fields), schema_fields::<SessionConfig>());
+    assert_eq!(sorted(MCP_FIELDS), schema_fields::<McpServerConfig>());
 }
 
 #[test]
 fn what_is_as_it_should_be_is_not_touched() {
     let body = r#"{"prompt":"x","config":{"approvalMode":"ask","mcpServers":{"a":{"url":"u"}}},"_meta":1}"#;
     let canonical = body.replace(",\"_meta\":1", "");
-    let (json, given) = read_settings(&canonical, &BODY).unwrap();
-    assert!(matches!(json, Cow::Borrowed(_)) && given == super::GivenSettings::default());
-    assert!(read_settings(body, &BODY).unwrap().1.ignored.is_empty());
-    assert_eq!(read_settings("[1]", &BODY).unwrap().0, "[1]");
-    assert_eq!(read_settings("{nope", &BODY).unwrap().0, "{nope");
+    let (json, given) = read_settings(&canonical, &TEST_FORM).unwrap();
+    assert!(matches!(json, Cow::Borrowed(_)) && given == super::ClientSettings::default());
+    assert!(read_settings(body, &TEST_FORM).unwrap().1.ignored.is_empty());
+    assert_eq!(read_settings("[1]", &TEST_FORM).unwrap().0, "[1]");
+    assert_eq!(read_settings("{nope", &TEST_FORM).unwrap().0, "{nope");
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn plain_settings_are_taken_wherever_they_stand() {
         (json!({"disallowed_tools": ["Bash"]}), json!({"blockedTools": ["Bash"]})),
         (json!({"max_turns": 3, "sandboxMode": null}), json!({"maxTurns": 3})),
     ] {
-        assert_eq!(read(&body).unwrap().0, taken, "{body}");
+        assert_eq!(read_body(&body).unwrap().0, taken, "{body}");
     }
-    let (_, rest, _) = read(&json!({"Prompt": "x", "config": {"sandboxmode": "readOnly"}})).unwrap();
+    let (_, rest, _) = read_body(&json!({"Prompt": "x", "config": {"sandboxmode": "readOnly"}})).unwrap();
     assert_eq!(rest, json!({"prompt": "x", "config": {"sandboxMode": "readOnly"}}));
-    let (_, rest, _) = read(&json!({"config": {"mcp_servers": {"a": {"exclude_tools": ["x"]}}}})).unwrap();
+    let (_, rest, _) = read_body(&json!({"config": {"mcp_servers": {"a": {"exclude_tools": ["x"]}}}})).unwrap();
     assert_eq!(rest, json!({"config": {"mcpServers": {"a": {"excludeTools": ["x"]}}}}));
 }
 
@@ -94,10 +94,10 @@ fn what_limits_an_agent_and_is_not_plain_is_refused() {
         (json!({"sandboxMode": "none", "sandbox": "readOnly"}), ["sandbox", "twice"]),
         (json!({"config": {"mcpServers": {"a": {"disabled": true}}}}), ["config.mcpServers.a.disabled: ", ""]),
     ] {
-        let error = read(&body).unwrap_err();
+        let error = read_body(&body).unwrap_err();
         assert!(error.starts_with(parts[0]) && error.contains(parts[1]), "{body}: {error}");
     }
-    let refusing = SettingsForm { settings: MisplacedSettings::Refused("elsewhere"), ..BODY };
+    let refusing = SettingsForm { settings: MisplacedSettings::Refused("elsewhere"), ..TEST_FORM };
     let error = read_settings(r#"{"sandbox":"readOnly"}"#, &refusing).unwrap_err();
     assert!(error.reason.contains("elsewhere"), "{error}");
 }
@@ -105,7 +105,7 @@ fn what_limits_an_agent_and_is_not_plain_is_refused() {
 #[test]
 fn the_rest_is_ignored_and_listed() {
     let body = json!({"prompt": "x", "webhookUrl": "u", "config": {"novelty": 1, "mcpServers": {"a": {"icon": "i"}}}});
-    let (taken, rest, mut ignored) = read(&body).unwrap();
+    let (taken, rest, mut ignored) = read_body(&body).unwrap();
     ignored.sort();
     assert_eq!((taken, rest), (json!({}), json!({"prompt": "x", "config": {"mcpServers": {"a": {}}}})));
     assert_eq!(ignored, ["config.mcpServers.a.icon", "config.novelty", "webhookUrl"]);

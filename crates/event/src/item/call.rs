@@ -1,4 +1,4 @@
-//! Calls of tools.
+//! Tool calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<FileOp>,
     /// What it was given, verbatim; an object wherever the agent gives one.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
     /// The places in files that it is about.

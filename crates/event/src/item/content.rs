@@ -27,7 +27,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// A piece of text.
+    /// Creates a piece of text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..Self::default() }

@@ -1,4 +1,4 @@
-//! What each type of item carries.
+//! The payload of each type of item.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,15 +22,15 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// A message of text alone.
+    /// Creates a message that consists of text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], ..Self::default() }
     }
 
-    /// All its text.
+    /// Returns all text of the message, joined by newlines.
     #[must_use]
-    pub fn joined(&self) -> String {
+    pub fn joined_text(&self) -> String {
         self.content.iter().filter_map(|c| c.text.as_deref()).collect::<Vec<_>>().join("\n")
     }
 }
@@ -56,7 +56,7 @@ pub struct AgentMessage {
 }
 
 impl AgentMessage {
-    /// A message of text alone.
+    /// Creates a message that consists of text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
@@ -157,7 +157,7 @@ pub struct Mcp {
     /// The tool.
     pub tool: String,
     /// What it gave back.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
     /// Why it failed.
@@ -172,7 +172,7 @@ pub struct WebSearch {
     #[serde(default)]
     pub queries: Vec<String>,
     /// What was found.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
 }
@@ -249,7 +249,7 @@ pub struct Tool {
     #[serde(default)]
     pub output: String,
     /// What it gave back, where that is more than text.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
 }
@@ -261,7 +261,7 @@ pub struct Unknown {
     #[serde(default)]
     pub name: String,
     /// All of it.
-    #[serde(default, deserialize_with = "crate::text::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub raw: Option<Box<RawValue>>,
 }

@@ -1,4 +1,4 @@
-//! Items: what a turn is made of. A message, a thought, a command, a change of files, a call of a tool.
+//! Items, the parts of a turn: a message, reasoning, a command, a file change, a tool call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -42,7 +42,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// A running item with nothing but its details.
+    /// Creates a running item with only its details.
     #[must_use]
     pub fn new(details: impl Into<Details>) -> Self {
         Self {
@@ -55,14 +55,14 @@ impl Item {
         }
     }
 
-    /// The same with the tool call behind it.
+    /// Sets the tool call behind the item.
     #[must_use]
     pub fn with_call(mut self, call: Call) -> Self {
         self.call = Some(Box::new(call));
         self
     }
 
-    /// The same with another status.
+    /// Sets the status.
     #[must_use]
     pub fn with_status(mut self, status: Status) -> Self {
         self.status = status;
@@ -72,17 +72,17 @@ impl Item {
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // `flatten` and tagged enums cannot hold verbatim JSON, so the text is read once for each half.
+        // `flatten` and tagged enums cannot hold verbatim JSON, so the text is parsed once for each half.
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let common: Common = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
-        let details = Details::read(&common.kind, text.get()).map_err(D::Error::custom)?;
-        let Common { status, reply, model, duration_ms, call, .. } = common;
+        let common: CommonItemFields = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let details = Details::parse_tagged(&common.kind, text.get()).map_err(D::Error::custom)?;
+        let CommonItemFields { status, reply, model, duration_ms, call, .. } = common;
         Ok(Self { status, reply, model, duration_ms, call, details })
     }
 }
 
 #[derive(Deserialize)]
-struct Common {
+struct CommonItemFields {
     #[serde(rename = "type")]
     kind: String,
     status: Status,
@@ -119,13 +119,13 @@ macro_rules! details {
         pub enum Details { $($(#[$doc])* #[serde(rename = $tag)] $name($name)),* }
 
         impl Details {
-            /// The name of the type on the wire.
+            /// Returns the name of the type on the wire.
             #[must_use]
-            pub fn tag(&self) -> &'static str {
+            pub fn type_tag(&self) -> &'static str {
                 match self { $(Self::$name(_) => $tag),* }
             }
 
-            fn read(tag: &str, text: &str) -> serde_json::Result<Self> {
+            fn parse_tagged(tag: &str, text: &str) -> serde_json::Result<Self> {
                 match tag {
                     $($tag => serde_json::from_str(text).map(Self::$name),)*
                     _ => Err(serde_json::Error::custom(format_args!("unknown item type `{tag}`"))),

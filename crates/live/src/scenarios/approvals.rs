@@ -1,78 +1,80 @@
-//! What an agent asks: declined when nobody is there, allowed by a rule, answered by a person.
+//! Approval requests: declined without a client, allowed by a rule, answered by a user.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use switchboard_event::{Decider, EndReason, Outcome};
 
-use crate::trial::Trial;
+use crate::trial::LiveTrial;
 
-/// With nobody there the answer is no, which the agent hears and everybody can read.
-pub fn nobody(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let heard = trial.run(&format!("{} go", trial.cli.shell("touch made.txt")), &["--approval", "ask"])?;
-    heard.session()?;
-    heard.is_closed()?;
-    ensure!(!trial.stage.project().join("made.txt").exists(), "it ran\n{}", heard.ended.shown());
-    let resolutions = heard.resolutions();
-    let [resolved] = resolutions.as_slice() else { anyhow::bail!("{resolutions:?}\n{}", heard.ended.shown()) };
+/// Without a client, requests are declined. The agent and the log both get the decision.
+pub fn decline_without_client(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let heard = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &["--approval", "ask"])?;
+    heard.session_end()?;
+    heard.check_closed()?;
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", heard.ended.describe_output());
+    let resolutions = heard.request_resolutions();
+    let [resolved] = resolutions.as_slice() else {
+        anyhow::bail!("{resolutions:?}\n{}", heard.ended.describe_output())
+    };
     ensure!(resolved.outcome == Outcome::Declined && resolved.by == Decider::Policy, "{resolved:?}");
-    ensure!(heard.notices().contains("nobody is there to ask"), "{:?}", heard.notices());
-    heard.ends(0, EndReason::Completed)?;
+    ensure!(heard.notice_text().contains("nobody is there to ask"), "{:?}", heard.notice_text());
+    heard.check_end(0, EndReason::Completed)?;
     Ok(())
 }
 
-/// A tool that is allowed by its kind runs, and nobody is asked; another is not.
-pub fn allowed(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let file = trial.stage.project().join("written.txt");
-    let calls = [trial.cli.shell("touch made.txt"), trial.cli.write(&file, "text\n")].join(" [[then]] ");
+/// A tool allowed by kind runs without a request; another one does not.
+pub fn allow_by_rule(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let file = trial.stage.project_dir().join("written.txt");
+    let calls =
+        [trial.cli.shell_directive("touch made.txt"), trial.cli.write_directive(&file, "text\n")].join(" [[then]] ");
     let heard = trial.run(&format!("{calls} go"), &["--approval", "ask", "--allow-tool", "command"])?;
-    heard.ends(0, EndReason::Completed)?;
-    ensure!(trial.stage.project().join("made.txt").exists(), "it did not run\n{}", heard.ended.shown());
-    ensure!(!file.exists(), "it was written\n{}", heard.ended.shown());
-    let declined = heard.resolutions().iter().filter(|resolved| resolved.outcome == Outcome::Declined).count();
-    ensure!(declined == 1, "{:?}", heard.resolutions());
+    heard.check_end(0, EndReason::Completed)?;
+    trial.check_written("made.txt").with_context(|| heard.ended.describe_output())?;
+    ensure!(!file.exists(), "it was written\n{}", heard.ended.describe_output());
+    let declined = heard.request_resolutions().iter().filter(|resolved| resolved.outcome == Outcome::Declined).count();
+    ensure!(declined == 1, "{:?}", heard.request_resolutions());
     Ok(())
 }
 
-/// A tool that is blocked by its kind does not run, whatever else is allowed.
-pub fn blocked(trial: &Trial<'_>) -> anyhow::Result<()> {
+/// A tool blocked by kind does not run, whatever else is allowed.
+pub fn block_tool(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let flags = ["--approval", "auto-all", "--block-tool", "command"];
-    let heard = trial.run(&format!("{} go", trial.cli.shell("touch made.txt")), &flags)?;
-    ensure!(!trial.stage.project().join("made.txt").exists(), "it ran\n{}", heard.ended.shown());
-    heard.is_closed()
+    let heard = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &flags)?;
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", heard.ended.describe_output());
+    heard.check_closed()
 }
 
-/// A person on a terminal says yes and no.
-pub fn person(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (yes, no) = (trial.cli.shell("touch allowed.txt"), trial.cli.shell("touch declined.txt"));
+/// A user on a terminal allows and declines.
+pub fn answer_on_terminal(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let (yes, no) = (trial.cli.shell_directive("touch allowed.txt"), trial.cli.shell_directive("touch declined.txt"));
     let prompt = format!("{yes} [[then]] {no} [[then]] [[text finished]]");
-    let (data, made) = (trial.stage.data(), |file: &str| trial.stage.project().join(file).exists());
-    let args = ["run", trial.cli.name, &prompt, "--approval", "ask", "--data", &data.to_string_lossy()];
-    let mut running = trial.stage.on_terminal(trial.switchboard, &args)?;
-    running.wait_for("a question", is_asked)?;
+    let made = |file: &str| trial.stage.project_dir().join(file).exists();
+    let mut running = trial.start_on_terminal(&prompt, &["--approval", "ask"])?;
+    running.wait_for_output("a question", is_asked)?;
     ensure!(!made("allowed.txt"), "it ran before it was allowed");
-    let seen = running.stdout().len();
-    running.say("y\n")?;
-    running.wait_for("another question", |shown| shown.get(seen..).is_some_and(is_asked))?;
-    ensure!(made("allowed.txt") && !made("declined.txt"), "{}", running.stdout());
-    running.say("n\n")?;
-    let ended = running.end()?;
-    ensure!(ended.code == Some(0) && !made("declined.txt"), "{}", ended.shown());
+    let seen = running.stdout_text().len();
+    running.write_input("y\n")?;
+    running.wait_for_output("another question", |shown| shown.get(seen..).is_some_and(is_asked))?;
+    trial.check_written("allowed.txt").with_context(|| running.stdout_text())?;
+    ensure!(!made("declined.txt"), "{}", running.stdout_text());
+    running.write_input("n\n")?;
+    let ended = running.wait_for_exit()?;
+    ensure!(ended.code == Some(0) && !made("declined.txt"), "{}", ended.describe_output());
     Ok(())
 }
 
-/// The keys are offered.
+/// Returns whether the terminal shows the approval keys.
 fn is_asked(shown: &str) -> bool {
     shown.contains("[n] decline")
 }
 
-/// A terminal that goes away is no yes.
-pub fn hangs_up(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (data, prompt) = (trial.stage.data(), format!("{} go", trial.cli.shell("touch made.txt")));
-    let args = ["run", trial.cli.name, &prompt, "--approval", "ask", "--data", &data.to_string_lossy()];
-    let mut running = trial.stage.on_terminal(trial.switchboard, &args)?;
-    running.wait_for("a question", is_asked)?;
+/// A terminal that closes does not allow anything.
+pub fn hang_up_terminal(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let prompt = format!("{} go", trial.cli.shell_directive("touch made.txt"));
+    let mut running = trial.start_on_terminal(&prompt, &["--approval", "ask"])?;
+    running.wait_for_output("a question", is_asked)?;
     // Ctrl-D at the beginning of a line.
-    running.say("\u{4}")?;
-    let ended = running.end()?;
-    ensure!(!trial.stage.project().join("made.txt").exists(), "it ran\n{}", ended.shown());
+    running.write_input("\u{4}")?;
+    let ended = running.wait_for_exit()?;
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", ended.describe_output());
     Ok(())
 }

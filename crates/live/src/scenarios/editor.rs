@@ -1,4 +1,4 @@
-//! The agent in an editor, which is the client of those who made the protocol.
+//! The agent in an editor, using the official ACP client library.
 
 use std::process::{Child, Stdio};
 
@@ -7,121 +7,127 @@ use agent_client_protocol::v1::schema::{
     StopReason,
 };
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
-use switchboard_testkit::editor::{Editor, User, prompt, text, updates_of, with_agent};
+use serde_json::{Value, json};
+use switchboard_testkit::editor::{
+    AcpTestEditor, EditorUserAction, prompt_request, run_with_agent, update_text, updates_of_kind,
+};
 
-use crate::trial::Trial;
+use crate::trial::LiveTrial;
 
-type Played<R> = Result<R, agent_client_protocol::Error>;
+type EditorResult<R> = Result<R, agent_client_protocol::Error>;
 
-/// Switchboard as an agent for editors.
-fn agent(trial: &Trial<'_>) -> anyhow::Result<Child> {
-    let mut command = trial.stage.command(trial.switchboard, &["acp", "--agent", trial.cli.name]);
-    command.arg("--data").arg(trial.stage.data());
+/// Starts `switchboard acp`.
+fn spawn_acp_agent(trial: &LiveTrial<'_>) -> anyhow::Result<Child> {
+    let mut command = trial.stage.new_command(trial.switchboard, &["acp", "--agent", trial.cli.name]);
+    command.arg("--data").arg(trial.stage.data_dir()).args(trial.sandbox_options());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().context("cannot start switchboard")
 }
 
-fn play<R>(trial: &Trial<'_>, play: impl AsyncFnOnce(&Editor) -> Played<R>) -> anyhow::Result<R> {
-    with_agent(agent(trial)?, ClientCapabilities::new(), play)
+fn with_editor<R>(
+    trial: &LiveTrial<'_>,
+    play: impl AsyncFnOnce(&AcpTestEditor) -> EditorResult<R>,
+) -> anyhow::Result<R> {
+    run_with_agent(spawn_acp_agent(trial)?, ClientCapabilities::new(), play)
 }
 
-/// A command runs when its user allows it, and does not when it is declined.
-pub fn permissions(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (yes, no) = (trial.cli.shell("touch allowed.txt"), trial.cli.shell("touch declined.txt"));
-    let made = |file: &str| trial.stage.project().join(file).exists();
-    let (stop, questions, updates) = play(trial, async |editor| {
-        let session = editor.new_session(&trial.stage.project()).await?.session_id;
-        editor.user(&[User::Wants("allow_once"), User::Wants("reject_once")]);
-        let stop = editor.prompt(&session, &format!("{yes} go")).await?.stop_reason;
-        editor.prompt(&session, &format!("{no} go")).await?;
-        Ok((stop, editor.questions(), editor.updates()))
+/// A command runs if the user allows it, and does not if it is declined.
+pub fn ask_permissions(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let (yes, no) = (trial.cli.shell_directive("touch allowed.txt"), trial.cli.shell_directive("touch declined.txt"));
+    let made = |file: &str| trial.stage.project_dir().join(file).exists();
+    let (stop, questions, updates) = with_editor(trial, async |editor| {
+        let session = editor.new_session(&trial.stage.project_dir()).await?.session_id;
+        editor.queue_user_actions(&[EditorUserAction::Wants("allow_once"), EditorUserAction::Wants("reject_once")]);
+        let stop = editor.run_prompt(&session, &format!("{yes} go")).await?.stop_reason;
+        editor.run_prompt(&session, &format!("{no} go")).await?;
+        Ok((stop, editor.take_questions(), editor.take_updates()))
     })?;
     ensure!(stop == StopReason::EndTurn && questions.len() == 2, "{stop:?} {questions:#?}");
-    ensure!(made("allowed.txt") && !made("declined.txt"), "{updates:#?}");
+    trial.check_written("allowed.txt").with_context(|| format!("{updates:#?}"))?;
+    ensure!(!made("declined.txt"), "{updates:#?}");
     let title = questions.iter().filter_map(|question| question.pointer("/toolCall/title")?.as_str());
     ensure!(title.zip(["allowed.txt", "declined.txt"]).all(|(title, file)| title.contains(file)), "{questions:#?}");
-    let (begun, ended) = (updates_of(&updates, "tool_call").len(), ends(&updates));
-    ensure!(begun == 2 && ended == ["completed", "failed"], "{begun} begun, ended as {ended:?}");
-    ensure!(!text(&updates, "agent_message_chunk").is_empty(), "it says nothing");
+    let (begun, ended) = (updates_of_kind(&updates, "tool_call").len(), tool_call_ends(&updates));
+    let expected = [json!(trial.command_status()), json!("failed")];
+    ensure!(begun == 2 && ended == expected, "{begun} begun, ended as {ended:?}");
+    ensure!(!update_text(&updates, "agent_message_chunk").is_empty(), "it says nothing");
     Ok(())
 }
 
-/// How tool calls ended.
-fn ends(updates: &[Value]) -> Vec<&str> {
+fn tool_call_ends(updates: &[Value]) -> Vec<&str> {
     let statuses =
-        updates_of(updates, "tool_call_update").into_iter().filter_map(|update| update.get("status")?.as_str());
+        updates_of_kind(updates, "tool_call_update").into_iter().filter_map(|update| update.get("status")?.as_str());
     statuses.filter(|status| matches!(*status, "completed" | "failed")).collect()
 }
 
-/// A file that is made is shown as it will be, before its user agrees and after.
-pub fn diff(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let file = trial.stage.project().join("made.txt");
-    let updates = play(trial, async |editor| {
-        let session = editor.new_session(&trial.stage.project()).await?.session_id;
-        editor.user(&[User::Wants("allow_once")]);
-        editor.prompt(&session, &format!("{} go", trial.cli.write(&file, "new text\n"))).await?;
-        Ok(editor.updates())
+/// A new file is shown as a diff, before and after the user agrees.
+pub fn show_diff(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let file = trial.stage.project_dir().join("made.txt");
+    let updates = with_editor(trial, async |editor| {
+        let session = editor.new_session(&trial.stage.project_dir()).await?.session_id;
+        editor.queue_user_actions(&[EditorUserAction::Wants("allow_once")]);
+        editor.run_prompt(&session, &format!("{} go", trial.cli.write_directive(&file, "new text\n"))).await?;
+        Ok(editor.take_updates())
     })?;
-    ensure!(file.exists(), "it was not made: {updates:#?}");
+    trial.check_written("made.txt").with_context(|| format!("{updates:#?}"))?;
     let contents = updates.iter().filter_map(|update| update.get("content")?.as_array()).flatten();
     let shown = |content: &Value| content.get("newText").is_some_and(|text| text == "new text\n");
     ensure!(contents.into_iter().any(shown), "no diff: {updates:#?}");
     Ok(())
 }
 
-/// A turn is stopped while its user is asked, and while the agent speaks. The session goes on.
-pub fn cancelled(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let asking = format!("{} go", trial.cli.shell("touch made.txt"));
-    let (first, second, said) = play(trial, async |editor| {
-        let session = editor.new_session(&trial.stage.project()).await?.session_id;
-        let asked = editor.agent.send_request(prompt(&session, &asking));
-        editor.until_asked().await;
-        editor.cancel(&session)?;
+/// A turn is cancelled during a permission request and during output. The session continues.
+pub fn cancel_turns(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let asking = format!("{} go", trial.cli.shell_directive("touch made.txt"));
+    let (first, second, said) = with_editor(trial, async |editor| {
+        let session = editor.new_session(&trial.stage.project_dir()).await?.session_id;
+        let asked = editor.agent.send_request(prompt_request(&session, &asking));
+        editor.wait_until_asked().await;
+        editor.cancel_turn(&session)?;
         let first = asked.block_task().await?.stop_reason;
         let speaking =
-            editor.agent.send_request(prompt(&session, "[[sleep 1]] [[text one two three four five six]] go"));
+            editor.agent.send_request(prompt_request(&session, "[[sleep 1]] [[text one two three four five six]] go"));
         editor
-            .until_heard(|update| update.get("sessionUpdate").is_some_and(|kind| kind == "agent_message_chunk"))
+            .wait_for_update(|update| update.get("sessionUpdate").is_some_and(|kind| kind == "agent_message_chunk"))
             .await;
-        editor.cancel(&session)?;
+        editor.cancel_turn(&session)?;
         let second = speaking.block_task().await?.stop_reason;
-        drop(editor.updates());
-        editor.prompt(&session, "[[text still here]] go").await?;
-        Ok((first, second, text(&editor.updates(), "agent_message_chunk")))
+        drop(editor.take_updates());
+        editor.run_prompt(&session, "[[text still here]] go").await?;
+        Ok((first, second, update_text(&editor.take_updates(), "agent_message_chunk")))
     })?;
     ensure!((first, second) == (StopReason::Cancelled, StopReason::Cancelled), "{first:?} {second:?}");
-    // The scripted model may also say what it was stopped from saying.
+    // The scripted model may also say the text of the cancelled turn.
     ensure!(said.ends_with("still here"), "{said}");
-    ensure!(!trial.stage.project().join("made.txt").exists(), "it ran");
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran");
     Ok(())
 }
 
-/// What the agent offers can be set; and another process of Switchboard loads the session, and goes on.
-pub fn loaded(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (session, set) = play(trial, async |editor| {
-        let new = editor.new_session(&trial.stage.project()).await?;
+/// Options can be set, and another process of Switchboard loads the session and continues it.
+pub fn load_session(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let (session, set) = with_editor(trial, async |editor| {
+        let new = editor.new_session(&trial.stage.project_dir()).await?;
         let options =
             serde_json::to_value(new.config_options).map_err(agent_client_protocol::Error::into_internal_error)?;
-        editor.prompt(&new.session_id, "[[text first answer]] go").await?;
-        Ok((new.session_id.clone(), change(editor, &new.session_id, &options).await?))
+        editor.run_prompt(&new.session_id, "[[text first answer]] go").await?;
+        Ok((new.session_id.clone(), change_mode(editor, &new.session_id, &options).await?))
     })?;
     ensure!(set, "it offers nothing to choose");
-    let (history, more) = play(trial, async |editor| {
-        let load = LoadSessionRequest::new(session.clone(), trial.stage.project());
+    let (history, more) = with_editor(trial, async |editor| {
+        let load = LoadSessionRequest::new(session.clone(), trial.stage.project_dir());
         editor.agent.send_request(load).block_task().await?;
-        let history = editor.updates();
-        editor.prompt(&session, "[[text second answer]] go").await?;
-        Ok((history, editor.updates()))
+        let history = editor.take_updates();
+        editor.run_prompt(&session, "[[text second answer]] go").await?;
+        Ok((history, editor.take_updates()))
     })?;
-    ensure!(text(&history, "user_message_chunk") == "[[text first answer]] go", "{history:#?}");
-    ensure!(text(&history, "agent_message_chunk") == "first answer", "{history:#?}");
-    ensure!(text(&more, "agent_message_chunk") == "second answer", "{more:#?}");
+    ensure!(update_text(&history, "user_message_chunk") == "[[text first answer]] go", "{history:#?}");
+    ensure!(update_text(&history, "agent_message_chunk") == "first answer", "{history:#?}");
+    ensure!(update_text(&more, "agent_message_chunk") == "second answer", "{more:#?}");
     Ok(())
 }
 
-/// Sets the mode to another value, if there is one. Says whether there was.
-async fn change(editor: &Editor, session: &SessionId, options: &Value) -> Played<bool> {
+/// Sets the mode to another value. Returns whether there was one.
+async fn change_mode(editor: &AcpTestEditor, session: &SessionId, options: &Value) -> EditorResult<bool> {
     let is_mode = |option: &&Value| option.get("category").is_some_and(|category| category == "mode");
     let Some(mode) = options.as_array().and_then(|options| options.iter().find(is_mode)) else { return Ok(false) };
     let values = mode.get("options").and_then(Value::as_array).into_iter().flatten();

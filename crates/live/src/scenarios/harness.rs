@@ -1,90 +1,96 @@
-//! The harness with the real agents. The client is the same for all of them and cannot tell them apart but by what they
-//! say they can do.
+//! The harness with the real agents. The client is the same for all of them and distinguishes them only by their
+//! capabilities.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::choices::thought;
+use super::choices::requested_effort;
 use crate::{
-    harness::{Answer, Harness},
-    trial::Trial,
+    harness::{ApprovalReply, HarnessTestClient},
+    trial::LiveTrial,
 };
 
-const COMMAND: &str = "item/commandExecution/requestApproval";
-const FILE: &str = "item/fileChange/requestApproval";
+const COMMAND_APPROVAL_METHOD: &str = "item/commandExecution/requestApproval";
+const FILE_APPROVAL_METHOD: &str = "item/fileChange/requestApproval";
 
-/// A turn with a thought and a text; a command that is allowed and one that is not; a file that is made.
-pub fn turns(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (mut harness, project) = (Harness::open(trial)?, trial.stage.project());
-    let thread = harness.thread(&project)?;
-    let said = harness.turn(&thread, "[[think hm, well]] [[text héllo wörld]] please", &json!({}))?;
-    ensure!(said.text() == "héllo wörld", "{}", said.turn);
-    if harness.can("reasoning") {
-        let thought = said.item("reasoning")?;
+/// A turn with reasoning and text, an allowed command, a declined command, and a new file.
+pub fn run_turns(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let (mut harness, project) = (HarnessTestClient::open(trial)?, trial.stage.project_dir());
+    let thread = harness.start_thread(&project)?;
+    let said = harness.run_turn(&thread, "[[think hm, well]] [[text héllo wörld]] please", &json!({}))?;
+    ensure!(said.agent_text() == "héllo wörld", "{}", said.turn);
+    if harness.has_capability("reasoning") {
+        let thought = said.single_item("reasoning")?;
         let words = [&thought["content"], &thought["summary"]];
         ensure!(words.iter().any(|words| words.as_str().is_some_and(|words| words.contains("hm, well"))), "{thought}");
     }
-    let prompt = format!("{} go", trial.cli.shell("touch allowed.txt"));
-    let (request, turn) = harness.asked(&thread, &prompt, COMMAND, Answer::Accept)?;
+    let prompt = format!("{} go", trial.cli.shell_directive("touch allowed.txt"));
+    let (request, turn) =
+        harness.run_approval_turn(&thread, &prompt, COMMAND_APPROVAL_METHOD, ApprovalReply::Accept)?;
     ensure!(
         request["params"]["command"].as_str().is_some_and(|command| command.contains("touch allowed.txt")),
         "{request}"
     );
+    let status = json!(trial.command_status());
     ensure!(
-        turn.item("commandExecution")?["status"] == "completed" && turn.turn["status"] == "completed",
+        turn.single_item("commandExecution")?["status"] == status && turn.turn["status"] == "completed",
         "{}",
         turn.turn
     );
-    ensure!(project.join("allowed.txt").exists(), "it did not run: {}", turn.turn);
-    let prompt = format!("{} go", trial.cli.shell("touch declined.txt"));
-    let (_, turn) = harness.asked(&thread, &prompt, COMMAND, Answer::Decline)?;
-    ensure!(turn.item("commandExecution")?["status"] == "declined", "{}", turn.turn);
+    trial.check_written("allowed.txt").with_context(|| turn.turn.to_string())?;
+    let prompt = format!("{} go", trial.cli.shell_directive("touch declined.txt"));
+    let (_, turn) = harness.run_approval_turn(&thread, &prompt, COMMAND_APPROVAL_METHOD, ApprovalReply::Decline)?;
+    ensure!(turn.single_item("commandExecution")?["status"] == "declined", "{}", turn.turn);
     ensure!(!project.join("declined.txt").exists(), "it ran: {}", turn.turn);
-    file(trial, &mut harness, &thread)?;
+    approve_file(trial, &mut harness, &thread)?;
     harness.close()
 }
 
-/// A file that is made after somebody allowed it.
-fn file(trial: &Trial<'_>, harness: &mut Harness, thread: &str) -> anyhow::Result<()> {
-    let file = trial.stage.project().join("new.txt");
-    let prompt = format!("{} go", trial.cli.write(&file, "a line\n"));
-    let (request, turn) = harness.asked(thread, &prompt, FILE, Answer::Accept)?;
+fn approve_file(trial: &LiveTrial<'_>, harness: &mut HarnessTestClient, thread: &str) -> anyhow::Result<()> {
+    let file = trial.stage.project_dir().join("new.txt");
+    let prompt = format!("{} go", trial.cli.write_directive(&file, "a line\n"));
+    let (request, turn) = harness.run_approval_turn(thread, &prompt, FILE_APPROVAL_METHOD, ApprovalReply::Accept)?;
     let path = json!(file);
     ensure!(request["params"]["changes"][0]["path"] == path, "{request}");
-    let item = turn.item("fileChange")?;
+    let item = turn.single_item("fileChange")?;
     let change = &item["changes"][0];
-    ensure!(item["status"] == "completed" && change["path"] == path && change["kind"] == "add", "{item}");
+    let status = json!(trial.change_status());
+    ensure!(item["status"] == status && change["path"] == path && change["kind"] == "add", "{item}");
     ensure!(change["diff"].as_str().is_some_and(|diff| diff.contains("+a line")), "{item}");
-    ensure!(std::fs::read_to_string(&file)? == "a line\n", "{item}");
-    Ok(())
+    trial.check_written_text("new.txt", "a line\n").with_context(|| item.to_string())
 }
 
-/// A turn that is interrupted; then another process, which is told all that was, and goes on from there.
-pub fn resumed(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let mut harness = Harness::open(trial)?;
-    let thread = harness.thread(&trial.stage.project())?;
-    harness.turn(&thread, "remember the number 4711 [[text I will]]", &json!({}))?;
-    let turn = harness.begin(&thread, "[[text these words come]] [[hold]] [[text and these do not]]", &json!({}))?;
-    harness.wait("item/agentMessage/delta")?;
+/// An interrupted turn, then a second process that replays the history and continues.
+pub fn interrupt_and_resume(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let mut harness = HarnessTestClient::open(trial)?;
+    let thread = harness.start_thread(&trial.stage.project_dir())?;
+    harness.run_turn(&thread, "remember the number 4711 [[text I will]]", &json!({}))?;
+    let turn =
+        harness.start_turn(&thread, "[[text these words come]] [[hold]] [[text and these do not]]", &json!({}))?;
+    harness.wait_for_method("item/agentMessage/delta")?;
     harness.call("turn/interrupt", &json!({ "threadId": thread, "turnId": turn }))?;
-    let stopped = harness.wait("turn/completed")?;
+    let stopped = harness.wait_for_method("turn/completed")?;
     ensure!(stopped["params"]["turn"]["status"] == "interrupted", "{stopped}");
     harness.close()?;
 
-    let mut harness = Harness::open(trial)?;
+    let mut harness = HarnessTestClient::open(trial)?;
     let result = harness.call("thread/resume", &json!({ "threadId": thread }))?;
     ensure!(result["thread"]["id"] == thread.as_str(), "{result}");
-    let turn = harness.turn(&thread, "[[text again]] please", &json!({}))?;
-    ensure!(turn.text() == "again", "{}", turn.turn);
-    told_before(&turn.told)?;
-    let asked = trial.stage.model().conversation();
+    if let Some(sandbox) = trial.sandbox {
+        let config = harness.call("config/read", &json!({ "threadId": thread }))?;
+        ensure!(config["sandboxPolicy"]["type"] == json!(sandbox), "it is no longer confined: {config}");
+    }
+    let turn = harness.run_turn(&thread, "[[text again]] please", &json!({}))?;
+    ensure!(turn.agent_text() == "again", "{}", turn.turn);
+    check_replay(&turn.told)?;
+    let asked = trial.stage.scripted_model().conversation_requests();
     let last = asked.last().context("the model was asked")?;
     ensure!(last.body.to_string().contains("4711"), "it does not remember: {}", last.body);
     harness.close()
 }
 
-/// What was before was told, and was marked so.
-fn told_before(told: &[Value]) -> anyhow::Result<()> {
+/// Checks that the history was replayed and marked as such.
+fn check_replay(told: &[Value]) -> anyhow::Result<()> {
     let before: Vec<_> = told.iter().filter(|message| message["params"]["_meta"]["replay"] == true).collect();
     let texts = before
         .iter()
@@ -97,27 +103,27 @@ fn told_before(told: &[Value]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Another model and another effort: the model's server sees them.
-pub fn chosen(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let mut harness = Harness::open(trial)?;
-    let thread = harness.thread(&trial.stage.project())?;
-    harness.turn(&thread, "[[text first]] x", &json!({}))?;
-    let first = trial.stage.model().conversation().pop().context("the model was asked")?;
+/// The model's server sees another model and another effort.
+pub fn select_model_and_effort(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let mut harness = HarnessTestClient::open(trial)?;
+    let thread = harness.start_thread(&trial.stage.project_dir())?;
+    harness.run_turn(&thread, "[[text first]] x", &json!({}))?;
+    let first = trial.stage.scripted_model().conversation_requests().pop().context("the model was asked")?;
     let models = harness.call("model/list", &json!({}))?;
     let other = json!(trial.cli.other_model);
     let is_offered = models["data"].as_array().into_iter().flatten().any(|model| model["id"] == other);
     ensure!(is_offered, "{other} is not offered: {models}");
-    harness.turn(&thread, "[[text second]] x", &json!({ "model": other }))?;
-    let second = trial.stage.model().conversation().pop().context("the model was asked")?;
+    harness.run_turn(&thread, "[[text second]] x", &json!({ "model": other }))?;
+    let second = trial.stage.scripted_model().conversation_requests().pop().context("the model was asked")?;
     ensure!(second.model != first.model, "the model is still {}, and not {other}", first.model);
     let now = harness.call("config/read", &json!({ "threadId": thread }))?;
     ensure!(now["model"] == other, "the model is {}, and not {other}", now["model"]);
-    effort(trial, &mut harness, &thread)?;
+    select_effort(trial, &mut harness, &thread)?;
     harness.close()
 }
 
-/// Another effort, where there is a choice.
-fn effort(trial: &Trial<'_>, harness: &mut Harness, thread: &str) -> anyhow::Result<()> {
+/// Selects another effort, if the agent offers one.
+fn select_effort(trial: &LiveTrial<'_>, harness: &mut HarnessTestClient, thread: &str) -> anyhow::Result<()> {
     let options = harness.call("config/list", &json!({ "threadId": thread }))?;
     let selector =
         options["options"].as_array().into_iter().flatten().find(|option| option["id"] == "reasoning_effort");
@@ -130,9 +136,9 @@ fn effort(trial: &Trial<'_>, harness: &mut Harness, thread: &str) -> anyhow::Res
     let set = harness.call("config/set", &json!({ "threadId": thread, "id": selector["id"], "value": value }))?;
     let is_set = |option: &Value| option["id"] == selector["id"] && option["value"] == value;
     ensure!(set["options"].as_array().into_iter().flatten().any(is_set), "{set}");
-    harness.turn(thread, "[[text third]] x", &json!({}))?;
-    let third = trial.stage.model().conversation().pop().context("the model was asked")?;
-    let seen = thought(&third.body);
+    harness.run_turn(thread, "[[text third]] x", &json!({}))?;
+    let third = trial.stage.scripted_model().conversation_requests().pop().context("the model was asked")?;
+    let seen = requested_effort(&third.body);
     ensure!(seen.is_some() && seen == value.as_str(), "{value} was chosen, the model saw {seen:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The scenarios, by what they are about. They go through the table of agents and name none.
+//! The scenarios, by topic. They use the table of agents and name none.
 
 pub mod approvals;
 pub mod choices;
@@ -8,6 +8,7 @@ pub mod editor;
 pub mod fakes;
 pub mod harness;
 pub mod listed;
+pub mod network;
 pub mod one_shot;
 pub mod refused;
 pub mod run;

@@ -1,32 +1,31 @@
-//! What cannot work: each is a clear error with its exit code, and where somebody can do something, it says what.
+//! Failures: each is a clear error with its exit code, and a hint where the user can act.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use anyhow::ensure;
 use rustix::process::Signal;
-use switchboard_engine::find::override_variable;
-use switchboard_event::{Body, EndReason, Event, Topic, TurnStatus};
-use switchboard_testkit::{clis::Places, model::NO_MODEL, stage::Ended};
+use switchboard_engine::program_override_variable;
+use switchboard_event::{EndReason, Event, EventBody, Topic, TurnStatus};
+use switchboard_testkit::{clis::AgentCliPaths, model::UNKNOWN_MODEL, stage::StageProcessOutput};
 
-use crate::trial::{Trial, heard, known, wait_for};
+use crate::trial::{LiveTrial, known_agent, wait_for_event, wait_for_run};
 
-/// Where nobody listens.
-const NOWHERE: &str = "http://127.0.0.1:9";
+const UNREACHABLE_URL: &str = "http://127.0.0.1:9";
 
-/// No program, one that is too old or may not be started, no folder: refused before anything starts.
-pub fn before_the_start(trial: &Trial<'_>) -> anyhow::Result<()> {
+/// A missing, outdated or non-executable program and a missing directory are refused before anything starts.
+pub fn refuse_before_start(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let run = ["run", trial.cli.name, "x", "--json"];
     let refused = |args: &[&str], variables: &[(&str, Option<&str>)], code: i32, says: &[&str]| {
-        let ended = trial.begin(args, variables)?.end()?;
-        ensure!(ended.code == Some(code), "not exit code {code}: {}", ended.shown());
-        says_all(&ended, says)
+        let ended = trial.spawn_switchboard(args, variables)?.wait_for_exit()?;
+        ensure!(ended.code == Some(code), "not exit code {code}: {}", ended.describe_output());
+        check_stderr(&ended, says)
     };
-    let agent = known(trial.cli)?;
+    let agent = known_agent(trial.cli)?;
     let install = agent.install.unwrap_or_default();
     refused(&run, &[("PATH", Some("/usr/bin:/bin"))], 3, &["not installed", "hint: install it with", install])?;
-    let variable = override_variable(trial.cli.name);
+    let variable = program_override_variable(trial.cli.name);
     refused(&run, &[(&variable, Some("/nowhere/at-all"))], 3, &["/nowhere/at-all", "hint: ", &variable])?;
-    let folder = trial.stage.root().join("programs");
+    let folder = trial.stage.root_dir().join("programs");
     fs::create_dir(&folder)?;
     let program = folder.join(trial.cli.program);
     fs::write(&program, "#!/bin/sh\nexit 0\n")?;
@@ -41,66 +40,70 @@ pub fn before_the_start(trial: &Trial<'_>) -> anyhow::Result<()> {
     refused(&[&run[..], &["--cwd", &named]].concat(), &[], 2, &["Not a directory"])
 }
 
-fn says_all(ended: &Ended, says: &[&str]) -> anyhow::Result<()> {
+fn check_stderr(ended: &StageProcessOutput, says: &[&str]) -> anyhow::Result<()> {
     let missing = says.iter().find(|&&words| !ended.stderr.contains(words));
-    ensure!(missing.is_none() && ended.stdout.is_empty(), "does not say {missing:?}: {}", ended.shown());
+    ensure!(missing.is_none() && ended.stdout.is_empty(), "does not say {missing:?}: {}", ended.describe_output());
     Ok(())
 }
 
-/// A model that the API does not know, or that the agent does not take at all.
-pub fn model(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let heard = trial.run("x", &["--model", NO_MODEL])?;
+/// A model unknown to the API, or not accepted by the agent.
+pub fn reject_unknown_model(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let heard = trial.run("x", &["--model", UNKNOWN_MODEL])?;
     if heard.events.is_empty() {
-        ensure!(heard.ended.code == Some(4), "{}", heard.ended.shown());
-        return says_all(&heard.ended, &[NO_MODEL, "hint: "]);
+        ensure!(heard.ended.code == Some(4), "{}", heard.ended.describe_output());
+        return check_stderr(&heard.ended, &[UNKNOWN_MODEL, "hint: "]);
     }
-    let session = heard.ends(1, EndReason::Failed)?;
+    let session = heard.check_end(1, EndReason::Failed)?;
     let message = session.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
-    ensure!(message.contains("404") || message.contains(NO_MODEL), "{session:?}\n{}", heard.ended.shown());
+    ensure!(
+        message.contains("404") || message.contains(UNKNOWN_MODEL),
+        "{session:?}\n{}",
+        heard.ended.describe_output()
+    );
     Ok(())
 }
 
-/// No key: said as what it is, and what to do about it.
-pub fn key(trial: &Trial<'_>) -> anyhow::Result<()> {
+/// A missing API key is reported, with a hint.
+pub fn require_key(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let Some(key) = trial.cli.key else { anyhow::bail!("it needs no key") };
     let words = ["run", trial.cli.name, "x", "--dialect", "events"];
-    let ended = trial.begin(&words, &[(key, None)])?.end()?;
-    ensure!(matches!(ended.code, Some(1 | 4)), "{}", ended.shown());
+    let ended = trial.spawn_switchboard(&words, &[(key, None)])?.wait_for_exit()?;
+    ensure!(matches!(ended.code, Some(1 | 4)), "{}", ended.describe_output());
     let said = format!("{}{}", ended.stdout, ended.stderr).to_lowercase();
-    ensure!(["login", "log in", "api key"].iter().any(|words| said.contains(words)), "{}", ended.shown());
+    ensure!(["login", "log in", "api key"].iter().any(|words| said.contains(words)), "{}", ended.describe_output());
     Ok(())
 }
 
-/// Nobody answers where the model should be: it fails and says why, or says that it tries again until it is stopped.
-pub fn network(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let home = trial.stage.home();
-    let setup = (trial.cli.setup)(&Places { home: &home, model: NOWHERE });
+/// With an unreachable model, the session fails with the reason, or reports retries until it is stopped.
+pub fn report_unreachable_model(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let home = trial.stage.home_dir();
+    let setup = (trial.cli.setup)(&AgentCliPaths { home: &home, model: UNREACHABLE_URL });
     for (file, text) in &setup.files {
         fs::write(file, text)?;
     }
     let variables: Vec<_> = setup.environment.iter().map(|(name, value)| (*name, Some(value.as_str()))).collect();
     let words = ["run", trial.cli.name, "x", "--approval", "auto-all", "--dialect", "events"];
-    let running = trial.begin(&words, &variables)?;
-    let retries = |event: &Event| matches!(&event.body, Body::Notice(notice) if notice.topic == Topic::Retry);
-    let ends = |event: &Event| matches!(event.body, Body::SessionEnded(_));
-    wait_for(&running, "an error", |event| retries(event) || ends(event))?;
-    // It may have ended by itself.
-    drop(running.signal(Signal::INT));
-    let heard = heard(running)?;
-    let session = heard.session()?;
-    let said = session.error.as_ref().map(|error| error.message.clone()).unwrap_or_default() + &heard.notices();
-    ensure!(matches!(heard.ended.code, Some(1 | 130)), "{}", heard.ended.shown());
+    let running = trial.spawn_switchboard(&words, &variables)?;
+    let retries = |event: &Event| matches!(&event.body, EventBody::Notice(notice) if notice.topic == Topic::Retry);
+    let ends = |event: &Event| matches!(event.body, EventBody::SessionEnded(_));
+    wait_for_event(&running, "an error", |event| retries(event) || ends(event))?;
+    // The session may have ended already.
+    drop(running.send_signal(Signal::INT));
+    let heard = wait_for_run(running)?;
+    let session = heard.session_end()?;
+    let said = session.error.as_ref().map(|error| error.message.clone()).unwrap_or_default() + &heard.notice_text();
+    ensure!(matches!(heard.ended.code, Some(1 | 130)), "{}", heard.ended.describe_output());
     ensure!(["onnect", "trying again"].iter().any(|words| said.contains(words)), "{said}");
-    ensure!(trial.stage.model().requests().is_empty(), "the model was asked");
+    ensure!(trial.stage.scripted_model().all_requests().is_empty(), "the model was asked");
     Ok(())
 }
 
-/// An error of the API is an error of the turn and of the session, and says its status.
-pub fn api(trial: &Trial<'_>) -> anyhow::Result<()> {
+/// An API error fails the turn and the session, and reports the status.
+pub fn report_api_error(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let heard = trial.run("[[error 400]] x", &["--approval", "auto-all"])?;
-    let session = heard.ends(1, EndReason::Failed)?;
+    let session = heard.check_end(1, EndReason::Failed)?;
     let error = session.error.clone().unwrap_or_default();
     ensure!(error.message.contains("400") || error.http_status == Some(400), "{session:?}");
-    ensure!(heard.turn()?.status == TurnStatus::Failed, "{:?}", heard.turn()?);
+    ensure!(heard.last_turn()?.status == TurnStatus::Failed, "{:?}", heard.last_turn()?);
     Ok(())
 }

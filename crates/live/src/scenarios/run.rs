@@ -1,69 +1,77 @@
-//! `switchboard run`: what an agent says, thinks, runs and changes, told while it happens.
+//! `switchboard run`: text, reasoning, commands and changes, reported live.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use switchboard_event::{ChangeKind, EndReason, Status, TurnStatus};
 
 use crate::{
-    heard::Heard,
-    trial::{Trial, abilities},
+    heard::ObservedRun,
+    trial::{LiveTrial, agent_abilities},
 };
 
-/// Nothing is asked.
-const FREELY: &[&str] = &["--approval", "auto-all"];
+const AUTO_APPROVE_FLAGS: &[&str] = &["--approval", "auto-all"];
 
-/// A text and a thought arrive as they were said, and their cost.
-pub fn text(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let heard = trial.run("[[think hm, well]] [[text héllo wörld 漢字]] please", FREELY)?;
-    heard.ends(0, EndReason::Completed)?;
-    ensure!(heard.text() == "héllo wörld 漢字", "{:?}\n{}", heard.text(), heard.ended.shown());
-    if abilities(trial.cli).reasoning {
-        ensure!(heard.thoughts().contains("hm, well"), "{:?}\n{}", heard.thoughts(), heard.ended.shown());
+/// Text and reasoning arrive unchanged, with their cost.
+pub fn say_text(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let heard = trial.run("[[think hm, well]] [[text héllo wörld 漢字]] please", AUTO_APPROVE_FLAGS)?;
+    heard.check_end(0, EndReason::Completed)?;
+    ensure!(heard.agent_text() == "héllo wörld 漢字", "{:?}\n{}", heard.agent_text(), heard.ended.describe_output());
+    if agent_abilities(trial.cli).reasoning {
+        ensure!(
+            heard.reasoning_text().contains("hm, well"),
+            "{:?}\n{}",
+            heard.reasoning_text(),
+            heard.ended.describe_output()
+        );
     }
-    ensure!(heard.turn()?.status == TurnStatus::Completed, "{:?}", heard.turn()?);
-    let asked = trial.stage.model().conversation();
+    ensure!(heard.last_turn()?.status == TurnStatus::Completed, "{:?}", heard.last_turn()?);
+    let asked = trial.stage.scripted_model().conversation_requests();
     ensure!(asked.len() == 1, "the model was asked {} times", asked.len());
-    cost(trial, &heard)
+    check_cost(trial, &heard)
 }
 
-/// What it cost, as far as the agent says it.
-fn cost(trial: &Trial<'_>, heard: &Heard) -> anyhow::Result<()> {
-    let asked = trial.stage.model().conversation();
+/// Checks the cost, as far as the agent reports it.
+fn check_cost(trial: &LiveTrial<'_>, heard: &ObservedRun) -> anyhow::Result<()> {
+    let asked = trial.stage.scripted_model().conversation_requests();
     if !trial.cli.terse {
-        return heard.is_what_the_model_used(&asked);
+        return heard.check_usage(&asked);
     }
     let said = asked.iter().filter_map(|request| request.answer.as_ref()).map(|answer| answer.usage);
-    let (read, heard) = (said.map(|usage| usage.input + usage.cache_read).sum::<u64>(), heard.usage());
+    let (read, heard) = (said.map(|usage| usage.input + usage.cache_read).sum::<u64>(), heard.total_usage());
     ensure!(heard.input == read && heard.output > 0, "the model read {read}: {heard:?}");
     Ok(())
 }
 
-/// Commands run: what they print, how they end, and a failure is not one of the agent.
-pub fn command(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let (good, bad) = (trial.cli.shell("echo made > made.txt; echo printed"), trial.cli.shell("echo wrong; exit 3"));
-    let heard = trial.run(&format!("{good} [[then]] {bad} go"), FREELY)?;
-    heard.ends(0, EndReason::Completed)?;
-    ensure!(trial.stage.project().join("made.txt").exists(), "it did not run\n{}", heard.ended.shown());
-    let commands = heard.commands();
+/// Commands run: output and exit codes are reported, and a failed command does not fail the agent.
+pub fn run_commands(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let (good, bad) = (
+        trial.cli.shell_directive("echo made > made.txt; echo printed"),
+        trial.cli.shell_directive("echo wrong; exit 3"),
+    );
+    let heard = trial.run(&format!("{good} [[then]] {bad} go"), AUTO_APPROVE_FLAGS)?;
+    heard.check_end(0, EndReason::Completed)?;
+    trial.check_written("made.txt").with_context(|| heard.ended.describe_output())?;
+    let commands = heard.command_items();
     let [(Status::Completed, first), (_, second)] = commands.as_slice() else { anyhow::bail!("{commands:?}") };
     ensure!(first.command.contains("echo printed") && second.command.contains("exit 3"), "{commands:?}");
     if !trial.cli.terse {
         ensure!(first.output.contains("printed") && second.output.contains("wrong"), "{commands:?}");
         ensure!(first.exit_code.is_none_or(|code| code == 0) && second.exit_code == Some(3), "{commands:?}");
     }
-    ensure!(heard.text().contains("Done: "), "{:?}", heard.text());
-    let asked = trial.stage.model().conversation();
+    ensure!(heard.agent_text().contains("Done: "), "{:?}", heard.agent_text());
+    let asked = trial.stage.scripted_model().conversation_requests();
     ensure!(asked.iter().map(|request| request.step).eq([0, 1, 2]), "the model was asked {} times", asked.len());
-    cost(trial, &heard)
+    check_cost(trial, &heard)
 }
 
-/// A file that is made is a change, with its diff; a change in the workspace needs nobody's leave where edits do not.
-pub fn file(trial: &Trial<'_>) -> anyhow::Result<()> {
-    let file = trial.stage.project().join("new.txt");
-    let heard = trial.run(&trial.cli.write(&file, "a line\nanother\n"), &["--approval", "auto-edit"])?;
-    heard.ends(0, EndReason::Completed)?;
-    ensure!(std::fs::read_to_string(&file)? == "a line\nanother\n", "{}", heard.ended.shown());
-    let changes = heard.changes();
-    let [change] = changes.as_slice() else { anyhow::bail!("{changes:?}") };
+/// A new file is a change with its diff; in `auto-edit` mode, changes in the workspace need no approval.
+pub fn write_file(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
+    let file = trial.stage.project_dir().join("new.txt");
+    let heard = trial.run(&trial.cli.write_directive(&file, "a line\nanother\n"), &["--approval", "auto-edit"])?;
+    heard.check_end(0, EndReason::Completed)?;
+    trial.check_written_text("new.txt", "a line\nanother\n").with_context(|| heard.ended.describe_output())?;
+    let changes = heard.file_changes();
+    let [(status, change)] = changes.as_slice() else { anyhow::bail!("{changes:?}") };
+    ensure!(*status == trial.change_status(), "{status:?}\n{}", heard.ended.describe_output());
     ensure!(std::path::Path::new(&change.path) == file && change.kind == ChangeKind::Add, "{change:?}");
     ensure!(change.diff.contains("+a line\n+another"), "{change:?}");
     Ok(())

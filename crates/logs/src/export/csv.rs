@@ -1,41 +1,40 @@
-//! Flat JSON objects as CSV, as RFC 4180 has it: a row of names, the same columns in every row, lines that end with CR LF.
-//! What is null or missing is an empty field, a text is quoted where it must be, and what is an object or a list is JSON.
+//! Flat JSON objects as CSV (RFC 4180): a header row, the same columns in every row, CRLF line endings. Null and
+//! missing values are empty fields, strings are quoted where necessary, and objects and arrays are written as JSON.
 
 use serde_json::{Map, Value};
 
-/// The row of names.
 #[must_use]
-pub fn header(columns: &[String]) -> String {
-    row(columns.iter().map(|column| field(column)))
+pub fn header_row(columns: &[String]) -> String {
+    join_row(columns.iter().map(|column| quote_field(column)))
 }
 
-/// One object as a row. Nothing if it is none.
+/// Formats one object as a row. Returns `None` if `json` is not an object.
 #[must_use]
-pub fn object(columns: &[String], json: &[u8]) -> Option<String> {
+pub fn object_row(columns: &[String], json: &[u8]) -> Option<String> {
     let object: Map<String, Value> = serde_json::from_slice(json).ok()?;
-    Some(row(columns.iter().map(|column| object.get(column).map_or_else(String::new, value))))
+    Some(join_row(columns.iter().map(|column| object.get(column).map_or_else(String::new, value_cell))))
 }
 
-fn value(value: &Value) -> String {
+fn value_cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => field(text),
+        Value::String(text) => quote_field(text),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::Array(_) | Value::Object(_) => field(&value.to_string()),
+        Value::Array(_) | Value::Object(_) => quote_field(&value.to_string()),
     }
 }
 
-/// A text. An empty one is quoted, which tells it from nothing.
-fn field(text: &str) -> String {
+/// Formats a string field. The empty string is quoted to distinguish it from a missing value.
+fn quote_field(text: &str) -> String {
     let is_trimmed = text.trim() == text;
-    let text = inert(text);
+    let text = escape_formula(text);
     let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && is_trimmed;
     if plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
-/// A text that a spreadsheet takes for a text. One that it would take for a formula gets an apostrophe before it, as
-/// OWASP recommends, and control characters, which many programs stumble over, are shown.
-pub(crate) fn inert(text: &str) -> String {
+/// Makes a spreadsheet treat the text as text. A text that would be parsed as a formula gets a leading apostrophe, as
+/// OWASP recommends; control characters, which break many programs, are replaced by visible symbols.
+pub(crate) fn escape_formula(text: &str) -> String {
     let shown: String = text
         .chars()
         .map(|c| match c {
@@ -51,7 +50,7 @@ pub(crate) fn inert(text: &str) -> String {
     if is_formula || shown.starts_with(['\t', '\r', '\n']) { format!("'{shown}") } else { shown }
 }
 
-fn row(fields: impl Iterator<Item = String>) -> String {
+fn join_row(fields: impl Iterator<Item = String>) -> String {
     let mut row = fields.collect::<Vec<_>>().join(",");
     row.push_str("\r\n");
     row
@@ -59,7 +58,7 @@ fn row(fields: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{header, object};
+    use super::{header_row, object_row};
 
     #[test]
     fn a_spreadsheet_takes_texts_for_texts_and_numbers_for_numbers() {
@@ -79,17 +78,17 @@ mod tests {
             (r#""a-b=c""#, "a-b=c"),
         ] {
             let json = format!("{{\"a\":{given}}}");
-            assert_eq!(object(&["a".to_owned()], json.as_bytes()).unwrap(), format!("{written}\r\n"), "{given}");
+            assert_eq!(object_row(&["a".to_owned()], json.as_bytes()).unwrap(), format!("{written}\r\n"), "{given}");
         }
     }
 
     #[test]
     fn rows_have_the_columns_of_the_header() {
         let columns = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
-        assert_eq!(header(&columns), "a,b,c,d,e,f\r\n");
+        assert_eq!(header_row(&columns), "a,b,c,d,e,f\r\n");
         let json = br#"{"f":"x\u0000","b":null,"c":"say \"hi\",\r\nthere","a":1.5,"d":{"x":[1]},"z":0,"e":""}"#;
         let expected = "1.5,,\"say \"\"hi\"\",\r\nthere\",\"{\"\"x\"\":[1]}\",\"\",x\u{2400}\r\n";
-        assert_eq!(object(&columns, json).as_deref(), Some(expected));
-        assert_eq!(object(&columns, b"[1]"), None);
+        assert_eq!(object_row(&columns, json).as_deref(), Some(expected));
+        assert_eq!(object_row(&columns, b"[1]"), None);
     }
 }

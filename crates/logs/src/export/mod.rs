@@ -1,4 +1,4 @@
-//! What was said and done, for others to read: pages, tables, and secrets taken out of them. Pure: no file, no clock.
+//! Exports sessions as pages and tables, with secrets removed. Pure: no file access, no clock.
 
 pub mod csv;
 mod figures;
@@ -9,7 +9,7 @@ mod plain;
 mod redact;
 pub mod story;
 
-pub use figures::minute;
-pub(crate) use plain::line;
+pub use figures::format_minute;
+pub(crate) use plain::visible_line;
 pub use redact::Redactor;
-pub use story::Story;
+pub use story::TranscriptDocument;

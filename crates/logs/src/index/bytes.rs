@@ -1,50 +1,47 @@
-//! Numbers and texts in few bytes: what the index packs into its rows. Reading never fails loudly: what is not there is
-//! `None`, and the row is then said to be damaged.
+//! Compact encoding of numbers and strings in index rows. Decoding returns `None` for truncated or invalid input, and
+//! the row is then reported as damaged.
 
-/// Writes.
 #[derive(Default)]
-pub struct Packed(pub Vec<u8>);
+pub struct RowEncoder(pub Vec<u8>);
 
-impl Packed {
-    /// A number, in as few bytes as it needs.
-    pub fn number(&mut self, mut number: u64) {
+impl RowEncoder {
+    /// Writes a variable-length integer.
+    pub fn write_varint(&mut self, mut number: u64) {
         while number >= 0x80 {
-            self.0.push(low(number) | 0x80);
+            self.0.push(low_bits(number) | 0x80);
             number >>= 7;
         }
-        self.0.push(low(number));
+        self.0.push(low_bits(number));
     }
 
-    /// A number that may be negative.
-    pub fn signed(&mut self, number: i64) {
-        self.number(((number << 1) ^ (number >> 63)).cast_unsigned());
+    /// Writes a signed integer with zigzag encoding.
+    pub fn write_zigzag(&mut self, number: i64) {
+        self.write_varint(((number << 1) ^ (number >> 63)).cast_unsigned());
     }
 
-    /// A text.
-    pub fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
+    pub fn write_str(&mut self, text: &str) {
+        self.write_varint(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// Bytes of a known number.
-    pub fn raw(&mut self, bytes: &[u8]) {
+    /// Writes bytes without a length prefix.
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 }
 
-fn low(number: u64) -> u8 {
+fn low_bits(number: u64) -> u8 {
     (number & 0x7f) as u8
 }
 
 /// Reads what [`Packed`] wrote.
 #[derive(Clone, Copy)]
-pub struct Unpacked<'a>(pub &'a [u8]);
+pub struct RowDecoder<'a>(pub &'a [u8]);
 
-impl<'a> Unpacked<'a> {
-    /// A number.
+impl<'a> RowDecoder<'a> {
     #[inline]
-    pub fn number(&mut self) -> Option<u64> {
-        // Most are short, and there are very many.
+    pub fn read_varint(&mut self) -> Option<u64> {
+        // Most numbers are short, and there are very many.
         let (&first, rest) = self.0.split_first()?;
         if first < 0x80 {
             self.0 = rest;
@@ -61,58 +58,55 @@ impl<'a> Unpacked<'a> {
         None
     }
 
-    /// A number that counts something in memory.
-    pub fn count(&mut self) -> Option<usize> {
-        usize::try_from(self.number()?).ok()
+    /// Reads a number as a `usize`.
+    pub fn read_len(&mut self) -> Option<usize> {
+        usize::try_from(self.read_varint()?).ok()
     }
 
-    /// A number that may be negative.
-    pub fn signed(&mut self) -> Option<i64> {
-        let number = self.number()?;
+    pub fn read_zigzag(&mut self) -> Option<i64> {
+        let number = self.read_varint()?;
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    /// A text.
-    pub fn text(&mut self) -> Option<&'a str> {
-        let length = self.count()?;
-        std::str::from_utf8(self.raw(length)?).ok()
+    pub fn read_str(&mut self) -> Option<&'a str> {
+        let length = self.read_len()?;
+        std::str::from_utf8(self.read_bytes(length)?).ok()
     }
 
-    /// So many bytes.
-    pub fn raw(&mut self, length: usize) -> Option<&'a [u8]> {
+    /// Reads exactly `length` bytes.
+    pub fn read_bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(bytes)
     }
 
-    /// An array of bytes.
-    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.raw(N)?.try_into().ok()
+    pub fn read_array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.read_bytes(N)?.try_into().ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Packed, Unpacked};
+    use super::{RowDecoder, RowEncoder};
 
     #[test]
     fn what_is_written_is_read() {
-        let mut packed = Packed::default();
+        let mut packed = RowEncoder::default();
         for number in [0, 1, 127, 128, 300, u64::from(u32::MAX) + 1, u64::MAX] {
-            packed.number(number);
+            packed.write_varint(number);
         }
         for number in [0, -1, 1, i64::MIN, i64::MAX] {
-            packed.signed(number);
+            packed.write_zigzag(number);
         }
-        packed.text("wörd");
-        let mut unpacked = Unpacked(&packed.0);
+        packed.write_str("wörd");
+        let mut unpacked = RowDecoder(&packed.0);
         for number in [0, 1, 127, 128, 300, u64::from(u32::MAX) + 1, u64::MAX] {
-            assert_eq!(unpacked.number(), Some(number));
+            assert_eq!(unpacked.read_varint(), Some(number));
         }
         for number in [0, -1, 1, i64::MIN, i64::MAX] {
-            assert_eq!(unpacked.signed(), Some(number));
+            assert_eq!(unpacked.read_zigzag(), Some(number));
         }
-        assert_eq!(unpacked.text(), Some("wörd"));
-        assert_eq!(unpacked.number(), None);
+        assert_eq!(unpacked.read_str(), Some("wörd"));
+        assert_eq!(unpacked.read_varint(), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The index: a SQLite file in the data folder. What it has of a log is a function of that log alone, so that logs can be
-//! read in any order, by several threads and several processes; what lies in several logs is counted once when it is
-//! asked for.
+//! The index: a SQLite database in the data directory. Its content for a log depends on that log alone, so logs can be
+//! read in any order, by several threads and processes; replies that occur in several logs are deduplicated at query
+//! time.
 
 pub mod block;
 mod bytes;
@@ -15,4 +15,4 @@ pub mod units;
 pub mod words;
 mod write;
 
-pub use open::{Index, Moment, checked, is_damaged};
+pub use open::{IndexVersion, LogIndex, is_damaged, quick_check};

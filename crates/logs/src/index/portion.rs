@@ -1,53 +1,49 @@
-//! A portion: what reading a stretch of a log gave. It is written in one transaction with how far was read, so that
-//! nothing is missing and nothing there twice, whenever whoever reads is killed.
+//! A batch: the content read from a range of a log. It is written in one transaction with the new read position, so
+//! that nothing is lost or duplicated if the reader is killed.
 
-use switchboard_agents::{Depth, Facts};
+use switchboard_agents::{ScanDepth, SessionFacts};
 
-use super::press::Stored;
+use super::press::EncodedBlock;
 
-/// What reading a stretch of a log gave.
-pub struct Portion {
-    /// The log.
+/// The content read from a range of a log.
+pub struct IndexBatch {
     pub unit: i64,
-    /// What its version must be; otherwise somebody else was quicker.
+    /// The expected version of the log; if it differs, another writer was faster.
     pub version: i64,
-    /// What it was read for.
-    pub depth: Depth,
-    /// The log is read anew: what was known of it goes.
+    /// What the log was read for.
+    pub depth: ScanDepth,
+    /// The log is read from the beginning: its previous content is deleted.
     pub fresh: bool,
-    /// The log could not be read: what is known of it stays, and only what is wrong is news.
+    /// The log could not be read: its previous content stays, and only errors are added.
     pub is_kept: bool,
-    /// How far it was read.
+    /// The read position.
     pub at: u64,
-    /// How many bytes were read now.
+    /// The number of bytes read in this batch.
     pub read: u64,
-    /// How many records.
     pub records: u64,
-    /// Replies, packed; empty if there are none.
+    /// Encoded replies; empty if there are none.
     pub spent: Vec<u8>,
-    /// Blocks of text.
-    pub blocks: Vec<Stored>,
-    /// A block that the first of them takes the place of.
+    pub blocks: Vec<EncodedBlock>,
+    /// A block that the first of `blocks` replaces.
     pub replaces: Option<i64>,
-    /// The records themselves, compressed, and where they begin.
+    /// The raw records, compressed, and their offset.
     pub raw: Option<(u64, Vec<u8>)>,
-    /// What could not be read: what, where, how often.
+    /// Read errors: message, offset, count.
     pub troubles: Vec<(String, Option<u64>, u64)>,
-    /// All that is known about the session.
-    pub facts: Facts,
-    /// What to go on with.
+    pub facts: SessionFacts,
+    /// Scanner state for resuming.
     pub state: Vec<u8>,
-    /// When the last record happened.
+    /// The time of the last record.
     pub time: i64,
-    /// What the bytes that were read began and ended with, where that can be told.
+    /// Fingerprint of the bytes read so far, if the form of the log allows one.
     pub mark: Option<Vec<u8>>,
-    /// The log was read to its end.
-    pub end: Option<End>,
+    /// Set if the log was read to its end.
+    pub end: Option<LogEnd>,
 }
 
-impl Portion {
-    /// Nothing yet.
-    pub fn new(unit: i64, version: i64, depth: Depth) -> Self {
+impl IndexBatch {
+    /// Creates an empty batch.
+    pub fn new(unit: i64, version: i64, depth: ScanDepth) -> Self {
         Self {
             unit,
             version,
@@ -62,7 +58,7 @@ impl Portion {
             replaces: None,
             raw: None,
             troubles: Vec::new(),
-            facts: Facts::default(),
+            facts: SessionFacts::default(),
             state: Vec::new(),
             time: 0,
             mark: None,
@@ -71,14 +67,13 @@ impl Portion {
     }
 }
 
-/// The end of a log, for now.
-pub struct End {
-    /// What the file was.
+pub struct LogEnd {
+    /// State of the file, to detect changes.
     pub seen: Option<String>,
-    /// Bytes behind the last whole record.
+    /// Bytes after the last complete record.
     pub torn: u64,
-    /// The session, if the log's name did not say it.
+    /// The session, if the file name does not contain it.
     pub session: Option<String>,
-    /// The session that it is a part of, if the log's name did not say it.
+    /// The parent session, if the file name does not contain it.
     pub parent: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! Makes blocks ready to be stored. Its memory is used again, and each thread has one: what compresses takes more of it
-//! than a block.
+//! Encodes blocks for storage. Each thread reuses one encoder, since compression needs more memory than a block.
 
 use std::io;
 
@@ -9,104 +8,104 @@ use zstd::{
 };
 
 use super::{
-    block::{Block, FULL},
-    bytes::Packed,
-    filter::Filter,
+    block::{FULL_BLOCK_BYTES, TextBlock},
+    bytes::RowEncoder,
+    filter::BloomFilter,
     words,
 };
 
-/// How well text is compressed, to begin with.
-const LEVEL: i32 = 1;
+/// The base compression level.
+const COMPRESSION_LEVEL: i32 = 1;
 
-/// What makes it a quarter faster, for a twentieth more room (a tenth, where all is source code): a table that fits the
-/// nearest cache, longer matches, and a longer step where there are none. Unlike at levels below the first, what matches
-/// nothing is still coded.
-const QUICKLY: [CParameter; 4] = [
+/// Makes compression a quarter faster for 5% more space (10% for pure source code): a hash table that fits the L1
+/// cache, longer matches, and larger steps without a match. Unlike at negative levels, literals are still compressed.
+const FAST_PARAMETERS: [CParameter; 4] = [
     CParameter::HashLog(13),
     CParameter::MinMatch(7),
     CParameter::TargetLength(3),
     CParameter::LiteralCompressionMode(ParamSwitch::Enable),
 ];
 
-/// How much memory is kept after a block that was much longer than most.
-const KEPT: usize = 4 * FULL;
+/// The buffer capacity kept after an unusually long block.
+const MAX_RETAINED_BUFFER_BYTES: usize = 4 * FULL_BLOCK_BYTES;
 
-/// A block as it lies in the index.
-pub struct Stored {
-    /// The words that it may have.
+/// A block as stored in the index.
+pub struct EncodedBlock {
+    /// The Bloom filter of its words.
     pub filter: Vec<u8>,
-    /// The passages and their text, compressed.
+    /// The passages with their text, compressed.
     pub text: Vec<u8>,
 }
 
-/// What makes blocks ready.
+/// Encodes blocks.
 #[derive(Default)]
-pub struct Press {
-    words: Filter,
-    packed: Packed,
+pub struct BlockEncoder {
+    words: BloomFilter,
+    packed: RowEncoder,
     compressor: Option<Compressor<'static>>,
     compressed: Vec<u8>,
 }
 
-impl Press {
-    /// What is stored of a block.
-    pub fn store(&mut self, block: &Block) -> io::Result<Stored> {
-        Ok(Stored { filter: self.filter(block), text: self.text(block)? })
+impl BlockEncoder {
+    /// Encodes a block for storage.
+    pub fn encode_block(&mut self, block: &TextBlock) -> io::Result<EncodedBlock> {
+        Ok(EncodedBlock { filter: self.build_filter(block), text: self.compress_text(block)? })
     }
 
-    /// The words that a block may have.
-    pub fn filter(&mut self, block: &Block) -> Vec<u8> {
-        self.words.begin(block.text.len());
-        for (_, text) in block.passages() {
-            words::each(text, |word| self.words.add(word));
+    /// Builds the Bloom filter of a block.
+    pub fn build_filter(&mut self, block: &TextBlock) -> Vec<u8> {
+        self.words.reset(block.text.len());
+        for (_, text) in block.iter_passages() {
+            words::for_each_word(text, |word| self.words.insert(word));
         }
-        self.words.pack()
+        self.words.encode()
     }
 
-    fn text(&mut self, block: &Block) -> io::Result<Vec<u8>> {
+    fn compress_text(&mut self, block: &TextBlock) -> io::Result<Vec<u8>> {
         let compressor = match &mut self.compressor {
             Some(known) => known,
-            none => none.insert(compressor()?),
+            none => none.insert(new_compressor()?),
         };
-        block.pack(&mut self.packed);
+        block.encode_into(&mut self.packed);
         self.compressed.reserve(compress_bound(self.packed.0.len()));
         let compressed = compressor.compress_to_buffer(&self.packed.0, &mut self.compressed);
-        // A copy, since this is all that is kept until it is written.
+        // A copy of exact size, since it is held until it is written.
         let text = compressed.map(|_| self.compressed.clone());
         for buffer in [&mut self.packed.0, &mut self.compressed] {
             buffer.clear();
-            buffer.shrink_to(KEPT);
+            buffer.shrink_to(MAX_RETAINED_BUFFER_BYTES);
         }
         text
     }
 }
 
-fn compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::new(LEVEL)?;
-    QUICKLY.into_iter().try_for_each(|parameter| compressor.set_parameter(parameter))?;
+fn new_compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
+    FAST_PARAMETERS.into_iter().try_for_each(|parameter| compressor.set_parameter(parameter))?;
     Ok(compressor)
 }
 
 #[cfg(test)]
 mod tests {
-    use switchboard_agents::Kind;
+    use switchboard_agents::PassageKind;
 
-    use super::{KEPT, Press};
-    use crate::index::block::{Block, Line};
+    use super::{BlockEncoder, MAX_RETAINED_BUFFER_BYTES};
+    use crate::index::block::{BlockPassage, TextBlock};
 
     #[test]
     fn a_block_leaves_nothing_behind_and_little_memory() {
         let block = |text: String| {
-            let line = Line { kind: Kind::ToolResult, at: None, tool: None, offset: 0, end: text.len() };
-            Block { prompts: 0, lines: vec![line], text }
+            let line = BlockPassage { kind: PassageKind::ToolResult, at: None, tool: None, offset: 0, end: text.len() };
+            TextBlock { prompts: 0, lines: vec![line], text }
         };
         let long = block((0..600_000_u64).map(|number| format!("w{} ", number * number)).collect());
-        let mut press = Press::default();
+        let mut press = BlockEncoder::default();
         for block in [&long, &block("short".to_owned()), &block(String::new()), &long] {
-            let (used, new) = (press.store(block).unwrap(), Press::default().store(block).unwrap());
+            let (used, new) =
+                (press.encode_block(block).unwrap(), BlockEncoder::default().encode_block(block).unwrap());
             assert!(used.filter == new.filter && used.text == new.text);
             let kept = [press.packed.0.capacity(), press.compressed.capacity()];
-            assert!(kept.iter().all(|bytes| *bytes <= KEPT), "{kept:?}");
+            assert!(kept.iter().all(|bytes| *bytes <= MAX_RETAINED_BUFFER_BYTES), "{kept:?}");
         }
     }
 }

@@ -1,93 +1,87 @@
-//! Units: a log as the index knows it. One file, or one session of a database.
+//! Units: logs as the index knows them, each a file or one session of a database.
 
 use std::{path::PathBuf, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use switchboard_agents::{Depth, Facts};
+use switchboard_agents::{ScanDepth, SessionFacts};
 
 /// A log as the index knows it.
 #[derive(Clone, Debug)]
-pub struct Unit {
-    /// Its number.
+pub struct LogUnit {
     pub id: i64,
-    /// Machine, agent and log.
+    /// Machine, agent and log, separated by line feeds.
     pub name: String,
-    /// The agent.
     pub agent: String,
-    /// The machine, if it is another one.
+    /// The machine, unless it is this one.
     pub machine: Option<String>,
-    /// Where it lies, or lay.
+    /// Its current or last path.
     pub path: PathBuf,
-    /// The session in a database.
+    /// The session, if the log is part of a database.
     pub part: Option<String>,
-    /// The session.
     pub session: String,
-    /// The session that it is a part of.
+    /// The parent session, if it is a subagent's log.
     pub parent: Option<String>,
-    /// The agent has put it away.
+    /// Archived by the agent.
     pub archived: bool,
-    /// It is not there any longer.
+    /// The file no longer exists.
     pub gone: bool,
-    /// How large it is.
     pub bytes: u64,
-    /// What the file system calls it.
+    /// The inode number.
     pub inode: u64,
-    /// What the bytes that were read began and ended with.
+    /// Fingerprint of the bytes read so far.
     pub mark: Option<Vec<u8>>,
-    /// What is known about the session.
-    pub facts: Facts,
-    /// How often it was changed.
+    pub facts: SessionFacts,
+    /// Incremented by every change.
     pub version: i64,
-    /// How far it was read for tokens.
-    pub tokens: Reached,
-    /// How far it was read for text.
-    pub text: Reached,
-    /// When the last record happened, in microseconds.
+    /// Read position for tokens.
+    pub tokens: ReadPosition,
+    /// Read position for text.
+    pub text: ReadPosition,
+    /// The time of the last record, in microseconds.
     pub time: i64,
 }
 
-/// Logs that the index knows, shared by those who ask for some of them.
-pub type Units = Vec<Arc<Unit>>;
+/// Shared, since several queries select from them.
+pub type LogUnits = Vec<Arc<LogUnit>>;
 
-/// What the names of Switchboard's own sessions begin with: no path does.
-const OWN: &str = "session:";
+/// Prefix of the names of Switchboard's own sessions; no path begins with it.
+const OWN_LOG_PREFIX: &str = "session:";
 
-/// How far a log was read.
 #[derive(Clone, Debug, Default)]
-pub struct Reached {
-    /// Up to here.
+pub struct ReadPosition {
+    /// Everything before this offset was read.
     pub at: u64,
-    /// What the file was when it was read to its end; nothing if it was not.
+    /// State of the file when it was read to its end; `None` if it was not.
     pub seen: Option<String>,
 }
 
-impl Unit {
-    /// What a session of Switchboard's own log is called here.
-    pub fn own_name(agent: &str, session: &str) -> String {
-        format!("\n{agent}\n{OWN}{session}")
+impl LogUnit {
+    /// Returns the unit name of a session in Switchboard's own log.
+    pub fn own_unit_name(agent: &str, session: &str) -> String {
+        format!("\n{agent}\n{OWN_LOG_PREFIX}{session}")
     }
 
-    /// It is a session of Switchboard's own log.
+    /// Returns whether it is a session in Switchboard's own log.
     pub fn is_own(&self) -> bool {
-        self.name.rsplit('\n').next().is_some_and(|log| log.starts_with(OWN))
+        self.name.rsplit('\n').next().is_some_and(|log| log.starts_with(OWN_LOG_PREFIX))
     }
 
-    /// How far it was read.
-    pub fn reached(&self, depth: Depth) -> &Reached {
+    /// Returns how far the log was read.
+    pub fn read_position(&self, depth: ScanDepth) -> &ReadPosition {
         match depth {
-            Depth::Tokens => &self.tokens,
-            Depth::All => &self.text,
+            ScanDepth::Tokens => &self.tokens,
+            ScanDepth::All => &self.text,
         }
     }
 }
 
-const COLUMNS: &str =
+const UNIT_COLUMNS: &str =
     "id, name, agent, machine, path, part, session, parent, archived, gone, bytes, inode, mark, facts,
     version, tokens_at, tokens_seen, text_at, text_seen, time";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Unit> {
+fn read_unit(row: &Row<'_>) -> rusqlite::Result<LogUnit> {
     let facts = row.get_ref(13)?.as_str()?;
-    Ok(Unit {
+    Ok(LogUnit {
         id: row.get(0)?,
         name: row.get(1)?,
         agent: row.get(2)?,
@@ -101,24 +95,24 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Unit> {
         bytes: row.get(10)?,
         inode: row.get::<_, i64>(11)?.cast_unsigned(),
         mark: row.get(12)?,
-        // What a later version wrote in another way is not known here.
+        // Facts in the format of a later version are ignored.
         facts: serde_json::from_str(facts).unwrap_or_default(),
         version: row.get(14)?,
-        tokens: Reached { at: row.get(15)?, seen: row.get(16)? },
-        text: Reached { at: row.get(17)?, seen: row.get(18)? },
+        tokens: ReadPosition { at: row.get(15)?, seen: row.get(16)? },
+        text: ReadPosition { at: row.get(17)?, seen: row.get(18)? },
         time: row.get(19)?,
     })
 }
 
-/// All of them.
-pub fn all(connection: &Connection) -> rusqlite::Result<Units> {
-    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM unit ORDER BY id"))?;
-    statement.query_map([], |row| read(row).map(Arc::new))?.collect()
+/// Reads all units.
+pub fn read_units(connection: &Connection) -> rusqlite::Result<LogUnits> {
+    let mut statement = connection.prepare_cached(&format!("SELECT {UNIT_COLUMNS} FROM unit ORDER BY id"))?;
+    statement.query_map([], |row| read_unit(row).map(Arc::new))?.collect()
 }
 
-/// What to go on with behind the last record that was read.
-pub fn state(connection: &Connection, id: i64, depth: Depth) -> rusqlite::Result<Option<Vec<u8>>> {
-    let column = if depth == Depth::Tokens { "tokens_state" } else { "text_state" };
+/// Returns the scanner state after the last record read.
+pub fn read_scan_state(connection: &Connection, id: i64, depth: ScanDepth) -> rusqlite::Result<Option<Vec<u8>>> {
+    let column = if depth == ScanDepth::Tokens { "tokens_state" } else { "text_state" };
     let mut statement = connection.prepare_cached(&format!("SELECT {column} FROM unit WHERE id = ?1"))?;
     statement.query_row(params![id], |row| row.get(0)).optional().map(Option::flatten)
 }

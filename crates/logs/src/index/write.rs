@@ -1,81 +1,86 @@
-//! Writing: new logs, portions of logs, logs that moved or are gone.
+//! Writes to the index: batches, and logs that are new, moved or deleted.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use switchboard_agents::Depth;
+use switchboard_agents::ScanDepth;
 
 use super::{
-    Index,
-    portion::Portion,
-    shelf::{self, Shelf},
+    LogIndex,
+    portion::IndexBatch,
+    shelf::{self, FilterSegment},
 };
-use crate::scan::Seen;
+use crate::scan::DiscoveredLog;
 
-impl Index {
-    /// Writes portions in one transaction. Gives those that were written; the others came too late.
-    pub fn write(&mut self, portions: &[Portion]) -> rusqlite::Result<Vec<bool>> {
+impl LogIndex {
+    /// Writes batches in one transaction. Returns which were written; the others were outdated.
+    pub fn write_batches(&mut self, portions: &[IndexBatch]) -> rusqlite::Result<Vec<bool>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let blocks: usize = portions.iter().map(|portion| portion.blocks.len()).sum();
-        let mut shelf = if blocks < shelf::ENOUGH { None } else { Some(Shelf::new(&transaction)?) };
-        let written = portions.iter().map(|portion| write(&transaction, portion, shelf.as_mut()));
+        let mut shelf = if blocks < shelf::MIN_SEGMENT_BLOCKS { None } else { Some(FilterSegment::new(&transaction)?) };
+        let written = portions.iter().map(|portion| write_batch(&transaction, portion, shelf.as_mut()));
         let written = written.collect::<rusqlite::Result<_>>()?;
         match shelf {
             Some(shelf) => shelf.write(&transaction)?,
-            None if blocks > 0 => shelf::tidy(&transaction)?,
+            None if blocks > 0 => shelf::collect_loose_filters(&transaction)?,
             None => {}
         }
         transaction.commit()?;
         Ok(written)
     }
 
-    /// Logs that are new, moved or gone. Gives the numbers of the new ones, in their order.
-    pub fn arrange(&mut self, new: &[&Seen], moved: &[(i64, &Seen)], gone: &[i64]) -> rusqlite::Result<Vec<i64>> {
+    /// Records new, moved and deleted logs. Returns the IDs of the new ones, in order.
+    pub fn update_units(
+        &mut self,
+        new: &[&DiscoveredLog],
+        moved: &[(i64, &DiscoveredLog)],
+        gone: &[i64],
+    ) -> rusqlite::Result<Vec<i64>> {
         if new.is_empty() && moved.is_empty() && gone.is_empty() {
             return Ok(Vec::new());
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (unit, seen) in moved {
-            move_to(&transaction, *unit, seen)?;
+            move_unit(&transaction, *unit, seen)?;
         }
         for unit in gone {
             transaction.prepare_cached("UPDATE unit SET gone = 1 WHERE id = ?1")?.execute([unit])?;
         }
-        let numbers = new.iter().map(|seen| insert(&transaction, seen)).collect::<rusqlite::Result<_>>()?;
+        let numbers = new.iter().map(|seen| insert_unit(&transaction, seen)).collect::<rusqlite::Result<_>>()?;
         transaction.commit()?;
         Ok(numbers)
     }
 }
 
-impl Index {
-    /// Has all logs that are there read anew.
-    pub fn read_again(&self) -> rusqlite::Result<()> {
-        self.connection.execute(&format!("{READ_AGAIN} WHERE NOT gone"), []).map(drop)
+impl LogIndex {
+    /// Schedules all existing logs to be read again.
+    pub fn mark_stale(&self) -> rusqlite::Result<()> {
+        self.connection.execute(&format!("{MARK_STALE_SQL} WHERE NOT gone"), []).map(drop)
     }
 
-    /// Has those read anew of whose records there are no copies.
-    pub fn read_again_without_copies(&self) -> rusqlite::Result<()> {
-        let sql = format!("{READ_AGAIN} WHERE NOT gone AND text_at > 0 AND id NOT IN (SELECT unit FROM raw)");
+    /// Schedules logs to be read again that have no copies of their records.
+    pub fn mark_stale_without_copies(&self) -> rusqlite::Result<()> {
+        let sql = format!("{MARK_STALE_SQL} WHERE NOT gone AND text_at > 0 AND id NOT IN (SELECT unit FROM raw)");
         self.connection.execute(&sql, []).map(drop)
     }
 
-    /// Logs that somebody deleted here: nothing of them stays.
-    pub fn delete(&mut self, units: &[i64]) -> rusqlite::Result<()> {
+    /// Removes deleted sessions from the index completely.
+    pub fn delete_units(&mut self, units: &[i64]) -> rusqlite::Result<()> {
         if units.is_empty() {
             return Ok(());
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for unit in units {
-            forget(&transaction, *unit)?;
+            delete_unit_content(&transaction, *unit)?;
             transaction.prepare_cached("DELETE FROM unit WHERE id = ?1")?.execute([unit])?;
         }
-        shelf::clear(&transaction)?;
+        shelf::compact_segments(&transaction)?;
         transaction.commit()
     }
 }
 
-/// A log without a mark is not known to have only grown.
-const READ_AGAIN: &str = "UPDATE unit SET tokens_seen = NULL, text_seen = NULL, mark = NULL, version = version + 1";
+/// A log without a mark is not assumed to have only grown.
+const MARK_STALE_SQL: &str = "UPDATE unit SET tokens_seen = NULL, text_seen = NULL, mark = NULL, version = version + 1";
 
-fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
+fn insert_unit(connection: &Connection, seen: &DiscoveredLog) -> rusqlite::Result<i64> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO unit (name, agent, machine, path, part, session, parent, archived, bytes, inode, facts)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '{}')
@@ -88,7 +93,7 @@ fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
             seen.machine,
             seen.path.to_string_lossy(),
             seen.part,
-            seen.session(),
+            seen.session_id(),
             seen.file.parent,
             seen.file.archived,
             seen.bytes,
@@ -98,7 +103,7 @@ fn insert(connection: &Connection, seen: &Seen) -> rusqlite::Result<i64> {
     )
 }
 
-fn move_to(connection: &Connection, unit: i64, seen: &Seen) -> rusqlite::Result<usize> {
+fn move_unit(connection: &Connection, unit: i64, seen: &DiscoveredLog) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(
         "UPDATE OR REPLACE unit SET name = ?2, path = ?3, archived = ?4, gone = 0, bytes = ?5, inode = ?6 WHERE id = ?1",
     )?;
@@ -106,16 +111,20 @@ fn move_to(connection: &Connection, unit: i64, seen: &Seen) -> rusqlite::Result<
     statement.execute(params![unit, seen.name, path, seen.file.archived, seen.bytes, inode])
 }
 
-/// Writes a portion; whether it came in time.
-fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mut Shelf>) -> rusqlite::Result<bool> {
+/// Writes a batch. Returns whether it was still current.
+fn write_batch(
+    transaction: &Transaction<'_>,
+    portion: &IndexBatch,
+    mut shelf: Option<&mut FilterSegment>,
+) -> rusqlite::Result<bool> {
     if portion.is_kept {
-        return tell(transaction, portion).map(|()| true);
+        return write_read_errors(transaction, portion).map(|()| true);
     }
-    if !advance(transaction, portion)? {
+    if !advance_unit(transaction, portion)? {
         return Ok(false);
     }
     if portion.fresh {
-        forget(transaction, portion.unit)?;
+        delete_unit_content(transaction, portion.unit)?;
     }
     if !portion.spent.is_empty() {
         let mut insert = transaction.prepare_cached("INSERT INTO spent (unit, packed) VALUES (?1, ?2)")?;
@@ -128,18 +137,18 @@ fn write(transaction: &Transaction<'_>, portion: &Portion, mut shelf: Option<&mu
     for block in &portion.blocks {
         let mut insert = transaction.prepare_cached("INSERT INTO text (passages) VALUES (?1)")?;
         let number = insert.insert(params![block.text])?;
-        shelf::insert(transaction, shelf.as_deref_mut(), number, portion.unit, &block.filter)?;
+        shelf::insert_block_filter(transaction, shelf.as_deref_mut(), number, portion.unit, &block.filter)?;
     }
     if let Some((begin, records)) = &portion.raw {
         let mut insert = transaction.prepare_cached("INSERT INTO raw (unit, begin, records) VALUES (?1, ?2, ?3)")?;
         insert.execute(params![portion.unit, begin, records])?;
     }
-    tell(transaction, portion)?;
+    write_read_errors(transaction, portion)?;
     Ok(true)
 }
 
-/// Tells what could not be read. What is tried again and again is one trouble.
-fn tell(connection: &Connection, portion: &Portion) -> rusqlite::Result<()> {
+/// Records read errors. Repeated attempts count once.
+fn write_read_errors(connection: &Connection, portion: &IndexBatch) -> rusqlite::Result<()> {
     for (what, place, times) in &portion.troubles {
         let mut insert = connection.prepare_cached(
             "INSERT INTO trouble (unit, what, place, times) VALUES (?1, ?2, ?3, ?4)
@@ -150,8 +159,8 @@ fn tell(connection: &Connection, portion: &Portion) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Everything that a log gave goes.
-fn forget(connection: &Connection, unit: i64) -> rusqlite::Result<()> {
+/// Deletes the content of a log.
+fn delete_unit_content(connection: &Connection, unit: i64) -> rusqlite::Result<()> {
     for sql in [
         "DELETE FROM text WHERE block IN (SELECT block FROM words WHERE unit = ?1)",
         "DELETE FROM words WHERE unit = ?1",
@@ -164,9 +173,9 @@ fn forget(connection: &Connection, unit: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// How far the log was read, if nobody else read it meanwhile. What was read for text was read for tokens too.
-fn advance(connection: &Connection, portion: &Portion) -> rusqlite::Result<bool> {
-    let all = portion.depth == Depth::All;
+/// Advances the read position if the version is still the expected one. Reading for text includes reading for tokens.
+fn advance_unit(connection: &Connection, portion: &IndexBatch) -> rusqlite::Result<bool> {
+    let all = portion.depth == ScanDepth::All;
     let facts =
         serde_json::to_string(&portion.facts).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     let mut update = connection.prepare_cached(

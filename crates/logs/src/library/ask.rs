@@ -1,60 +1,61 @@
-//! Asking what is true now, while it is made sure that nothing is new.
+//! Queries that run while the index is brought up to date.
 
 use std::{sync::Arc, thread};
 
-use switchboard_agents::Depth;
+use switchboard_agents::ScanDepth;
 
-use super::Library;
+use super::LogLibrary;
 use crate::{
-    LogsError, Progress, Report,
-    index::{Index, Moment},
+    LogsError, ScanProgress, ScanReport,
+    index::{IndexVersion, LogIndex},
 };
 
-/// An answer from the index as it was at a moment.
-struct Early<T> {
-    library: Library,
-    moment: Moment,
+/// An answer, with the index version it is based on.
+struct EarlyAnswer<T> {
+    library: LogLibrary,
+    moment: IndexVersion,
     answer: T,
 }
 
-impl Library {
-    /// Brings the index up to date and asks it. Most often nothing is new: so the question is asked at once, beside the
-    /// look at all logs, and once more only if something was written meanwhile.
+impl LogLibrary {
+    /// Brings the index up to date and queries it. Usually nothing is new, so the query runs concurrently with the
+    /// scan, and again only if something was written meanwhile.
     ///
     /// # Errors
-    /// If the index cannot be written, and what the question fails with.
-    pub fn ask<T: Send, E: From<LogsError>>(
+    /// If the index cannot be written, or the query fails.
+    pub fn refresh_and_query<T: Send, E: From<LogsError>>(
         &self,
-        depth: Depth,
-        progress: &(dyn Fn(Progress) + Sync),
+        depth: ScanDepth,
+        progress: &(dyn Fn(ScanProgress) + Sync),
         question: impl Fn(&Self) -> Result<T, E> + Sync,
-    ) -> Result<(Report, T), E> {
+    ) -> Result<(ScanReport, T), E> {
         thread::scope(|scope| {
             let others = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-            let early = others.then(|| scope.spawn(|| self.early(&question)));
-            let report = self.refresh(depth, progress)?;
-            // If anything was read, its answer is not that of now: the question is asked again beside it.
+            let early = others.then(|| scope.spawn(|| self.answer_early(&question)));
+            let report = self.refresh_index(depth, progress)?;
+            // If anything was read, the early answer is outdated.
             let early = early.filter(|_| report.read == 0).and_then(|early| early.join().ok().flatten());
-            match early.filter(Early::is_current) {
+            match early.filter(EarlyAnswer::is_current) {
                 Some(early) => Ok((report, early.answer)),
                 None => Ok((report, question(self)?)),
             }
         })
     }
 
-    /// The answer of this moment. Whatever goes wrong goes wrong again, or was changed meanwhile.
-    fn early<T, E>(&self, question: impl Fn(&Self) -> Result<T, E>) -> Option<Early<T>> {
-        let path = self.setup.data.join(Index::FILE);
-        let library = Self::of(Arc::clone(&self.setup), Index::another(&path).ok()?);
-        let moment = library.index().moment().ok()?;
+    /// Answers from the current index. Errors are ignored: they recur in the second attempt, or something changed
+    /// meanwhile.
+    fn answer_early<T, E>(&self, question: impl Fn(&Self) -> Result<T, E>) -> Option<EarlyAnswer<T>> {
+        let path = self.setup.data.join(LogIndex::FILE_NAME);
+        let library = Self::with_index(Arc::clone(&self.setup), LogIndex::open_existing(&path).ok()?);
+        let moment = library.index.lock().current_version().ok()?;
         let answer = question(&library).ok()?;
-        Some(Early { library, moment, answer })
+        Some(EarlyAnswer { library, moment, answer })
     }
 }
 
-impl<T> Early<T> {
-    /// Nobody has written since.
+impl<T> EarlyAnswer<T> {
+    /// Returns whether the index is unchanged since.
     fn is_current(&self) -> bool {
-        self.library.index().moment().is_ok_and(|now| now == self.moment)
+        self.library.index.lock().current_version().is_ok_and(|now| now == self.moment)
     }
 }

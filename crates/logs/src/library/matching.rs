@@ -1,14 +1,14 @@
-//! What fits a filter.
+//! Applies a filter to logs, replies and sessions.
 
 use std::{collections::HashSet, sync::Arc};
 
 use switchboard_event::Timestamp;
 
-use crate::{Filter, ask::has, index::units::Unit};
+use crate::{LogFilter, ask::contains_ignore_case, index::units::LogUnit};
 
-/// A filter over known logs.
-pub struct Matching {
-    /// The logs that can fit; the models and folders of replies are looked at one by one.
+/// A filter resolved against the known logs.
+pub struct UnitFilter {
+    /// Logs that can match; the models and directories of replies are checked individually.
     units: HashSet<i64, foldhash::fast::FixedState>,
     project: Option<String>,
     model: Option<String>,
@@ -16,13 +16,12 @@ pub struct Matching {
     until: Option<Timestamp>,
 }
 
-impl Matching {
-    /// A filter over these logs.
-    pub fn new(filter: &Filter, units: &[Arc<Unit>]) -> Self {
-        let fits = |unit: &&Arc<Unit>| {
+impl UnitFilter {
+    pub fn new(filter: &LogFilter, units: &[Arc<LogUnit>]) -> Self {
+        let fits = |unit: &&Arc<LogUnit>| {
             filter.has_agent(&unit.agent)
                 && filter.has_machine(unit.machine.as_deref())
-                && has(filter.branch.as_deref(), unit.facts.branch.as_deref())
+                && contains_ignore_case(filter.branch.as_deref(), unit.facts.branch.as_deref())
                 && filter.session.as_deref().is_none_or(|id| unit.session == id || unit.parent.as_deref() == Some(id))
         };
         Self {
@@ -34,32 +33,32 @@ impl Matching {
         }
     }
 
-    /// The log can have what fits.
-    pub fn unit(&self, id: i64) -> bool {
+    /// Returns whether the log can contain matches.
+    pub fn matches_unit(&self, id: i64) -> bool {
         self.units.contains(&id)
     }
 
-    /// The folder fits.
-    pub fn project(&self, path: &str) -> bool {
-        has(self.project.as_deref(), Some(path))
+    /// Returns whether the working directory matches.
+    pub fn matches_project(&self, path: &str) -> bool {
+        contains_ignore_case(self.project.as_deref(), Some(path))
     }
 
-    /// The model fits.
-    pub fn model(&self, model: &str) -> bool {
-        has(self.model.as_deref(), Some(model))
+    /// Returns whether the model matches.
+    pub fn matches_model(&self, model: &str) -> bool {
+        contains_ignore_case(self.model.as_deref(), Some(model))
     }
 
-    /// The time fits.
-    pub fn at(&self, at: Timestamp) -> bool {
+    /// Returns whether the time matches.
+    pub fn matches_time(&self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// A session fits: something of it happened in the time.
-    pub fn session(&self, unit: &Unit) -> bool {
+    /// Returns whether a session matches, with any of its activity in the time range.
+    pub fn matches_session(&self, unit: &LogUnit) -> bool {
         let facts = &unit.facts;
-        self.unit(unit.id)
-            && self.project(facts.cwd.as_deref().unwrap_or_default())
-            && self.model(facts.model.as_deref().unwrap_or_default())
+        self.matches_unit(unit.id)
+            && self.matches_project(facts.cwd.as_deref().unwrap_or_default())
+            && self.matches_model(facts.model.as_deref().unwrap_or_default())
             && self.since.is_none_or(|since| facts.updated.or(facts.began).is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| facts.began.or(facts.updated).is_some_and(|at| at < until))
     }

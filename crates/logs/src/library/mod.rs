@@ -15,84 +15,83 @@ mod transcript;
 mod troubles;
 mod written;
 
-use std::{
-    borrow::Cow,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use switchboard_agents::Depth;
+use parking_lot::Mutex;
+use switchboard_agents::ScanDepth;
 
-pub use counted::Counted;
-pub use health::Health;
-pub use ours::Ours;
+pub use counted::ReplyDeduplicator;
+pub use health::IndexHealth;
+pub use ours::OwnLog;
 
 use crate::{
-    Home, LogsError, Progress, Report, Trouble,
-    index::{Index, Moment, lists::Lists, units::Units},
-    scan::{self, Own, Way},
-    usage::Prices,
+    AgentHome, LogReadError, LogsError, ScanProgress, ScanReport,
+    index::{IndexVersion, LogIndex, lists::DatabaseSessionLists, units::LogUnits},
+    scan::{self, OwnLogSource, ScanOptions},
+    usage::TokenPrices,
 };
 
-/// Each time, at least one of those who write at once gets further.
-const MOST_ROUNDS: usize = 1000;
+/// In each round, at least one of the concurrent writers makes progress.
+const MAX_REFRESH_ROUNDS: usize = 1000;
 
-/// What a library is made of.
-pub struct Setup {
-    /// Where the index lies.
+/// Configuration of a library.
+pub struct LibraryConfig {
     pub data: PathBuf,
-    /// The agents' folders.
-    pub homes: Vec<Home>,
-    /// Only what lies in these folders is meant, and not all else that the index has: other machines, Switchboard's own
-    /// sessions without a log.
+    /// The agents' directories.
+    pub homes: Vec<AgentHome>,
+    /// Restricts queries to these directories, excluding other machines and Switchboard's own sessions without an agent
+    /// log.
     pub alone: bool,
-    /// Copies of the raw records are kept too.
+    /// Also store copies of raw records.
     pub keep: bool,
-    /// Switchboard's own sessions.
-    pub own: Option<Ours>,
+    /// Switchboard's own log.
+    pub own: Option<OwnLog>,
 }
 
-/// All logs of this machine, and the index over them. Several processes can have it open; whoever finds something new
-/// adds it.
-pub struct Library {
-    setup: Arc<Setup>,
-    index: Mutex<Index>,
-    /// What could not even be looked through at the last refresh.
-    blocked: Mutex<Vec<Trouble>>,
-    /// All logs that the index knows, as they were at a moment of the index.
-    units: Mutex<Option<(Moment, Arc<Units>)>>,
+/// All logs of this machine, and the index over them. Several processes can have it open, and each adds what it finds.
+pub struct LogLibrary {
+    setup: Arc<LibraryConfig>,
+    index: Mutex<LogIndex>,
+    /// Paths that could not be scanned at the last refresh.
+    blocked: Mutex<Vec<LogReadError>>,
+    /// All units in the index, with the index version they were read at.
+    units: Mutex<Option<(IndexVersion, Arc<LogUnits>)>>,
 }
 
-impl Library {
-    /// Opens the index, and makes it if there is none.
+impl LogLibrary {
+    /// Opens the index, creating it if necessary.
     ///
     /// # Errors
-    /// If it can neither be opened nor made.
-    pub fn open(setup: Setup) -> Result<Self, LogsError> {
-        let index = Index::open(&setup.data)?;
-        Ok(Self::of(Arc::new(setup), index))
+    /// If it can be neither opened nor created.
+    pub fn open(setup: LibraryConfig) -> Result<Self, LogsError> {
+        let index = LogIndex::open(&setup.data)?;
+        Ok(Self::with_index(Arc::new(setup), index))
     }
 
-    fn of(setup: Arc<Setup>, index: Index) -> Self {
+    fn with_index(setup: Arc<LibraryConfig>, index: LogIndex) -> Self {
         Self { setup, index: Mutex::new(index), blocked: Mutex::default(), units: Mutex::default() }
     }
 
-    /// Brings the index up to date: reads what is new, from several threads, and tells how far it is.
+    /// Brings the index up to date: reads new records with several threads, and reports progress.
     ///
     /// # Errors
-    /// If the index cannot be written. What cannot be read of the logs is no error; `troubles` tells of it.
-    pub fn refresh(&self, depth: Depth, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, LogsError> {
-        let mut index = self.index();
+    /// If the index cannot be written. Unreadable logs are not an error; `troubles` lists them.
+    pub fn refresh_index(
+        &self,
+        depth: ScanDepth,
+        progress: &(dyn Fn(ScanProgress) + Sync),
+    ) -> Result<ScanReport, LogsError> {
+        let mut index = self.index.lock();
         if self.setup.keep {
-            // What was read before without a copy is read again.
-            index.read_again_without_copies().map_err(|error| index.error(error))?;
+            // Logs that were read without copies are read again.
+            index.mark_stale_without_copies().map_err(|error| index.wrap_error(error))?;
         }
-        let mut report = Report::default();
-        for _ in 0..MOST_ROUNDS {
-            let (now, lost) = self.round(&mut index, depth, progress)?;
+        let mut report = ScanReport::default();
+        for _ in 0..MAX_REFRESH_ROUNDS {
+            let (now, lost) = self.refresh_once(&mut index, depth, progress)?;
             let (read, bytes, gone) = (report.read + now.read, report.bytes + now.bytes, report.gone + now.gone);
-            report = Report { read, bytes, gone, ..now };
-            // Somebody else has read some of these logs at the same time, perhaps for something else.
+            report = ScanReport { read, bytes, gone, ..now };
+            // Another process has read some of these logs at the same time, possibly at another depth.
             if lost == 0 {
                 break;
             }
@@ -100,27 +99,29 @@ impl Library {
         Ok(report)
     }
 
-    /// One look at all logs. How many were lost to others who wrote first comes with what was read.
-    fn round(
+    /// Scans all logs once. Also returns how many logs were lost to faster writers.
+    fn refresh_once(
         &self,
-        index: &mut Index,
-        depth: Depth,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<(Report, usize), LogsError> {
+        index: &mut LogIndex,
+        depth: ScanDepth,
+        progress: &(dyn Fn(ScanProgress) + Sync),
+    ) -> Result<(ScanReport, usize), LogsError> {
         let failed = |error| LogsError::Index { path: self.setup.data.clone(), error };
-        let mut lists = Lists::read(&index.connection).map_err(failed)?;
-        let (seen, blocked) = scan::walk(&self.setup.homes, &mut lists);
+        let mut lists = DatabaseSessionLists::read(&index.connection).map_err(failed)?;
+        let (seen, blocked) = scan::discover_logs(&self.setup.homes, &mut lists);
         lists.write(&index.connection).map_err(failed)?;
         let files = seen.len() as u64;
         let known = self.all_units(index)?;
-        let own = self.own()?;
-        let (more, deleted) = own.as_ref().map_or(Ok(Default::default()), |own| own.seen(&seen, &known))?;
-        index.delete(&deleted).map_err(failed)?;
-        let plan = scan::plan(index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
-        let work = scan::run(index, plan.tasks, &Way { depth, keep: self.setup.keep, own }, progress)?;
-        let blocked: Vec<_> = blocked.into_iter().map(troubles::blocked).collect();
-        let (troubles, unknown) = troubles::count(&index.connection).map_err(failed)?;
-        let report = Report {
+        let own = self.own_log_source()?;
+        let (more, deleted) =
+            own.as_ref().map_or(Ok(Default::default()), |own| own.discover_sessions(&seen, &known))?;
+        index.delete_units(&deleted).map_err(failed)?;
+        let plan =
+            scan::plan_scan(index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
+        let work = scan::run_scan(index, plan.tasks, &ScanOptions { depth, keep: self.setup.keep, own }, progress)?;
+        let blocked: Vec<_> = blocked.into_iter().map(troubles::unreadable_path_error).collect();
+        let (troubles, unknown) = troubles::count_read_errors(&index.connection).map_err(failed)?;
+        let report = ScanReport {
             files,
             read: work.read,
             bytes: work.bytes,
@@ -128,31 +129,27 @@ impl Library {
             troubles: blocked.len() as u64 + troubles,
             unknown,
         };
-        *self.blocked.lock().unwrap_or_else(PoisonError::into_inner) = blocked;
+        *self.blocked.lock() = blocked;
         Ok((report, work.lost))
     }
 
-    /// The homes that it looks in.
+    /// Returns the directories that are scanned.
     #[must_use]
-    pub fn homes(&self) -> &[Home] {
+    pub fn agent_homes(&self) -> &[AgentHome] {
         &self.setup.homes
     }
 
-    /// Switchboard's own log, where its sessions are meant.
-    fn own(&self) -> Result<Option<Own>, LogsError> {
+    /// Returns Switchboard's own log, unless it is excluded.
+    fn own_log_source(&self) -> Result<Option<OwnLogSource>, LogsError> {
         let Some(ours) = self.setup.own.as_ref().filter(|_| !self.setup.alone) else { return Ok(None) };
-        Ok(Some(Own { log: ours.log()?, path: self.setup.data.clone() }))
+        Ok(Some(OwnLogSource { log: ours.open_log()?, path: self.setup.data.clone() }))
     }
 
-    /// What tokens cost: the prices that come with the program, with those of the data folder over them.
+    /// Returns the built-in prices, overridden by those of the data directory.
     ///
     /// # Errors
-    /// If the data folder has prices that make no sense.
-    pub fn prices(&self) -> Result<Cow<'static, Prices>, LogsError> {
-        Ok(Prices::kept_in(&self.setup.data)?)
-    }
-
-    fn index(&self) -> MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    /// If the price file in the data directory is invalid.
+    pub fn load_prices(&self) -> Result<Cow<'static, TokenPrices>, LogsError> {
+        Ok(TokenPrices::load_for_data_directory(&self.setup.data)?)
     }
 }

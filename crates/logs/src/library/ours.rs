@@ -1,29 +1,29 @@
-//! Switchboard's own log, beside those of agents. It is opened when it is first needed: most questions ask the index alone.
+//! Switchboard's own log. It is opened on first use, since most queries need only the index.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use switchboard_store::{Log, StoreError};
+use parking_lot::Mutex;
+use switchboard_store::{SessionLog, StoreError};
 
-type Open = dyn Fn() -> Result<Arc<dyn Log>, StoreError> + Send + Sync;
+type OpenOwnLog = dyn Fn() -> Result<Arc<dyn SessionLog>, StoreError> + Send + Sync;
 
-/// Switchboard's own log.
-pub struct Ours {
-    open: Box<Open>,
-    log: Mutex<Option<Arc<dyn Log>>>,
+pub struct OwnLog {
+    open: Box<OpenOwnLog>,
+    log: Mutex<Option<Arc<dyn SessionLog>>>,
 }
 
-impl Ours {
-    /// The log that this opens.
-    pub fn new(open: impl Fn() -> Result<Arc<dyn Log>, StoreError> + Send + Sync + 'static) -> Self {
+impl OwnLog {
+    /// Creates a handle that opens the log with `open`.
+    pub fn new(open: impl Fn() -> Result<Arc<dyn SessionLog>, StoreError> + Send + Sync + 'static) -> Self {
         Self { open: Box::new(open), log: Mutex::default() }
     }
 
-    /// The log, open.
+    /// Returns the log, opening it if necessary.
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn log(&self) -> Result<Arc<dyn Log>, StoreError> {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn open_log(&self) -> Result<Arc<dyn SessionLog>, StoreError> {
+        let mut log = self.log.lock();
         match &*log {
             Some(log) => Ok(log.clone()),
             None => Ok(log.insert((self.open)()?).clone()),
@@ -31,8 +31,8 @@ impl Ours {
     }
 }
 
-impl From<Arc<dyn Log>> for Ours {
-    fn from(log: Arc<dyn Log>) -> Self {
+impl From<Arc<dyn SessionLog>> for OwnLog {
+    fn from(log: Arc<dyn SessionLog>) -> Self {
         Self::new(move || Ok(log.clone()))
     }
 }

@@ -1,4 +1,4 @@
-//! Searching: filters say which blocks can have the words, and only those are unpacked and looked through.
+//! Full-text search: Bloom filters select candidate blocks, and only those are decoded and searched.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,90 +7,90 @@ use std::{
 };
 
 use rusqlite::params;
-use switchboard_agents::Kind;
+use switchboard_agents::PassageKind;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Library,
-    matching::Matching,
+    LogLibrary,
+    matching::UnitFilter,
     snippet,
-    terms::{self, Term},
+    terms::{self, SearchTerm},
 };
 use crate::{
-    Hit, Hits, LogsError, Query,
+    LogSearchQuery, LogsError, SearchHit, SearchResults,
     index::{
-        Index,
-        block::{Block, Line},
-        shelf::{self, Candidate},
-        units::Unit,
+        LogIndex,
+        block::{BlockPassage, TextBlock},
+        shelf::{self, CandidateBlock},
+        units::LogUnit,
     },
 };
 
-/// So many blocks are worth a thread.
-const WORTH_A_THREAD: usize = 16;
+/// The minimum number of blocks per thread.
+const MIN_BLOCKS_PER_THREAD: usize = 16;
 
-impl Library {
-    /// Searches what was said and done.
+impl LogLibrary {
+    /// Searches the text of sessions.
     ///
     /// # Errors
-    /// If the index cannot be read, or the regular expression is none.
-    pub fn search(&self, query: &Query) -> Result<Hits, LogsError> {
-        let terms = terms::of(&query.words)?;
+    /// If the index cannot be read, or the regular expression is invalid.
+    pub fn search(&self, query: &LogSearchQuery) -> Result<SearchResults, LogsError> {
+        let terms = terms::parse_terms(&query.words)?;
         if terms.is_empty() {
-            return Ok(Hits::default());
+            return Ok(SearchResults::default());
         }
-        let index = self.index();
-        // Others may write meanwhile. One connection can look at one moment, several cannot: if that matters, it is looked
-        // again with one.
-        let before = index.moment().map_err(|error| index.error(error))?;
-        let (hits, alone) = self.search_with(&index, query, &terms, cores())?;
-        if alone || index.moment().is_ok_and(|now| now == before) {
+        let index = self.index.lock();
+        // Others may write meanwhile. One connection sees a consistent snapshot, several do not: if the index changed,
+        // the search is repeated with one.
+        let before = index.current_version().map_err(|error| index.wrap_error(error))?;
+        let (hits, alone) = self.search_with_threads(&index, query, &terms, core_count())?;
+        if alone || index.current_version().is_ok_and(|now| now == before) {
             return Ok(hits);
         }
-        Ok(self.search_with(&index, query, &terms, 1)?.0)
+        Ok(self.search_with_threads(&index, query, &terms, 1)?.0)
     }
 
-    /// Searches with so many threads at the most. Also says whether one did it all.
-    fn search_with(
+    /// Searches with at most `most_threads` threads. Also returns whether a single one was used.
+    fn search_with_threads(
         &self,
-        index: &Index,
-        query: &Query,
-        terms: &[Term],
+        index: &LogIndex,
+        query: &LogSearchQuery,
+        terms: &[SearchTerm],
         most_threads: usize,
-    ) -> Result<(Hits, bool), LogsError> {
-        let _moment = index.still()?;
-        let units = self.meant(&self.all_units(index)?);
-        let matching = Matching::new(&query.filter, &units);
-        let (blocks, rarity) = Candidates::find(index, terms, &matching)?.told();
-        let by_id: HashMap<i64, &Unit> = units.iter().map(|unit| (unit.id, &**unit)).collect();
-        let search = Search { query, terms, rarity, matching: &matching, units: &by_id };
-        let threads = most_threads.min(blocks.len() / WORTH_A_THREAD).max(1);
+    ) -> Result<(SearchResults, bool), LogsError> {
+        let _moment = index.begin_snapshot()?;
+        let units = self.select_units(&self.all_units(index)?);
+        let matching = UnitFilter::new(&query.filter, &units);
+        let (blocks, rarity) = CandidateBlocks::find_blocks(index, terms, &matching)?.into_blocks_and_rarity();
+        let by_id: HashMap<i64, &LogUnit> = units.iter().map(|unit| (unit.id, &**unit)).collect();
+        let search = BlockSearch { query, terms, rarity, matching: &matching, units: &by_id };
+        let threads = most_threads.min(blocks.len() / MIN_BLOCKS_PER_THREAD).max(1);
         let found = search.run(index, &blocks, threads)?;
-        Ok((best(found, query, terms, &by_id), threads == 1))
+        Ok((best_hits(found, query, terms, &by_id), threads == 1))
     }
 }
 
-fn cores() -> usize {
+fn core_count() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The blocks that can have what is wanted.
-struct Candidates {
-    blocks: Vec<Candidate>,
-    /// How many were looked at, and how many of them may have each term.
+/// Blocks that may match.
+struct CandidateBlocks {
+    blocks: Vec<CandidateBlock>,
+    /// The number of blocks checked, and how many of them may contain each term.
     all: u32,
     with: Vec<u32>,
 }
 
-impl Candidates {
-    /// Those that have all terms, as far as their filters tell.
-    fn find(index: &Index, terms: &[Term], matching: &Matching) -> Result<Self, LogsError> {
+impl CandidateBlocks {
+    /// Finds the blocks whose filters match all terms.
+    fn find_blocks(index: &LogIndex, terms: &[SearchTerm], matching: &UnitFilter) -> Result<Self, LogsError> {
         let mut found = Self { blocks: Vec::new(), all: 0, with: vec![0; terms.len()] };
         let words: Vec<&[u64]> = terms.iter().map(|term| &*term.words).collect();
-        let looked = shelf::look(
+        let looked = shelf::scan_filters(
             &index.connection,
             &words,
-            |unit| matching.unit(unit),
+            |unit| matching.matches_unit(unit),
             |block, may| {
                 found.all += 1;
                 let mut fits = true;
@@ -104,45 +104,47 @@ impl Candidates {
                 }
             },
         );
-        looked.map_err(|error| index.error(error))?;
+        looked.map_err(|error| index.wrap_error(error))?;
         Ok(found)
     }
 
-    /// The blocks, and how rare each term is.
-    fn told(self) -> (Vec<Candidate>, Vec<f64>) {
+    /// Returns the blocks, and the rarity of each term.
+    fn into_blocks_and_rarity(self) -> (Vec<CandidateBlock>, Vec<f64>) {
         let rarity = |with: &u32| (1.0 + f64::from(self.all) / (f64::from(*with) + 0.5)).ln();
         let rarity = self.with.iter().map(rarity).collect();
         (self.blocks, rarity)
     }
 }
 
-struct Search<'a> {
-    query: &'a Query,
-    terms: &'a [Term],
+struct BlockSearch<'a> {
+    query: &'a LogSearchQuery,
+    terms: &'a [SearchTerm],
     rarity: Vec<f64>,
-    matching: &'a Matching,
-    units: &'a HashMap<i64, &'a Unit>,
+    matching: &'a UnitFilter,
+    units: &'a HashMap<i64, &'a LogUnit>,
 }
 
-/// A passage that has everything.
-struct Found {
+/// A passage that contains all terms.
+struct PassageMatch {
     unit: i64,
-    line: Line,
+    line: BlockPassage,
     turn: u32,
     text: String,
     score: f64,
 }
 
-impl Search<'_> {
-    fn run(&self, index: &Index, blocks: &[Candidate], threads: usize) -> Result<Vec<Found>, LogsError> {
+impl BlockSearch<'_> {
+    fn run(&self, index: &LogIndex, blocks: &[CandidateBlock], threads: usize) -> Result<Vec<PassageMatch>, LogsError> {
         if threads == 1 {
-            return self.look(index, blocks).map_err(|error| index.error(error));
+            return self.search_blocks(index, blocks).map_err(|error| index.wrap_error(error));
         }
         thread::scope(|scope| {
             let mut running = Vec::new();
             for part in blocks.chunks(blocks.len().div_ceil(threads)) {
-                let index = index.again()?;
-                running.push(scope.spawn(move || self.look(&index, part).map_err(|error| index.error(error))));
+                let index = index.reopen()?;
+                running.push(
+                    scope.spawn(move || self.search_blocks(&index, part).map_err(|error| index.wrap_error(error))),
+                );
             }
             let mut found = Vec::new();
             for part in running {
@@ -152,50 +154,50 @@ impl Search<'_> {
         })
     }
 
-    fn look(&self, index: &Index, blocks: &[Candidate]) -> rusqlite::Result<Vec<Found>> {
-        // A block that is on a shelf may be gone, and its number another's.
+    fn search_blocks(&self, index: &LogIndex, blocks: &[CandidateBlock]) -> rusqlite::Result<Vec<PassageMatch>> {
+        // A block listed in a segment may be deleted and its number reused.
         let mut text = index.connection.prepare_cached(
             "SELECT passages FROM words JOIN text USING (block) WHERE block = ?1 AND unit = ?2 AND shelf IS ?3",
         )?;
         let mut found = Vec::new();
-        for Candidate { block, unit, shelf } in blocks {
+        for CandidateBlock { block, unit, shelf } in blocks {
             let mut rows = text.query(params![block, unit, shelf])?;
             let Some(row) = rows.next()? else { continue };
-            if let Some(block) = Block::read(row.get_ref(0)?.as_blob()?) {
-                self.passages(&block, *unit, &mut found);
+            if let Some(block) = TextBlock::decode(row.get_ref(0)?.as_blob()?) {
+                self.match_passages(&block, *unit, &mut found);
             }
-            self.prune(&mut found);
+            self.prune_matches(&mut found);
         }
         Ok(found)
     }
 
-    fn passages(&self, block: &Block, unit: i64, found: &mut Vec<Found>) {
+    fn match_passages(&self, block: &TextBlock, unit: i64, found: &mut Vec<PassageMatch>) {
         let mut turn = block.prompts;
-        for (line, text) in block.passages() {
-            turn += u32::from(line.kind == Kind::UserMessage);
+        for (line, text) in block.iter_passages() {
+            turn += u32::from(line.kind == PassageKind::UserMessage);
             let wanted = self.query.kinds.is_empty() || self.query.kinds.contains(&line.kind);
-            if !wanted || !line.at.is_none_or(|at| self.matching.at(at)) || !self.fits(unit) {
+            if !wanted || !line.at.is_none_or(|at| self.matching.matches_time(at)) || !self.matches_unit(unit) {
                 continue;
             }
-            if let Some(score) = self.score(line, text) {
-                found.push(Found { unit, line: line.clone(), turn, text: text.to_owned(), score });
+            if let Some(score) = self.score_passage(line, text) {
+                found.push(PassageMatch { unit, line: line.clone(), turn, text: text.to_owned(), score });
             }
         }
     }
 
-    fn fits(&self, unit: i64) -> bool {
+    fn matches_unit(&self, unit: i64) -> bool {
         let facts = self.units.get(&unit).map(|unit| &unit.facts);
         facts.is_some_and(|facts| {
-            self.matching.project(facts.cwd.as_deref().unwrap_or_default())
-                && self.matching.model(facts.model.as_deref().unwrap_or_default())
+            self.matching.matches_project(facts.cwd.as_deref().unwrap_or_default())
+                && self.matching.matches_model(facts.model.as_deref().unwrap_or_default())
         })
     }
 
-    /// How well the passage fits, if it has everything: rare terms count for more, repetition for less and less, and
-    /// what people and agents said for more than what tools printed.
-    fn score(&self, line: &Line, text: &str) -> Option<f64> {
-        const TYPICAL: f64 = 600.0;
-        let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / TYPICAL;
+    /// Returns the score of a passage, or `None` if a term is missing. Rare terms count more, repetitions have
+    /// diminishing weight, and messages rank higher than tool output.
+    fn score_passage(&self, line: &BlockPassage, text: &str) -> Option<f64> {
+        const TYPICAL_PASSAGE_BYTES: f64 = 600.0;
+        let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / TYPICAL_PASSAGE_BYTES;
         let mut score = 0.0;
         for (term, rarity) in self.terms.iter().zip(&self.rarity) {
             let times = f64::from(u32::try_from(term.find_iter(text).take(8).count()).unwrap_or(8));
@@ -205,46 +207,53 @@ impl Search<'_> {
             score += rarity * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length.min(20.0)));
         }
         let weight = match line.kind {
-            Kind::UserMessage => 1.6,
-            Kind::AssistantMessage | Kind::SessionSummary => 1.3,
-            Kind::Reasoning | Kind::ToolCall => 1.0,
+            PassageKind::UserMessage => 1.6,
+            PassageKind::AssistantMessage | PassageKind::SessionSummary => 1.3,
+            PassageKind::Reasoning | PassageKind::ToolCall => 1.0,
             _ => 0.8,
         };
         Some(score * weight)
     }
 
-    /// Of very many, only the best are held.
-    fn prune(&self, found: &mut Vec<Found>) {
+    /// Keeps only the best of very many matches.
+    fn prune_matches(&self, found: &mut Vec<PassageMatch>) {
         let most = (self.query.limit + 1).saturating_mul(4).max(1024);
         if found.len() > most.saturating_mul(2) {
-            found.sort_by(order);
+            found.sort_by(compare_matches);
             found.truncate(most);
         }
     }
 }
 
-/// The best first; of equally good ones, the latest.
-fn order(a: &Found, b: &Found) -> std::cmp::Ordering {
+/// Best first; ties are resolved by recency.
+fn compare_matches(a: &PassageMatch, b: &PassageMatch) -> std::cmp::Ordering {
     b.score
         .total_cmp(&a.score)
         .then_with(|| b.line.at.cmp(&a.line.at))
         .then_with(|| (a.unit, a.line.offset).cmp(&(b.unit, b.line.offset)))
 }
 
-/// The best, each once: a session that was copied has the same passages again.
-fn best(mut found: Vec<Found>, query: &Query, terms: &[Term], units: &HashMap<i64, &Unit>) -> Hits {
-    found.sort_by(order);
+/// Returns the best hits without duplicates: a copied session repeats the same passages.
+fn best_hits(
+    mut found: Vec<PassageMatch>,
+    query: &LogSearchQuery,
+    terms: &[SearchTerm],
+    units: &HashMap<i64, &LogUnit>,
+) -> SearchResults {
+    found.sort_by(compare_matches);
     let mut told = HashSet::new();
     found.retain(|found| told.insert((xxh3_64(found.text.as_bytes()), found.line.at, found.line.kind)));
     let more = found.len() > query.limit;
-    let hits =
-        found.into_iter().take(query.limit).filter_map(|found| Some(hit(units.get(&found.unit)?, &found, terms)));
-    Hits { hits: hits.collect(), more }
+    let hits = found
+        .into_iter()
+        .take(query.limit)
+        .filter_map(|found| Some(search_hit(units.get(&found.unit)?, &found, terms)));
+    SearchResults { hits: hits.collect(), more }
 }
 
-fn hit(unit: &Unit, found: &Found, terms: &[Term]) -> Hit {
-    let (snippet, marks) = snippet::of(&found.text, terms);
-    Hit {
+fn search_hit(unit: &LogUnit, found: &PassageMatch, terms: &[SearchTerm]) -> SearchHit {
+    let (snippet, marks) = snippet::make_snippet(&found.text, terms);
+    SearchHit {
         session: unit.parent.clone().unwrap_or_else(|| unit.session.clone()),
         agent: unit.agent.clone(),
         machine: unit.machine.clone(),

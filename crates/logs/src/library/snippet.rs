@@ -1,54 +1,54 @@
-//! A piece of a text around what was found in it.
+//! Snippets: excerpts around matches.
 
 use std::ops::Range;
 
-use super::terms::Term;
+use super::terms::SearchTerm;
 
-/// How much is shown before and behind what was found, in characters.
-const BEFORE: usize = 60;
-const BEHIND: usize = 120;
+/// Context shown before and after the first match.
+const CHARS_BEFORE_MATCH: usize = 60;
+const CHARS_AFTER_MATCH: usize = 120;
 
-/// The most marks in one snippet.
-const MOST_MARKS: usize = 16;
+/// Maximum number of marks per term.
+const MAX_MARKS: usize = 16;
 
-/// The text around the first place where a term is, on one line, and where in it the terms are.
-pub fn of(text: &str, terms: &[Term]) -> (String, Vec<Range<usize>>) {
+/// Returns the text around the first match on one line, and the positions of all matches in it.
+pub fn make_snippet(text: &str, terms: &[SearchTerm]) -> (String, Vec<Range<usize>>) {
     let first = terms.iter().filter_map(|term| term.find_iter(text).next()).min_by_key(|found| found.start);
     let Range { start, end } = first.unwrap_or_default();
-    let begin = back(text, start, BEFORE);
-    let stop = forward(text, end, BEHIND);
+    let begin = step_back(text, start, CHARS_BEFORE_MATCH);
+    let stop = step_forward(text, end, CHARS_AFTER_MATCH);
     let piece = text.get(begin..stop).unwrap_or_default();
     let mut snippet = String::with_capacity(piece.len() + 6);
     snippet.push_str(if begin > 0 { "…" } else { "" });
     snippet.push_str(piece.split_whitespace().collect::<Vec<_>>().join(" ").as_str());
     snippet.push_str(if stop < text.len() { "…" } else { "" });
-    let found = terms.iter().flat_map(|term| term.find_iter(&snippet).take(MOST_MARKS));
+    let found = terms.iter().flat_map(|term| term.find_iter(&snippet).take(MAX_MARKS));
     let mut marks: Vec<_> = found.filter(|mark| !mark.is_empty()).collect();
     marks.sort_by_key(|mark| (mark.start, mark.end));
     marks.dedup_by(|next, last| next.start < last.end);
     (snippet, marks)
 }
 
-fn back(text: &str, at: usize, characters: usize) -> usize {
+fn step_back(text: &str, at: usize, characters: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.char_indices().rev().take(characters).last().map_or(at, |(at, _)| at)
 }
 
-fn forward(text: &str, at: usize, characters: usize) -> usize {
+fn step_forward(text: &str, at: usize, characters: usize) -> usize {
     let behind = text.get(at..).unwrap_or_default();
     behind.char_indices().nth(characters).map_or(text.len(), |(further, _)| at + further)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of;
-    use crate::{Words, library::terms};
+    use super::make_snippet;
+    use crate::{SearchWords, library::terms};
 
     #[test]
     fn a_snippet_shows_what_was_found() {
         let text = format!("{} the needle\nis here, a Needle {}", "hay ".repeat(100), "stack ".repeat(100));
-        let terms = terms::of(&Words::Plain("needle here".to_owned())).unwrap();
-        let (snippet, marks) = of(&text, &terms);
+        let terms = terms::parse_terms(&SearchWords::Plain("needle here".to_owned())).unwrap();
+        let (snippet, marks) = make_snippet(&text, &terms);
         let marked: Vec<_> = marks.iter().filter_map(|mark| snippet.get(mark.clone())).collect();
         assert_eq!(marked, ["needle", "here", "Needle"]);
         assert!(snippet.starts_with('…') && snippet.ends_with('…') && !snippet.contains('\n'));

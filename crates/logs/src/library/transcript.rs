@@ -1,74 +1,81 @@
-//! What was said and done in a session: read anew from its logs, or what the index kept of them.
+//! Transcripts of sessions, from their logs or from the text kept in the index.
 
 use std::{collections::HashMap, sync::Arc};
 
 use rusqlite::Connection;
-use switchboard_agents::{Depth, LOGS, LogFile, Options, Record, ReplyKey, Start, Translator, own_key, source};
-use switchboard_event::{Body, Details, Event, Id};
+use switchboard_agents::{
+    LOGS, LogFile, Record, RecordTranslator, ReplyKey, ScanDepth, SessionContext, TranslatorOptions, find_source,
+    own_reply_key,
+};
+use switchboard_event::{Details, Event, EventBody, Id};
 
-use super::{Counted, Library, counted::Told, sessions::belongs};
+use super::{LogLibrary, ReplyDeduplicator, counted::UnitEvents, sessions::belongs_to_session};
 use crate::{
-    Kept, LogsError, Session, Transcript,
-    index::{block::Block, units::Unit},
+    KeptPassage, LogSession, LogsError, Transcript,
+    index::{block::TextBlock, units::LogUnit},
     read,
 };
 
-/// A copy of a copy, and so on: no more than so many are followed, in case they go round in a circle.
-const MOST_COPIES: usize = 64;
+/// Limits the chain of forks, in case it is circular.
+const MAX_FORK_DEPTH: usize = 64;
 
-impl Library {
-    /// What was said and done in a session, with its subagents: read from its log, or what was kept of it.
+impl LogLibrary {
+    /// Returns the transcript of a session with its subagents, from its logs or from the kept text.
     ///
     /// # Errors
     /// If neither can be read.
-    pub fn transcript(&self, session: &Session) -> Result<Transcript, LogsError> {
-        self.transcript_after(session, &mut Counted::default())
+    pub fn read_transcript(&self, session: &LogSession) -> Result<Transcript, LogsError> {
+        self.read_transcript_after(session, &mut ReplyDeduplicator::default())
     }
 
-    /// The same behind other sessions: what it repeats of them has no tokens again.
+    /// Like `transcript`, for one of several sessions: usage counted in earlier sessions is not repeated.
     ///
     /// # Errors
     /// If neither can be read.
-    pub fn transcript_after(&self, session: &Session, counted: &mut Counted) -> Result<Transcript, LogsError> {
-        let all = self.units()?;
-        let units = all.iter().filter(|unit| belongs(unit, session));
+    pub fn read_transcript_after(
+        &self,
+        session: &LogSession,
+        counted: &mut ReplyDeduplicator,
+    ) -> Result<Transcript, LogsError> {
+        let all = self.selected_units()?;
+        let units = all.iter().filter(|unit| belongs_to_session(unit, session));
         let (mut logs, mut unreadable) = (Vec::new(), None);
-        for told in units.map(|unit| self.told(unit, session)) {
+        for told in units.map(|unit| self.read_unit_events(unit, session)) {
             match told {
                 Ok(told) => logs.push(told),
-                // The others are worth having all the same.
+                // The other logs are still useful.
                 Err(error @ LogsError::Unreadable { .. }) => unreadable = Some(error),
                 Err(error) => return Err(error),
             }
         }
         if logs.iter().all(|log| log.events.is_empty()) {
-            let kept = self.kept(session)?;
+            let kept = self.kept_passages(session)?;
             return unreadable.filter(|_| kept.is_empty()).map_or(Ok(Transcript::Kept(kept)), Err);
         }
-        counted.once(&mut logs);
-        let before = self.before(session, &all)?;
+        counted.deduplicate_usage(&mut logs);
+        let before = self.read_fork_base(session, &all)?;
         let events = logs.into_iter().map(|log| log.events).collect();
-        Ok(Transcript::Events(woven([before, events].concat())))
+        Ok(Transcript::Events(interleave_events([before, events].concat())))
     }
 
-    /// One of the logs of a session.
-    fn told(&self, unit: &Unit, session: &Session) -> Result<Told, LogsError> {
+    /// Reads one log of a session.
+    fn read_unit_events(&self, unit: &LogUnit, session: &LogSession) -> Result<UnitEvents, LogsError> {
         let logs = LOGS.iter().find(|logs| logs.agent == unit.agent && !unit.is_own());
-        let key = logs.map_or(own_key as ReplyKey, |logs| logs.key);
-        Ok(Told { session: unit.session.clone(), key, events: self.events(unit, &session.id, u64::MAX)? })
+        let key = logs.map_or(own_reply_key as ReplyKey, |logs| logs.key);
+        Ok(UnitEvents { session: unit.session.clone(), key, events: self.translate_unit(unit, &session.id, u64::MAX)? })
     }
 
-    /// What a session that began as a copy does not have in its own log: what was said up to then, the earliest first.
-    /// What that used is counted where it was used.
-    fn before(&self, session: &Session, all: &[Arc<Unit>]) -> Result<Vec<Vec<Event>>, LogsError> {
+    /// Returns the events before a fork, which the session's own log only references, earliest first. Usage is left
+    /// out, since it is counted in the original session.
+    fn read_fork_base(&self, session: &LogSession, all: &[Arc<LogUnit>]) -> Result<Vec<Vec<Event>>, LogsError> {
         let (mut logs, mut base) = (Vec::new(), session.facts.base.as_ref());
-        while let Some(known) = base.filter(|_| logs.len() < MOST_COPIES) {
-            let is = |unit: &&Arc<Unit>| {
+        while let Some(known) = base.filter(|_| logs.len() < MAX_FORK_DEPTH) {
+            let is = |unit: &&Arc<LogUnit>| {
                 unit.session == known.session && unit.agent == session.agent && unit.machine == session.machine
             };
             let Some(unit) = all.iter().find(is) else { break };
-            let mut events = self.events(unit, &session.id, known.bytes)?;
-            events.retain(|event| !matches!(event.body, Body::Usage(_) | Body::SessionEnded(_)));
+            let mut events = self.translate_unit(unit, &session.id, known.bytes)?;
+            events.retain(|event| !matches!(event.body, EventBody::Usage(_) | EventBody::SessionEnded(_)));
             logs.push(events);
             base = unit.facts.base.as_ref();
         }
@@ -76,17 +83,17 @@ impl Library {
         Ok(logs)
     }
 
-    /// What the index keeps of a session's text.
+    /// Returns the text that the index kept of a session.
     ///
     /// # Errors
     /// If the index cannot be read.
-    pub fn kept(&self, session: &Session) -> Result<Vec<Kept>, LogsError> {
-        let units = self.units()?;
-        let index = self.index();
+    pub fn kept_passages(&self, session: &LogSession) -> Result<Vec<KeptPassage>, LogsError> {
+        let units = self.selected_units()?;
+        let index = self.index.lock();
         let mut kept = Vec::new();
-        for unit in units.iter().filter(|unit| belongs(unit, session)) {
-            let blocks = blocks(&index.connection, unit.id).map_err(|error| index.error(error))?;
-            kept.extend(blocks.iter().flat_map(Block::passages).map(|(line, text)| Kept {
+        for unit in units.iter().filter(|unit| belongs_to_session(unit, session)) {
+            let blocks = read_blocks(&index.connection, unit.id).map_err(|error| index.wrap_error(error))?;
+            kept.extend(blocks.iter().flat_map(TextBlock::iter_passages).map(|(line, text)| KeptPassage {
                 kind: line.kind,
                 at: line.at,
                 tool: line.tool.clone(),
@@ -97,34 +104,40 @@ impl Library {
         Ok(kept)
     }
 
-    /// The events of one log, as those of this session: from the file while it is there, else from copies of its records.
-    /// Only of records that begin before `end`.
-    fn events(&self, unit: &Unit, session: &str, end: u64) -> Result<Vec<Event>, LogsError> {
+    /// Returns the events of a log as events of `session`: from the file if it exists, else from copies of its records.
+    /// Records at or after `end` are ignored.
+    fn translate_unit(&self, unit: &LogUnit, session: &str, end: u64) -> Result<Vec<Event>, LogsError> {
         if unit.is_own() {
-            return self.own_events(unit);
+            return self.read_own_events(unit);
         }
         let Some((logs, source)) =
-            LOGS.iter().find(|logs| logs.agent == unit.agent).and_then(|logs| Some((logs, source(logs.source)?)))
+            LOGS.iter().find(|logs| logs.agent == unit.agent).and_then(|logs| Some((logs, find_source(logs.source)?)))
         else {
             return Ok(Vec::new());
         };
-        // The home may be one that was looked in long ago. As much of the path as can be says best what the file is.
+        // The home may no longer be configured. The longest path that is recognized identifies the file best.
         let folders: Vec<_> = unit.path.ancestors().skip(1).collect();
         let mut below = folders.iter().rev().filter_map(|folder| unit.path.strip_prefix(folder).ok());
         let file = below.find_map(|path| (logs.file)(path));
         let session = Id::from(session);
-        let mut start = Start::default();
+        let mut start = SessionContext::default();
         start.config.working_directory.clone_from(&unit.facts.cwd);
-        let options = Options { made_up: session.clone(), session: Some(session), run: 1, start, ..Options::default() };
-        let mut translator = Translator::new(source, options);
+        let options = TranslatorOptions {
+            made_up: session.clone(),
+            session: Some(session),
+            run: 1,
+            start,
+            ..TranslatorOptions::default()
+        };
+        let mut translator = RecordTranslator::new(source, options);
         let mut events = Vec::new();
-        self.records(unit, file.as_ref(), &mut |at, line| {
+        self.read_unit_records(unit, file.as_ref(), &mut |at, line| {
             if at < end {
-                Record::for_each_in_line(line, |record| translator.record(record, &mut events));
+                Record::for_each_in_line(line, |record| translator.translate_record(record, &mut events));
             }
         })?;
         if !events.is_empty() {
-            translator.end(&mut events);
+            translator.finish(&mut events);
         }
         if unit.parent.is_some() {
             let thread = Id::from(unit.facts.subagent.as_deref().unwrap_or(&unit.session));
@@ -136,19 +149,24 @@ impl Library {
         Ok(events)
     }
 
-    /// The events of a session that Switchboard ran itself.
-    fn own_events(&self, unit: &Unit) -> Result<Vec<Event>, LogsError> {
+    /// Returns the events of a session that Switchboard ran.
+    fn read_own_events(&self, unit: &LogUnit) -> Result<Vec<Event>, LogsError> {
         let mut events = Vec::new();
         let mut each =
             |_, row: &[u8]| events.extend(std::str::from_utf8(row).ok().and_then(|row| Event::from_json(row).ok()));
-        if let (Some(own), Some(part)) = (self.own()?, &unit.part) {
+        if let (Some(own), Some(part)) = (self.own_log_source()?, &unit.part) {
             let unreadable = |error| LogsError::Unreadable { path: unit.path.clone(), error };
-            own.records(part, &mut each).map_err(unreadable)?;
+            own.read_records(part, &mut each).map_err(unreadable)?;
         }
         Ok(events)
     }
 
-    fn records(&self, unit: &Unit, file: Option<&LogFile>, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), LogsError> {
+    fn read_unit_records(
+        &self,
+        unit: &LogUnit,
+        file: Option<&LogFile>,
+        each: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<(), LogsError> {
         let mut unreadable = None;
         if let Some(file) = file.filter(|_| !unit.gone) {
             let mut given = false;
@@ -156,16 +174,16 @@ impl Library {
                 given = true;
                 each(at, record);
             };
-            match read::records(&unit.path, &file.form, unit.part.as_deref(), 0, Depth::All, &mut give) {
+            match read::read_records(&unit.path, &file.form, unit.part.as_deref(), 0, ScanDepth::All, &mut give) {
                 Ok(_) => return Ok(()),
-                // What can be read is worth having; `troubles` tells that it is not all.
+                // The readable part is useful; `troubles` reports that it is incomplete.
                 Err(_) if given => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => unreadable = Some(LogsError::Unreadable { path: unit.path.clone(), error }),
             }
         }
-        let index = self.index();
-        let copies = copies(&index.connection, unit.id).map_err(|error| index.error(error))?;
+        let index = self.index.lock();
+        let copies = read_copies(&index.connection, unit.id).map_err(|error| index.wrap_error(error))?;
         if let Some(error) = unreadable.filter(|_| copies.is_empty()) {
             return Err(error);
         }
@@ -181,24 +199,25 @@ impl Library {
     }
 }
 
-fn copies(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<(u64, Vec<u8>)>> {
+fn read_copies(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<(u64, Vec<u8>)>> {
     let mut rows = connection.prepare_cached("SELECT begin, records FROM raw WHERE unit = ?1 ORDER BY id")?;
     rows.query_map([unit], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-fn blocks(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<Block>> {
+fn read_blocks(connection: &Connection, unit: i64) -> rusqlite::Result<Vec<TextBlock>> {
     let sql = "SELECT passages FROM text WHERE block IN (SELECT block FROM words WHERE unit = ?1) ORDER BY block";
     let mut rows = connection.prepare_cached(sql)?;
     let rows = rows.query_map([unit], |row| row.get::<_, Vec<u8>>(0))?;
-    Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.iter().filter_map(|stored| Block::read(stored)).collect())
+    Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?.iter().filter_map(|stored| TextBlock::decode(stored)).collect())
 }
 
-/// The events of a session and of its subagents, in the order in which they happened, numbered anew. What a subagent did
-/// hangs below the item that started it, where that is known.
-fn woven(logs: Vec<Vec<Event>>) -> Vec<Event> {
+/// Merges the events of a session and its subagents in the order of their times, and renumbers them. The events of a
+/// subagent get the item that started it as their parent, if it is known.
+fn interleave_events(logs: Vec<Vec<Event>>) -> Vec<Event> {
     let mut parents: HashMap<Id, Id> = HashMap::new();
     for event in logs.iter().flatten() {
-        if let (Some(item), Body::ItemStarted(started) | Body::ItemCompleted(started)) = (&event.item, &event.body)
+        if let (Some(item), EventBody::ItemStarted(started) | EventBody::ItemCompleted(started)) =
+            (&event.item, &event.body)
             && let Details::Subagent(subagent) = &started.details
             && let Some(thread) = &subagent.thread
         {
@@ -210,7 +229,7 @@ fn woven(logs: Vec<Vec<Event>>) -> Vec<Event> {
         .enumerate()
         .flat_map(|(log, events)| events.into_iter().map(move |event| (log, event)))
         .collect();
-    // Within one log the order stays: its times may jump.
+    // Within a log the order stays, even if its times jump.
     let mut latest: HashMap<usize, switchboard_event::Timestamp> = HashMap::new();
     let mut keyed: Vec<_> = all
         .drain(..)

@@ -1,29 +1,27 @@
-//! What could not be read.
-
-use std::{path::PathBuf, sync::PoisonError};
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use super::Library;
+use super::LogLibrary;
 use crate::{
-    LogsError, Trouble,
-    scan::{Blocked, UNKNOWN_KIND},
+    LogReadError, LogsError,
+    scan::{UNKNOWN_KIND_MESSAGE, UnreadablePath},
 };
 
-impl Library {
-    /// What could not be read, the worst first.
+impl LogLibrary {
+    /// Returns read errors, most frequent first.
     ///
     /// # Errors
     /// If the index cannot be read.
-    pub fn troubles(&self) -> Result<Vec<Trouble>, LogsError> {
-        let index = self.index();
-        let mut troubles = self.blocked.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        troubles.extend(stored(&index.connection).map_err(|error| index.error(error))?);
+    pub fn read_errors(&self) -> Result<Vec<LogReadError>, LogsError> {
+        let index = self.index.lock();
+        let mut troubles = self.blocked.lock().clone();
+        troubles.extend(query_read_errors(&index.connection).map_err(|error| index.wrap_error(error))?);
         Ok(troubles)
     }
 }
 
-fn stored(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
+fn query_read_errors(connection: &Connection) -> rusqlite::Result<Vec<LogReadError>> {
     let mut troubles = connection.prepare_cached(
         "SELECT agent, path, place, what, times FROM trouble JOIN unit ON unit.id = trouble.unit
          UNION ALL
@@ -31,7 +29,7 @@ fn stored(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
          ORDER BY 5 DESC, 2",
     )?;
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Trouble {
+        Ok(LogReadError {
             agent: row.get(0)?,
             path: PathBuf::from(row.get::<_, String>(1)?),
             offset: row.get(2)?,
@@ -42,15 +40,16 @@ fn stored(connection: &Connection) -> rusqlite::Result<Vec<Trouble>> {
     troubles.query_map([], read)?.collect()
 }
 
-/// How many there are, and how many of them are records of a kind that is new to us: those were read.
-pub fn count(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
+/// Returns the number of read errors, and how many of them are records of an unknown kind, which were read
+/// nevertheless.
+pub fn count_read_errors(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
     let sql = "SELECT coalesce(sum(times), 0) + (SELECT count(*) FROM unit WHERE torn > 0 AND NOT gone),
                coalesce(sum(times) FILTER (WHERE instr(what, ?1) = 1), 0) FROM trouble";
-    connection.query_row(sql, [UNKNOWN_KIND], |row| Ok((row.get(0)?, row.get(1)?)))
+    connection.query_row(sql, [UNKNOWN_KIND_MESSAGE], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// A folder that could not be looked through.
-pub fn blocked(blocked: Blocked) -> Trouble {
+/// Describes a path that could not be scanned.
+pub fn unreadable_path_error(blocked: UnreadablePath) -> LogReadError {
     let what = format!("cannot be read: {}", blocked.error);
-    Trouble { agent: blocked.agent.to_owned(), path: blocked.path, offset: None, what, times: 1 }
+    LogReadError { agent: blocked.agent.to_owned(), path: blocked.path, offset: None, what, times: 1 }
 }

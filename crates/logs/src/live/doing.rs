@@ -1,38 +1,37 @@
-//! What a session is doing, as its last events say.
+//! Tracks what a session is doing, from its latest events.
 
 use std::sync::Arc;
 
-use switchboard_event::{Body, Details, Event, Id, Item, SessionStatus, Timestamp, Topic};
+use switchboard_event::{Details, Event, EventBody, Id, Item, SessionStatus, Timestamp, Topic};
 
-/// So many things are done at once, at most; of more, the oldest are forgotten.
-const MOST: usize = 64;
+/// The maximum number of tools tracked at once; the oldest are dropped.
+const MAX_RUNNING_TOOLS: usize = 64;
 
 /// What a session is doing.
 #[derive(Clone, Debug, Default)]
-pub enum Activity {
-    /// It has begun, and more is not known.
+pub enum SessionActivity {
+    /// Started; nothing else is known.
     #[default]
     Starting,
-    /// The model is at work.
+    /// The model is working.
     Thinking,
-    /// The model says something.
+    /// The model is writing a message.
     Answering,
-    /// A tool runs.
     Tool(Arc<Item>),
-    /// Somebody has to answer this.
+    /// A request is waiting for an answer.
     Asking(String),
-    /// The model could not be reached, and it is tried again.
+    /// The model could not be reached, and the agent retries.
     Retrying,
-    /// The context is made smaller.
+    /// The context is being compacted.
     Compacting,
-    /// It waits for a prompt.
+    /// Waiting for a prompt.
     Waiting,
 }
 
-impl Activity {
-    /// One word for it, for programs.
+impl SessionActivity {
+    /// Returns the name used in JSON output.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Thinking => "thinking",
@@ -45,75 +44,76 @@ impl Activity {
         }
     }
 
-    /// The agent has something to do.
+    /// Returns whether the agent is working.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !matches!(self, Self::Waiting | Self::Asking(_))
     }
 }
 
-/// Follows what a session is doing.
+/// Tracks the activity of a session.
 #[derive(Default)]
-pub struct Doing {
-    /// Tools that run, the youngest last.
+pub struct ActivityTracker {
+    /// Running tools, the newest last.
     tools: Vec<(Id, Arc<Item>)>,
-    /// What was asked and not answered.
+    /// Unanswered requests.
     asked: Vec<(Id, String)>,
-    /// What it does beside that.
-    voice: Activity,
-    /// The log says that nothing is left to be done, though it does not say that the turn is over.
+    /// The activity apart from tools and requests.
+    voice: SessionActivity,
+    /// The log shows that no work is left, although it has no end of the turn.
     rests: bool,
-    /// Since when it does what it does.
+    /// When the current activity began.
     since: Option<Timestamp>,
 }
 
-impl Doing {
-    /// What it is doing.
-    pub fn activity(&self) -> Activity {
+impl ActivityTracker {
+    /// Returns the current activity.
+    pub fn current_activity(&self) -> SessionActivity {
         match (self.asked.last(), self.tools.last()) {
-            (Some((_, title)), _) => Activity::Asking(title.clone()),
-            (None, Some((_, item))) if !matches!(self.voice, Activity::Retrying | Activity::Compacting) => {
-                Activity::Tool(item.clone())
+            (Some((_, title)), _) => SessionActivity::Asking(title.clone()),
+            (None, Some((_, item)))
+                if !matches!(self.voice, SessionActivity::Retrying | SessionActivity::Compacting) =>
+            {
+                SessionActivity::Tool(item.clone())
             }
-            _ if self.rests => Activity::Waiting,
+            _ if self.rests => SessionActivity::Waiting,
             _ => self.voice.clone(),
         }
     }
 
-    /// Takes note of whether something is left to be done, after the record of this time.
-    pub fn rests(&mut self, rests: bool, at: Option<Timestamp>) {
+    /// Sets whether any work is left after the record of this time.
+    pub fn set_resting(&mut self, rests: bool, at: Option<Timestamp>) {
         if rests && !self.rests {
             self.since = at.or(self.since);
         }
         self.rests = rests;
     }
 
-    /// Since when.
-    pub fn since(&self) -> Option<Timestamp> {
+    pub fn active_since(&self) -> Option<Timestamp> {
         self.since
     }
 
-    /// Takes note of an event. Says whether it does something else now.
-    pub fn see(&mut self, event: &Event) -> bool {
+    /// Applies an event. Returns whether the activity changed.
+    pub fn apply_event(&mut self, event: &Event) -> bool {
         let changed = match &event.body {
-            Body::SessionStarted(_) => false,
-            Body::SessionUpdated(updated) => self.status(updated.info.status),
-            Body::TurnStarted(_) => self.speak(Activity::Thinking),
-            Body::TurnCompleted(_) => event.thread.is_none() && self.rest(),
-            Body::SessionEnded(_) => self.rest(),
-            Body::ItemStarted(item) => self.began(event.item.as_ref(), item),
-            Body::ItemDelta(_) => false,
-            Body::ItemCompleted(item) => self.ended(event.item.as_ref(), item),
-            Body::RequestOpened(request) => {
+            EventBody::SessionStarted(_) => false,
+            EventBody::SessionUpdated(updated) => self.apply_status(updated.info.status),
+            EventBody::TurnStarted(_) => self.set_activity(SessionActivity::Thinking),
+            EventBody::TurnCompleted(_) => event.thread.is_none() && self.set_waiting(),
+            EventBody::SessionEnded(_) => self.set_waiting(),
+            EventBody::ItemStarted(item) => self.start_item(event.item.as_ref(), item),
+            EventBody::ItemDelta(_) => false,
+            EventBody::ItemCompleted(item) => self.complete_item(event.item.as_ref(), item),
+            EventBody::RequestOpened(request) => {
                 self.asked.push((request.request.clone(), request.title.clone()));
                 true
             }
-            Body::RequestResolved(resolved) => {
+            EventBody::RequestResolved(resolved) => {
                 self.asked.retain(|(id, _)| *id != resolved.request);
                 true
             }
-            Body::Notice(notice) if notice.topic == Topic::Retry => self.speak(Activity::Retrying),
-            Body::Usage(_) | Body::Notice(_) => false,
+            EventBody::Notice(notice) if notice.topic == Topic::Retry => self.set_activity(SessionActivity::Retrying),
+            EventBody::Usage(_) | EventBody::Notice(_) => false,
         };
         if changed {
             self.since = Some(event.at);
@@ -121,53 +121,56 @@ impl Doing {
         changed
     }
 
-    fn status(&mut self, status: Option<SessionStatus>) -> bool {
+    fn apply_status(&mut self, status: Option<SessionStatus>) -> bool {
         match status {
-            Some(SessionStatus::Compacting) => self.speak(Activity::Compacting),
-            Some(SessionStatus::Retrying) => self.speak(Activity::Retrying),
-            Some(SessionStatus::Idle) => self.rest(),
+            Some(SessionStatus::Compacting) => self.set_activity(SessionActivity::Compacting),
+            Some(SessionStatus::Retrying) => self.set_activity(SessionActivity::Retrying),
+            Some(SessionStatus::Idle) => self.set_waiting(),
             Some(SessionStatus::Running | SessionStatus::RequiresAction) | None => false,
         }
     }
 
-    fn began(&mut self, id: Option<&Id>, item: &Item) -> bool {
+    fn start_item(&mut self, id: Option<&Id>, item: &Item) -> bool {
         match &item.details {
-            Details::UserMessage(_) | Details::Reasoning(_) | Details::Plan(_) => self.speak(Activity::Thinking),
-            Details::AgentMessage(_) => self.speak(Activity::Answering),
+            Details::UserMessage(_) | Details::Reasoning(_) | Details::Plan(_) => {
+                self.set_activity(SessionActivity::Thinking)
+            }
+            Details::AgentMessage(_) => self.set_activity(SessionActivity::Answering),
             _ => {
                 let Some(id) = id else { return false };
                 self.tools.retain(|(known, _)| known != id);
-                if self.tools.len() >= MOST {
+                if self.tools.len() >= MAX_RUNNING_TOOLS {
                     self.tools.remove(0);
                 }
                 self.tools.push((id.clone(), Arc::new(item.clone())));
-                self.voice = Activity::Thinking;
+                self.voice = SessionActivity::Thinking;
                 true
             }
         }
     }
 
-    fn ended(&mut self, id: Option<&Id>, item: &Item) -> bool {
+    fn complete_item(&mut self, id: Option<&Id>, item: &Item) -> bool {
         let before = self.tools.len();
         self.tools.retain(|(known, _)| Some(known) != id);
         match &item.details {
-            Details::AgentMessage(_) => self.speak(Activity::Answering),
-            // Whatever it was, the model goes on from there.
-            _ => self.speak(Activity::Thinking) || before != self.tools.len(),
+            Details::AgentMessage(_) => self.set_activity(SessionActivity::Answering),
+            // In any case the model continues from there.
+            _ => self.set_activity(SessionActivity::Thinking) || before != self.tools.len(),
         }
     }
 
-    fn speak(&mut self, voice: Activity) -> bool {
-        let changed = self.voice.name() != voice.name();
+    fn set_activity(&mut self, voice: SessionActivity) -> bool {
+        let changed = self.voice.as_str() != voice.as_str();
         self.voice = voice;
         changed
     }
 
-    /// Nothing is to be done.
-    fn rest(&mut self) -> bool {
-        let changed = !matches!(self.voice, Activity::Waiting) || !self.tools.is_empty() || !self.asked.is_empty();
+    /// Clears running tools and requests.
+    fn set_waiting(&mut self) -> bool {
+        let changed =
+            !matches!(self.voice, SessionActivity::Waiting) || !self.tools.is_empty() || !self.asked.is_empty();
         (self.tools, self.asked) = (Vec::new(), Vec::new());
-        self.voice = Activity::Waiting;
+        self.voice = SessionActivity::Waiting;
         changed
     }
 }

@@ -1,4 +1,4 @@
-//! Hearing that files change, by inotify. Where that is not to be had, whoever listens has to look instead.
+//! Watches files with inotify. Where that is unavailable, the caller has to poll.
 
 use std::{
     collections::HashSet,
@@ -11,49 +11,48 @@ use notify::{
     event::{AccessKind, AccessMode, Flag, ModifyKind},
 };
 
-use crate::read::database_of;
+use crate::read::database_of_side_file;
 
-/// What is heard.
+/// A message to the watcher.
 #[derive(Debug)]
-pub enum Heard {
-    /// Something about this path is new.
+pub enum WatchSignal {
+    /// This path changed.
     Path(PathBuf),
-    /// More happened than can be told: everything has to be looked at.
+    /// Events were dropped: everything has to be checked.
     Lost,
-    /// Enough.
+    /// Stop watching.
     Stop,
 }
 
-/// Hears what changes in folders.
-pub struct Ears {
+pub struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
     folders: HashSet<PathBuf>,
-    /// Why nothing is heard.
+    /// Why watching does not work.
     deaf: Option<String>,
 }
 
-impl Ears {
-    /// Ears that tell what they hear.
-    pub fn new(tell: Sender<Heard>) -> Self {
-        let made = notify::recommended_watcher(move |event: notify::Result<Event>| hear(event, &tell));
+impl FileWatcher {
+    /// Creates a watcher that sends changes to `tell`.
+    pub fn new(tell: Sender<WatchSignal>) -> Self {
+        let made = notify::recommended_watcher(move |event: notify::Result<Event>| forward_event(event, &tell));
         match made {
             Ok(watcher) => Self { watcher: Some(watcher), folders: HashSet::new(), deaf: None },
             Err(error) => Self { watcher: None, folders: HashSet::new(), deaf: Some(error.to_string()) },
         }
     }
 
-    /// Why nothing is heard, if that is so.
-    pub fn deaf(&self) -> Option<&str> {
+    /// Returns why watching does not work, if so.
+    pub fn watch_error(&self) -> Option<&str> {
         self.deaf.as_deref()
     }
 
-    /// It listens to a folder.
-    pub fn hears(&self, folder: &Path) -> bool {
+    /// Returns whether the directory is watched.
+    pub fn is_watching(&self, folder: &Path) -> bool {
         self.folders.contains(folder)
     }
 
-    /// Listens to a folder, not to those in it. One that cannot be read has nothing to tell.
-    pub fn listen(&mut self, folder: &Path) {
+    /// Watches a directory, not recursively. An unreadable one is ignored.
+    pub fn watch_directory(&mut self, folder: &Path) {
         let Some(watcher) = &mut self.watcher else { return };
         if self.folders.contains(folder) {
             return;
@@ -69,29 +68,29 @@ impl Ears {
         }
     }
 
-    /// A folder is gone; one of the same name is another.
-    pub fn forget(&mut self, folder: &Path) {
+    /// Forgets a deleted directory; a new one of the same name has to be watched again.
+    pub fn forget_directory(&mut self, folder: &Path) {
         self.folders.remove(folder);
     }
 }
 
-fn hear(event: notify::Result<Event>, tell: &Sender<Heard>) {
-    let Ok(event) = event else { return drop(tell.send(Heard::Lost)) };
+fn forward_event(event: notify::Result<Event>, tell: &Sender<WatchSignal>) {
+    let Ok(event) = event else { return drop(tell.send(WatchSignal::Lost)) };
     if event.flag() == Some(Flag::Rescan) {
-        return drop(tell.send(Heard::Lost));
+        return drop(tell.send(WatchSignal::Lost));
     }
-    // That somebody reads is no news; we do it ourselves. Who reads a database closes the files beside it as if they had
-    // been written, and may say again whose they are. Even to one of them readers write: the first one does, if whoever had
-    // the database open was killed.
-    let beside = event.paths.iter().find_map(|path| database_of(path)).map(|(_, end)| end);
+    // Reads are ignored; this process reads too. SQLite readers close the files next to a database as if they had been
+    // written, and may change their metadata. The first reader even writes the `-shm` file if the process that had the
+    // database open was killed.
+    let beside = event.paths.iter().find_map(|path| database_of_side_file(path)).map(|(_, end)| end);
     let is_news = match (event.kind, beside) {
         (EventKind::Access(kind), beside) => kind == AccessKind::Close(AccessMode::Write) && beside.is_none(),
         (EventKind::Modify(ModifyKind::Metadata(_)), Some(_)) | (_, Some("-shm")) => false,
         _ => true,
     };
     if is_news {
-        // Nobody listens any more when we are about to end.
-        event.paths.into_iter().for_each(|path| drop(tell.send(Heard::Path(path))));
+        // The receiver is gone during shutdown.
+        event.paths.into_iter().for_each(|path| drop(tell.send(WatchSignal::Path(path))));
     }
 }
 
@@ -105,15 +104,15 @@ mod tests {
         time::Duration,
     };
 
-    use switchboard_agents::Queries;
+    use switchboard_agents::SessionQueries;
 
-    use super::{Ears, Heard};
-    use crate::read::sessions_of;
+    use super::{FileWatcher, WatchSignal};
+    use crate::read::list_database_sessions;
 
-    /// The names of all that is heard until something happens to `end`.
-    fn heard(inbox: &Receiver<Heard>, end: &str) -> Vec<String> {
+    /// Returns the names of changed files until `end` changes.
+    fn changed_names(inbox: &Receiver<WatchSignal>, end: &str) -> Vec<String> {
         let next = || match inbox.recv_timeout(Duration::from_secs(20)).unwrap() {
-            Heard::Path(path) => path.file_name().unwrap().to_string_lossy().into_owned(),
+            WatchSignal::Path(path) => path.file_name().unwrap().to_string_lossy().into_owned(),
             other => panic!("{other:?}"),
         };
         std::iter::repeat_with(next).take_while(|name| name != end).collect()
@@ -129,28 +128,28 @@ mod tests {
             fs::copy(source.path().join(name), folder.path().join(name)).unwrap();
         }
         let (tell, inbox) = channel();
-        let mut ears = Ears::new(tell);
-        ears.listen(folder.path());
-        let queries = Queries { sessions: &[&["SELECT id, time_updated FROM session"]], rows: &[] };
+        let mut ears = FileWatcher::new(tell);
+        ears.watch_directory(folder.path());
+        let queries = SessionQueries { sessions: &[&["SELECT id, time_updated FROM session"]], rows: &[] };
         let before = fs::read(folder.path().join("a.db-shm")).unwrap();
-        assert_eq!(sessions_of(&folder.path().join("a.db"), &queries).unwrap().len(), 1);
+        assert_eq!(list_database_sessions(&folder.path().join("a.db"), &queries).unwrap().len(), 1);
         assert_ne!(fs::read(folder.path().join("a.db-shm")).unwrap(), before, "it is written, so it could be heard");
         fs::write(folder.path().join("end"), "x").unwrap();
-        assert_eq!(heard(&inbox, "end"), [""; 0]);
+        assert_eq!(changed_names(&inbox, "end"), [""; 0]);
     }
 
     #[test]
     fn folders_are_heard_whatever_their_names() {
         let folder = tempfile::tempdir().unwrap();
         let (tell, inbox) = channel();
-        let mut ears = Ears::new(tell);
-        ears.listen(folder.path());
-        // Agents name folders after where they work: in `/dev/shm`, say.
+        let mut ears = FileWatcher::new(tell);
+        ears.watch_directory(folder.path());
+        // Agents name directories after the working directory, such as `/dev/shm`.
         for name in ["-dev-shm", "-home-wal"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         fs::write(folder.path().join("end"), "x").unwrap();
-        assert_eq!(heard(&inbox, "end"), ["-dev-shm", "-home-wal"]);
+        assert_eq!(changed_names(&inbox, "end"), ["-dev-shm", "-home-wal"]);
     }
 
     #[test]
@@ -162,14 +161,14 @@ mod tests {
             fs::write(file(name), "x").unwrap();
         }
         let (tell, inbox) = channel();
-        let mut ears = Ears::new(tell);
-        ears.listen(folder.path());
-        // As SQLite does for a reader.
+        let mut ears = FileWatcher::new(tell);
+        ears.watch_directory(folder.path());
+        // SQLite does this for a reader.
         drop(open(file("a.db-wal")));
         fs::write(file("one"), "x").unwrap();
-        assert!(heard(&inbox, "one").is_empty());
+        assert!(changed_names(&inbox, "one").is_empty());
         open(file("a.db-wal")).write_all(b"y").unwrap();
         fs::write(file("two"), "x").unwrap();
-        assert!(heard(&inbox, "two").contains(&"a.db-wal".to_owned()));
+        assert!(changed_names(&inbox, "two").contains(&"a.db-wal".to_owned()));
     }
 }

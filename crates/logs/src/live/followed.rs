@@ -1,4 +1,4 @@
-//! What is followed: a log, or a database of many. When it is due, it is read.
+//! Followers: a log, or a database of many sessions. They are read when they are due.
 
 use std::{
     collections::HashMap,
@@ -7,66 +7,60 @@ use std::{
     time::{Duration, Instant},
 };
 
-use switchboard_agents::{LogFile, Queries};
+use switchboard_agents::{LogFile, SessionQueries};
 use switchboard_event::{Event, Timestamp};
 
-use super::tail::Tail;
+use super::tail::LogTail;
 use crate::read;
 
-/// A log that has to be read from its beginning takes at most this part of the time.
-const PATIENCE: u32 = 20;
+/// A log that has to be read from its beginning takes at most 1/20 of the time.
+const REREAD_PAUSE_FACTOR: u32 = 20;
 
-/// A log, by its path and, in a database, its session.
+/// Identifies a log by its path and, in a database, its session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct LogKey {
     path: PathBuf,
     part: Option<String>,
 }
 
-impl Key {
-    /// A file.
-    pub fn file(path: &Path) -> Self {
+impl LogKey {
+    pub fn for_file(path: &Path) -> Self {
         Self { path: path.to_owned(), part: None }
     }
 
-    /// A session of a database.
-    pub fn part(path: &Path, session: &str) -> Self {
+    pub fn for_session(path: &Path, session: &str) -> Self {
         Self { path: path.to_owned(), part: Some(session.to_owned()) }
     }
 }
 
-/// A log that is followed.
-pub struct Followed {
-    /// It.
-    pub tail: Tail,
-    /// The machine that it comes from.
+pub struct LogFollower {
+    pub tail: LogTail,
     pub machine: Option<String>,
-    /// When it grew. A file that is younger than its records is a copy: then, when its last record happened.
+    /// When the log last grew. If the file is newer than its records it is a copy, and this is the time of its last
+    /// record.
     pub updated: Timestamp,
-    /// When it is to be read.
     pub due: Option<Instant>,
-    /// When it was read last, or found.
+    /// When it was last read, or found.
     pub read_at: Instant,
-    /// When it may be read again.
+    /// The earliest time of the next read.
     next: Instant,
-    /// It was seen to grow, or was read before: what is new in it is written now.
+    /// It was seen to grow, or was read before: new records are being written now.
     grows: bool,
 }
 
-impl Followed {
-    /// A log that is to be read at once. `grows` says that it was seen to grow; else its records say whether its file is
-    /// as old as they are, or a copy.
-    pub fn new(tail: Tail, machine: Option<String>, updated: Timestamp, grows: bool) -> Self {
+impl LogFollower {
+    /// Creates a follower that is due immediately. `grows` means that the log was seen to grow; otherwise its records
+    /// show whether the file is a copy.
+    pub fn new(tail: LogTail, machine: Option<String>, updated: Timestamp, grows: bool) -> Self {
         let now = Instant::now();
         Self { tail, machine, updated, due: Some(now), read_at: now, next: now, grows }
     }
 
-    /// There is something to read.
-    pub fn is_due(&mut self) {
+    pub fn mark_due(&mut self) {
         self.due.get_or_insert(self.next);
     }
 
-    /// Reads it, if it is time for that. Says whether there was anything.
+    /// Reads the log if it is due. Returns whether it changed.
     pub fn read(&mut self, now: Timestamp, out: &mut Vec<Event>) -> bool {
         let begin = Instant::now();
         if self.due.is_none_or(|due| due > begin) {
@@ -74,73 +68,72 @@ impl Followed {
         }
         self.due = None;
         self.read_at = begin;
-        // What cannot be read now is tried when it changes again.
+        // A log that cannot be read now is retried when it changes again.
         let changed = self.tail.read(now, out).unwrap_or(false);
-        if self.tail.is_whole() {
-            self.next = begin + begin.elapsed() * PATIENCE;
+        if self.tail.needs_full_read() {
+            self.next = begin + begin.elapsed() * REREAD_PAUSE_FACTOR;
         }
         if changed {
-            self.updated = self.last_growth(now);
+            self.updated = self.last_growth_time(now);
         }
         changed
     }
 
-    fn last_growth(&mut self, now: Timestamp) -> Timestamp {
-        match self.tail.known().facts.updated {
+    fn last_growth_time(&mut self, now: Timestamp) -> Timestamp {
+        match self.tail.tail_state().facts.updated {
             _ if std::mem::replace(&mut self.grows, true) => now,
-            // A database says itself when a session changed.
-            Some(last_record) if !self.tail.is_part() => self.updated.min(last_record),
+            // A database stores when a session changed.
+            Some(last_record) if !self.tail.is_database_session() => self.updated.min(last_record),
             _ => self.updated,
         }
     }
 }
 
 /// A database of many sessions.
-pub struct Base {
-    /// The home that it lies in.
+pub struct DatabaseFollower {
+    /// Index of the home that contains it.
     pub home: usize,
-    /// What it is.
     pub file: LogFile,
-    queries: &'static Queries,
-    /// What each session was when it was looked at last.
+    queries: &'static SessionQueries,
+    /// The version of each session when it was last listed.
     known: Option<HashMap<String, String>>,
-    /// It is to be read.
     pub due: bool,
 }
 
-impl Base {
-    /// A database that nothing is known of.
-    pub fn new(home: usize, file: LogFile, queries: &'static Queries) -> Self {
+impl DatabaseFollower {
+    /// Creates a follower that knows no sessions.
+    pub fn new(home: usize, file: LogFile, queries: &'static SessionQueries) -> Self {
         Self { home, file, queries, known: None, due: true }
     }
 
-    /// The sessions that are new or have changed. At first those that say that they changed in this time.
+    /// Returns new and changed sessions. The first call returns those that changed `within` this time.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn changed(&mut self, path: &Path, now: Timestamp, within: Duration) -> io::Result<Vec<String>> {
+    pub fn changed_sessions(&mut self, path: &Path, now: Timestamp, within: Duration) -> io::Result<Vec<String>> {
         self.due = false;
-        let sessions: HashMap<String, String> = read::sessions_of(path, self.queries)?.into_iter().collect();
+        let sessions: HashMap<String, String> = read::list_database_sessions(path, self.queries)?.into_iter().collect();
         let is_new = |(id, state): &(&String, &String)| match &self.known {
             Some(known) => known.get(*id) != Some(*state),
-            None => read::newest(state).is_some_and(|time| u128::from(now.millis_since(time)) <= within.as_millis()),
+            None => read::newest_timestamp(state)
+                .is_some_and(|time| u128::from(now.millis_since(time)) <= within.as_millis()),
         };
         let changed = sessions.iter().filter(is_new).map(|(id, _)| id.clone()).collect();
         self.known = Some(sessions);
         Ok(changed)
     }
 
-    /// The ids that begin so.
-    pub fn named<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a String> {
+    /// Returns the known session IDs with this prefix.
+    pub fn session_ids_with_prefix<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a String> {
         self.known.iter().flat_map(HashMap::keys).filter(move |known| known.starts_with(id))
     }
 }
 
-/// When each session of a database changed, as far as it says.
+/// Returns when each session of a database changed, as far as it is recorded.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn changes_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, Timestamp)>> {
-    let sessions = read::sessions_of(path, queries)?.into_iter();
-    Ok(sessions.map(|(id, state)| (id, read::newest(&state).unwrap_or_default())).collect())
+pub fn session_change_times(path: &Path, queries: &SessionQueries) -> io::Result<Vec<(String, Timestamp)>> {
+    let sessions = read::list_database_sessions(path, queries)?.into_iter();
+    Ok(sessions.map(|(id, state)| (id, read::newest_timestamp(&state).unwrap_or_default())).collect())
 }

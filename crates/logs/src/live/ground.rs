@@ -1,4 +1,4 @@
-//! Where logs can grow: the folders of the agents' homes, and what lies there.
+//! Finds the logs in the agents' homes, and watches their directories.
 
 use std::{
     fs,
@@ -6,83 +6,86 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_agents::{Form, LogFile};
+use switchboard_agents::{LogFile, LogFormat};
 use switchboard_event::Timestamp;
 
-use super::ears::Ears;
-use crate::{Home, places::inside};
+use super::ears::FileWatcher;
+use crate::{AgentHome, places::expand_pattern};
 
-/// A log that was found.
 #[derive(Clone)]
-pub struct Found {
-    /// The home that it lies in, by its place in the list.
+pub struct LiveLogFile {
+    /// Index of the home that contains it.
     pub home: usize,
-    /// What it is.
     pub file: LogFile,
-    /// Where it lies.
     pub path: PathBuf,
-    /// When it was written.
+    /// The modification time.
     pub written: Timestamp,
 }
 
-/// Looks through all homes, and listens to all folders on the way.
-pub fn look(homes: &[Home], ears: &mut Ears, found: &mut dyn FnMut(Found)) {
-    (0..homes.len()).for_each(|number| look_in(homes, number, ears, found));
+/// Finds the logs of all homes, and watches every directory on the way.
+pub fn find_log_files(homes: &[AgentHome], ears: &mut FileWatcher, found: &mut dyn FnMut(LiveLogFile)) {
+    (0..homes.len()).for_each(|number| find_in_home(homes, number, ears, found));
 }
 
-/// Looks through one home.
-pub fn look_in(homes: &[Home], number: usize, ears: &mut Ears, found: &mut dyn FnMut(Found)) {
+/// Finds the logs of one home.
+pub fn find_in_home(homes: &[AgentHome], number: usize, ears: &mut FileWatcher, found: &mut dyn FnMut(LiveLogFile)) {
     let Some(home) = homes.get(number) else { return };
-    // For what is not there yet.
-    ears.listen(&home.folder);
-    for path in home.logs.folders.iter().flat_map(|inner| inside(&home.folder, inner)) {
-        below(homes, number, &path, ears, found);
+    // For directories that do not exist yet.
+    ears.watch_directory(&home.folder);
+    for path in home.logs.folders.iter().flat_map(|inner| expand_pattern(&home.folder, inner)) {
+        find_below(homes, number, &path, ears, found);
     }
 }
 
-/// Looks at a path of a home and, if it is a folder, through it.
-pub fn below(homes: &[Home], number: usize, path: &Path, ears: &mut Ears, found: &mut dyn FnMut(Found)) {
+/// Checks a path of a home and, if it is a directory, everything below it.
+pub fn find_below(
+    homes: &[AgentHome],
+    number: usize,
+    path: &Path,
+    ears: &mut FileWatcher,
+    found: &mut dyn FnMut(LiveLogFile),
+) {
     let Ok(meta) = fs::metadata(path) else { return };
     if !meta.is_dir() {
         // A pipe may be named like a log.
-        if let Some(log) = log(homes, number, path, &meta).filter(|_| meta.is_file()) {
+        if let Some(log) = log_file(homes, number, path, &meta).filter(|_| meta.is_file()) {
             found(log);
         }
         return;
     }
-    // Before it is read: what comes after that is heard.
-    ears.listen(path);
+    // Before reading the directory, so that later changes are reported.
+    ears.watch_directory(path);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        // Links could lead in circles.
+        // Symbolic links could form cycles.
         if entry.file_type().is_ok_and(|kind| !kind.is_symlink() || entry.path().is_file()) {
-            below(homes, number, &entry.path(), ears, found);
+            find_below(homes, number, &entry.path(), ears, found);
         }
     }
 }
 
-/// The homes in which a path can be a log, or has some below it.
-pub fn homes_of(homes: &[Home], path: &Path) -> Vec<usize> {
-    let fits = |home: &Home, inner: &str| match inner.contains('*') {
-        true => path.parent() == Some(&home.folder) && is_named(path, inner),
+/// Returns the homes in which a path can be a log or contain one.
+pub fn homes_containing(homes: &[AgentHome], path: &Path) -> Vec<usize> {
+    let fits = |home: &AgentHome, inner: &str| match inner.contains('*') {
+        true => path.parent() == Some(&home.folder) && matches_pattern(path, inner),
         false => path.starts_with(home.folder.join(inner)),
     };
-    let is_inside = |home: &Home| home.logs.folders.iter().any(|inner| fits(home, inner));
+    let is_inside = |home: &AgentHome| home.logs.folders.iter().any(|inner| fits(home, inner));
     homes.iter().enumerate().filter(|(_, home)| is_inside(home)).map(|(number, _)| number).collect()
 }
 
-fn is_named(path: &Path, name: &str) -> bool {
+fn matches_pattern(path: &Path, name: &str) -> bool {
     let Some((begin, end)) = name.split_once('*') else { return false };
     let given = path.file_name().unwrap_or_default().to_string_lossy();
     given.strip_prefix(begin).is_some_and(|rest| rest.ends_with(end))
 }
 
-fn log(homes: &[Home], number: usize, path: &Path, meta: &fs::Metadata) -> Option<Found> {
+fn log_file(homes: &[AgentHome], number: usize, path: &Path, meta: &fs::Metadata) -> Option<LiveLogFile> {
     let home = homes.get(number)?;
     let file = (home.logs.file)(path.strip_prefix(&home.folder).ok()?)?;
-    if matches!(file.form, Form::SharedDocument(_)) {
-        // Sessions at work have logs of their own.
+    if matches!(file.form, LogFormat::SharedDocument(_)) {
+        // Active sessions have logs of their own.
         return None;
     }
     let written = Timestamp::from_micros(meta.mtime() * 1_000_000 + meta.mtime_nsec() / 1_000)?;
-    Some(Found { home: number, file, path: path.to_owned(), written })
+    Some(LiveLogFile { home: number, file, path: path.to_owned(), written })
 }

@@ -1,54 +1,55 @@
-//! Which session was written last. The times of the files say so, so that few of them have to be read.
+//! Resolves the most recently written session. File times narrow the choice, so that few files have to be read.
 
 use std::cmp::Reverse;
 
-use switchboard_agents::{Facts, Form};
+use switchboard_agents::{LogFormat, SessionFacts};
 use switchboard_event::Timestamp;
-use switchboard_store::{Filter as Stored, Session, State};
+use switchboard_store::{SessionFilter, SessionPhase, SessionRecord};
 
 use super::{
-    followed::changes_of,
-    ground::{self, Found},
-    tail::Tail,
-    watcher::Watcher,
+    followed::session_change_times,
+    ground::{self, LiveLogFile},
+    tail::LogTail,
+    watcher::LogWatcher,
 };
 use crate::LogsError;
 
-/// What people call it.
-const LAST: &str = "last";
+/// The argument that means the latest session.
+const LAST_SESSION_KEYWORD: &str = "last";
 
-/// Files that were written so soon after each other may have been copied: their records say which is the last.
-const TOGETHER_MS: u64 = 60_000;
+/// Files written within this time may have been copied together: their records decide which is the latest.
+const COPY_WINDOW_MS: u64 = 60_000;
 
-/// A session that could be the last.
-enum Candidate {
-    /// A log of it.
-    Log(Box<Found>, Option<String>),
-    /// One that Switchboard runs.
+/// A session that may be the latest.
+enum LastSessionCandidate {
+    /// A log, with its session if it is a database.
+    Log(Box<LiveLogFile>, Option<String>),
+    /// A session that Switchboard runs.
     Own(String),
 }
 
-impl Watcher {
-    /// If the last session is to be watched, finds out which that is.
-    pub(super) fn name_last(&mut self) -> Result<(), LogsError> {
-        if self.setup.only.as_deref() != Some(LAST) {
+impl LogWatcher {
+    /// Resolves `last` to a session ID.
+    pub(super) fn resolve_last_session(&mut self) -> Result<(), LogsError> {
+        if self.setup.only.as_deref() != Some(LAST_SESSION_KEYWORD) {
             return Ok(());
         }
-        let mut candidates = self.candidates();
+        let mut candidates = self.list_candidates();
         candidates.sort_by_key(|(written, _)| Reverse(*written));
-        let named = self.last_of(candidates).ok_or_else(|| LogsError::NoSession(LAST.to_owned()))?;
+        let named =
+            self.latest_candidate(candidates).ok_or_else(|| LogsError::NoSession(LAST_SESSION_KEYWORD.to_owned()))?;
         self.setup.only = Some(named);
         Ok(())
     }
 
-    /// The last of candidates, the latest of which come first.
-    fn last_of(&self, candidates: Vec<(Timestamp, Candidate)>) -> Option<String> {
+    /// Returns the latest candidate. They are sorted by write time, newest first.
+    fn latest_candidate(&self, candidates: Vec<(Timestamp, LastSessionCandidate)>) -> Option<String> {
         let (mut newest, mut last) = (None, None);
         for (written, candidate) in candidates {
-            if newest.is_some_and(|newest: Timestamp| newest.millis_since(written) > TOGETHER_MS) {
+            if newest.is_some_and(|newest: Timestamp| newest.millis_since(written) > COPY_WINDOW_MS) {
                 break;
             }
-            if let Some((updated, id)) = self.session_of(candidate, written) {
+            if let Some((updated, id)) = self.candidate_session(candidate, written) {
                 newest.get_or_insert(written);
                 last = last.max(Some((updated, id)));
             }
@@ -56,46 +57,47 @@ impl Watcher {
         last.map(|(_, id)| id)
     }
 
-    fn candidates(&mut self) -> Vec<(Timestamp, Candidate)> {
+    fn list_candidates(&mut self) -> Vec<(Timestamp, LastSessionCandidate)> {
         let mut found = Vec::new();
-        ground::look(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
-        found.into_iter().flat_map(logs).chain(self.open_sessions()).collect()
+        ground::find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
+        found.into_iter().flat_map(file_candidates).chain(self.open_own_sessions()).collect()
     }
 
-    fn open_sessions(&self) -> Vec<(Timestamp, Candidate)> {
-        let filter = Stored { states: State::OPEN.to_vec(), ..Stored::default() };
-        // What cannot be read now is not the last.
-        let open = self.setup.own.iter().flat_map(|ours| ours.log.sessions(&filter).unwrap_or_default());
-        let is_wanted = |session: &Session| {
-            let facts = Facts { cwd: Some(session.cwd.clone()), ..Facts::default() };
-            self.setup.wanted.fits(&session.agent, None, &facts)
+    fn open_own_sessions(&self) -> Vec<(Timestamp, LastSessionCandidate)> {
+        let filter = SessionFilter { states: SessionPhase::OPEN.to_vec(), ..SessionFilter::default() };
+        // Sessions that cannot be read now are not candidates.
+        let open = self.setup.own.iter().flat_map(|ours| ours.log.list_sessions(&filter).unwrap_or_default());
+        let is_wanted = |session: &SessionRecord| {
+            let facts = SessionFacts { cwd: Some(session.cwd.clone()), ..SessionFacts::default() };
+            self.setup.wanted.matches_session(&session.agent, None, &facts)
         };
-        let candidate = |session: Session| {
+        let candidate = |session: SessionRecord| {
             let id = session.agent_session.as_ref().unwrap_or(&session.id).to_string();
-            (session.updated, Candidate::Own(id))
+            (session.updated, LastSessionCandidate::Own(id))
         };
         open.filter(is_wanted).map(candidate).collect()
     }
 
-    /// The session and its last time, if it is one that is wanted.
-    fn session_of(&self, candidate: Candidate, written: Timestamp) -> Option<(Timestamp, String)> {
+    /// Returns the time and ID of a candidate, if the filter includes it.
+    fn candidate_session(&self, candidate: LastSessionCandidate, written: Timestamp) -> Option<(Timestamp, String)> {
         let (log, part) = match candidate {
-            Candidate::Own(id) => return Some((written, id)),
-            Candidate::Log(log, part) => (log, part),
+            LastSessionCandidate::Own(id) => return Some((written, id)),
+            LastSessionCandidate::Log(log, part) => (log, part),
         };
         let home = self.setup.homes.get(log.home)?;
-        let mut tail = Tail::new(home.logs, log.file, &log.path, part.as_deref());
+        let mut tail = LogTail::new(home.logs, log.file, &log.path, part.as_deref());
         tail.read((self.setup.now)(), &mut Vec::new()).ok()?;
-        let fits = self.setup.wanted.fits(home.logs.agent, home.machine.as_deref(), &tail.known().facts);
-        fits.then(|| (tail.known().facts.updated.unwrap_or(written), tail.session()))
+        let fits =
+            self.setup.wanted.matches_session(home.logs.agent, home.machine.as_deref(), &tail.tail_state().facts);
+        fits.then(|| (tail.tail_state().facts.updated.unwrap_or(written), tail.session_id()))
     }
 }
 
 /// A file is one log, a database has many.
-fn logs(found: Found) -> Vec<(Timestamp, Candidate)> {
-    let Form::Database(queries) = found.file.form else {
-        return vec![(found.written, Candidate::Log(Box::new(found), None))];
+fn file_candidates(found: LiveLogFile) -> Vec<(Timestamp, LastSessionCandidate)> {
+    let LogFormat::Database(queries) = found.file.form else {
+        return vec![(found.written, LastSessionCandidate::Log(Box::new(found), None))];
     };
-    let sessions = changes_of(&found.path, queries).unwrap_or_default().into_iter();
-    sessions.map(|(id, at)| (at, Candidate::Log(Box::new(found.clone()), Some(id)))).collect()
+    let sessions = session_change_times(&found.path, queries).unwrap_or_default().into_iter();
+    sessions.map(|(id, at)| (at, LastSessionCandidate::Log(Box::new(found.clone()), Some(id)))).collect()
 }

@@ -1,5 +1,5 @@
-//! What runs now: logs that grow, read as they do. Nothing is written and no index is needed, so it also works where
-//! nothing can be written. How it looks is somebody else's business.
+//! Running sessions: follows logs as they grow. It needs no index and writes nothing, so it also works on read-only
+//! systems. Rendering is up to the caller.
 
 mod doing;
 mod ears;
@@ -14,7 +14,7 @@ mod together;
 mod used;
 mod watcher;
 
-pub use doing::Activity;
-pub use running::Running;
-pub use used::Used;
-pub use watcher::{Change, Next, Ours, Setup, Stopper, Watcher};
+pub use doing::SessionActivity;
+pub use running::RunningSession;
+pub use used::SessionUsage;
+pub use watcher::{LogWatcher, OwnLogLocation, SessionChange, WatchUpdate, WatcherConfig, WatcherStopHandle};

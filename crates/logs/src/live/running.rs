@@ -1,52 +1,50 @@
-//! One session that runs, as it is at this moment.
+//! A running session at this moment.
 
 use std::path::PathBuf;
 
-use switchboard_agents::Facts;
+use switchboard_agents::SessionFacts;
 use switchboard_event::{Id, Timestamp};
 
-use super::{doing::Activity, used::Used};
-use crate::Filter;
+use super::{doing::SessionActivity, used::SessionUsage};
+use crate::LogFilter;
 
-/// A session that runs.
+/// A running session.
 #[derive(Clone, Debug, Default)]
-pub struct Running {
-    /// The agent's own id of it, or Switchboard's if it has none.
+pub struct RunningSession {
+    /// The agent's ID, or Switchboard's if it has none.
     pub id: String,
-    /// The agent.
     pub agent: String,
-    /// The machine, if it is another one.
+    /// The machine, unless it is this one.
     pub machine: Option<String>,
-    /// What is known about it.
-    pub facts: Facts,
-    /// The file that it lies in.
+    pub facts: SessionFacts,
+    /// The main log file.
     pub path: Option<PathBuf>,
-    /// Switchboard runs it, under this id.
+    /// Switchboard's ID, if Switchboard runs the session.
     pub own: Option<Id>,
-    /// What it is doing.
-    pub activity: Activity,
-    /// Since when.
+    /// The current activity.
+    pub activity: SessionActivity,
+    /// When the activity began.
     pub since: Option<Timestamp>,
-    /// When something of it was written last.
+    /// When the session was last written.
     pub updated: Timestamp,
-    /// What its busiest subagent is doing.
-    pub inner: Option<Activity>,
-    /// How many of its subagents are at work.
+    /// The activity of the subagent that wrote last.
+    pub inner: Option<SessionActivity>,
+    /// The number of working subagents.
     pub subagents: usize,
-    /// What the replies of all models came to, each counted once.
-    pub used: Used,
+    /// The usage of all replies, each counted once.
+    pub used: SessionUsage,
 }
 
-impl Running {
-    /// An id, the beginning of one, or Switchboard's, can mean it.
+impl RunningSession {
+    /// Returns whether the ID or prefix means this session. Switchboard's ID works too.
     #[must_use]
-    pub fn is(&self, id: &str) -> bool {
+    pub fn matches_id(&self, id: &str) -> bool {
         self.id.starts_with(id) || self.own.as_ref().is_some_and(|own| own.starts_with(id))
     }
 
-    /// It is whose the filter says.
+    /// Returns whether the session matches the filter.
     #[must_use]
-    pub fn fits(&self, filter: &Filter) -> bool {
-        filter.fits(&self.agent, self.machine.as_deref(), &self.facts)
+    pub fn matches_filter(&self, filter: &LogFilter) -> bool {
+        filter.matches_session(&self.agent, self.machine.as_deref(), &self.facts)
     }
 }

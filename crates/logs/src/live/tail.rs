@@ -1,4 +1,4 @@
-//! One log that is followed: what is added to it is read once, and only that.
+//! Follows one log and reads only what is appended.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,130 +10,126 @@ use std::{
 };
 
 use switchboard_agents::{
-    Depth, Facts, Finds, Form, LogFile, Logs, Options, Record, RecordBody, Skim, Spent, Translator, source,
+    AgentLogs, Finds, LogFile, LogFormat, LogScanner, Record, RecordBody, RecordTranslator, ReplyTokens, ScanDepth,
+    SessionFacts, TranslatorOptions, find_source,
 };
 use switchboard_event::{Event, Id, Timestamp};
 
-use super::doing::Doing;
+use super::doing::ActivityTracker;
 use crate::read;
 
-/// Of a long log, its beginning says what the session is about, and its end what it is doing. What lies between is only
-/// looked through for tokens.
-const BEGINNING: u64 = 64 << 10;
-const END: u64 = 256 << 10;
+/// In a long log, the head describes the session and the tail its activity. Everything between is scanned only for
+/// tokens.
+const FULL_SCAN_HEAD_BYTES: u64 = 64 << 10;
+const FULL_SCAN_TAIL_BYTES: u64 = 256 << 10;
 
-/// A log that is followed.
-pub struct Tail {
-    logs: &'static Logs,
+pub struct LogTail {
+    logs: &'static AgentLogs,
     file: LogFile,
     path: PathBuf,
-    /// Of a database, the session.
+    /// The session, if the log is a database.
     part: Option<String>,
-    /// What was read is before this place.
+    /// Everything before this position was read.
     place: u64,
-    /// The file that was read: another of the same name is read from its beginning.
+    /// Device and inode: another file of the same name is read from its beginning.
     identity: Option<(u64, u64)>,
-    /// From here on events are made.
+    /// Records from this position on are translated to events.
     deep: u64,
     told: HashSet<u64>,
-    known: Known,
-    skim: Box<dyn Skim>,
-    reader: Option<Translator>,
+    known: LogTailState,
+    skim: Box<dyn LogScanner>,
+    reader: Option<RecordTranslator>,
 }
 
-/// What is known of a log.
+/// What is known from a log.
 #[derive(Default)]
-pub struct Known {
-    /// Facts about the session.
-    pub facts: Facts,
-    /// The replies, by their keys.
-    pub spent: HashMap<String, Spent>,
-    /// What it is doing.
-    pub doing: Doing,
+pub struct LogTailState {
+    pub facts: SessionFacts,
+    /// Replies by key.
+    pub spent: HashMap<String, ReplyTokens>,
+    /// The activity of the session.
+    pub doing: ActivityTracker,
 }
 
-impl Tail {
-    /// A log that nothing was read of.
-    pub fn new(logs: &'static Logs, file: LogFile, path: &Path, part: Option<&str>) -> Self {
+impl LogTail {
+    /// Creates a tail that has read nothing.
+    pub fn new(logs: &'static AgentLogs, file: LogFile, path: &Path, part: Option<&str>) -> Self {
         let skim = (logs.skim)(&file, None);
         let (path, part) = (path.to_owned(), part.map(str::to_owned));
-        let (told, mut known) = (HashSet::new(), Known::default());
-        known.facts.cwd = read::root(logs, &path);
+        let (told, mut known) = (HashSet::new(), LogTailState::default());
+        known.facts.cwd = read::working_directory(logs, &path);
         Self { logs, file, path, part, place: 0, identity: None, deep: 0, told, known, skim, reader: None }
     }
 
-    /// The agent.
-    pub fn agent(&self) -> &'static str {
+    pub fn agent_name(&self) -> &'static str {
         self.logs.agent
     }
 
-    /// Where it lies.
-    pub fn path(&self) -> &Path {
+    pub fn log_path(&self) -> &Path {
         &self.path
     }
 
-    /// What is known.
-    pub fn known(&self) -> &Known {
+    pub fn tail_state(&self) -> &LogTailState {
         &self.known
     }
 
-    /// The session that it is a part of.
-    pub fn session(&self) -> String {
+    /// Returns the session that the log belongs to.
+    pub fn session_id(&self) -> String {
         let facts = &self.known.facts;
-        let named = self.parent().or(facts.session.as_deref()).or(self.part.as_deref());
+        let named = self.parent_session().or(facts.session.as_deref()).or(self.part.as_deref());
         named.or(self.file.session.as_deref()).map_or_else(|| self.path.to_string_lossy().into_owned(), str::to_owned)
     }
 
-    /// The session that a subagent works for.
-    pub fn parent(&self) -> Option<&str> {
+    /// Returns the parent session of a subagent.
+    pub fn parent_session(&self) -> Option<&str> {
         self.file.parent.as_deref().or(self.known.facts.parent.as_deref())
     }
 
-    /// It is a session of a database.
-    pub fn is_part(&self) -> bool {
+    /// Returns whether it is a session of a database.
+    pub fn is_database_session(&self) -> bool {
         self.part.is_some()
     }
 
-    /// All of it has to be read when something is new.
-    pub fn is_whole(&self) -> bool {
-        !matches!(self.file.form, Form::Lines)
+    /// Returns whether the log has to be read completely after each change.
+    pub fn needs_full_read(&self) -> bool {
+        !matches!(self.file.form, LogFormat::Lines)
     }
 
-    /// Reads what is new, and gives the events of that. Says whether there was anything.
+    /// Reads new records and appends their events to `out`. Returns whether there were any.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn read(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
-        if self.is_whole() { self.again(now, out) } else { self.on(now, out) }
+        if self.needs_full_read() { self.reread_all(now, out) } else { self.read_appended(now, out) }
     }
 
-    /// Goes on where it ended.
-    fn on(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
+    /// Continues at the last position.
+    fn read_appended(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
         let meta = fs::metadata(&self.path)?;
         let identity = (meta.dev(), meta.ino());
         if self.identity.is_some_and(|known| known != identity) || meta.len() < self.place {
-            self.forget();
+            self.reset();
         }
         if self.identity.is_none() {
             self.identity = Some(identity);
-            self.deep = meta.len().saturating_sub(END);
+            self.deep = meta.len().saturating_sub(FULL_SCAN_TAIL_BYTES);
         }
         let before = self.place;
-        self.place = self.records(before, now, out)?;
+        self.place = self.read_records(before, now, out)?;
         Ok(self.place != before)
     }
 
-    /// Reads all of it again, and gives what was not given before.
-    fn again(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
+    /// Reads the whole log and appends only new events.
+    fn reread_all(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
         let told = std::mem::take(&mut self.told);
-        self.forget();
+        self.reset();
         let mut events = Vec::new();
-        self.records(0, now, &mut events)?;
+        self.read_records(0, now, &mut events)?;
         let (mut found, mut changed) = (Finds::default(), false);
-        self.skim.end(&mut found);
-        self.known.learn(found);
+        self.skim.finish(&mut found);
+        self.known.apply_scan(found);
         for event in events {
-            let mark = mark(&event);
+            let mark = event_hash(&event);
             if !told.contains(&mark) {
                 changed = true;
                 out.push(event);
@@ -143,81 +139,85 @@ impl Tail {
         Ok(changed)
     }
 
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         (self.place, self.identity, self.deep) = (0, None, 0);
-        (self.known, self.reader) = (Known::default(), None);
-        self.known.facts.cwd = read::root(self.logs, &self.path);
+        (self.known, self.reader) = (LogTailState::default(), None);
+        self.known.facts.cwd = read::working_directory(self.logs, &self.path);
         self.skim = (self.logs.skim)(&self.file, None);
     }
 
-    fn records(&mut self, from: u64, now: Timestamp, out: &mut Vec<Event>) -> io::Result<u64> {
+    fn read_records(&mut self, from: u64, now: Timestamp, out: &mut Vec<Event>) -> io::Result<u64> {
         let (path, part, form) = (self.path.clone(), self.part.clone(), self.file.form);
-        let mut each = |place, bytes: &[u8]| self.record(place, bytes, now, out);
-        read::records(&path, &form, part.as_deref(), from, Depth::All, &mut each)
+        let mut each = |place, bytes: &[u8]| self.scan_record(place, bytes, now, out);
+        read::read_records(&path, &form, part.as_deref(), from, ScanDepth::All, &mut each)
     }
 
-    fn record(&mut self, place: u64, bytes: &[u8], now: Timestamp, out: &mut Vec<Event>) {
+    fn scan_record(&mut self, place: u64, bytes: &[u8], now: Timestamp, out: &mut Vec<Event>) {
         let is_deep = place >= self.deep;
-        let depth = if is_deep || place < BEGINNING { Depth::All } else { Depth::Tokens };
-        if bytes.trim_ascii().is_empty() || (depth == Depth::Tokens && !self.skim.counts(bytes)) {
+        let depth = if is_deep || place < FULL_SCAN_HEAD_BYTES { ScanDepth::All } else { ScanDepth::Tokens };
+        if bytes.trim_ascii().is_empty() || (depth == ScanDepth::Tokens && !self.skim.may_affect_usage(bytes)) {
             return;
         }
         Record::for_each_in_line(bytes, |record| {
             if let RecordBody::Json(raw) = record.body
-                && (depth == Depth::All || self.skim.counts(raw.get().as_bytes()))
+                && (depth == ScanDepth::All || self.skim.may_affect_usage(raw.get().as_bytes()))
             {
                 let mut found = Finds::default();
-                self.skim.record(raw.get(), depth, &mut found);
-                self.known.learn(found);
+                self.skim.scan_record(raw.get(), depth, &mut found);
+                self.known.apply_scan(found);
             }
             if is_deep {
-                self.translate(record, now, out);
+                self.translate_record(record, now, out);
             }
         });
     }
 
-    fn translate(&mut self, record: &Record<'_>, now: Timestamp, out: &mut Vec<Event>) {
+    fn translate_record(&mut self, record: &Record<'_>, now: Timestamp, out: &mut Vec<Event>) {
         if self.reader.is_none() {
-            let session = Some(Id::from(self.session()));
-            // Before a record says when it happened.
+            let session = Some(Id::from(self.session_id()));
+            // Used until a record has a time.
             let arrival = self.known.facts.updated.unwrap_or(now);
-            let Some(source) = source(self.logs.source) else { return };
-            self.reader = Some(Translator::new(source, Options { session, arrival, ..Options::default() }));
+            let Some(source) = find_source(self.logs.source) else { return };
+            self.reader = Some(RecordTranslator::new(
+                source,
+                TranslatorOptions { session, arrival, ..TranslatorOptions::default() },
+            ));
         }
         let from = out.len();
         if let Some(reader) = &mut self.reader {
-            reader.record(record, out);
+            reader.translate_record(record, out);
         }
-        let thread = self.parent().is_some().then(|| Id::from(self.subagent()));
+        let thread = self.parent_session().is_some().then(|| Id::from(self.subagent_name()));
         for event in out.iter_mut().skip(from) {
-            self.known.doing.see(event);
-            // What a subagent says is not the answer.
+            self.known.doing.apply_event(event);
+            // Messages of a subagent are not the answer.
             event.thread = event.thread.take().or_else(|| thread.clone());
         }
-        let rests = self.reader.as_ref().is_some_and(Translator::is_resting);
-        self.known.doing.rests(rests, out.get(from..).and_then(<[Event]>::last).map(|event| event.at));
+        let rests = self.reader.as_ref().is_some_and(RecordTranslator::is_idle);
+        self.known.doing.set_resting(rests, out.get(from..).and_then(<[Event]>::last).map(|event| event.at));
     }
 
-    /// The name of the subagent, or its id.
-    fn subagent(&self) -> String {
-        let Facts { subagent, session, .. } = &self.known.facts;
+    /// Returns the name of the subagent, or its ID.
+    fn subagent_name(&self) -> String {
+        let SessionFacts { subagent, session, .. } = &self.known.facts;
         let named = subagent.as_ref().or(session.as_ref()).or(self.file.session.as_ref());
         named.cloned().unwrap_or_else(|| "subagent".to_owned())
     }
 }
 
-impl Known {
-    fn learn(&mut self, found: Finds) {
-        self.facts.learn(found.facts);
+impl LogTailState {
+    fn apply_scan(&mut self, found: Finds) {
+        self.facts.merge_newer(found.facts);
         for spent in found.spent {
-            self.spend(spent);
+            self.add_usage(spent);
         }
     }
 
-    /// Of what has the same key, the largest counts.
-    fn spend(&mut self, spent: Spent) {
-        let total =
-            |spent: &Spent| spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h;
+    /// Of records with the same key, the largest counts.
+    fn add_usage(&mut self, spent: ReplyTokens) {
+        let total = |spent: &ReplyTokens| {
+            spent.input + spent.output + spent.cache_read + spent.cache_write + spent.cache_write_1h
+        };
         match self.spent.get_mut(&spent.key) {
             Some(known) if known.copied && !spent.copied => *known = spent,
             Some(known) if total(known) < total(&spent) && (known.copied || !spent.copied) => *known = spent,
@@ -227,8 +227,8 @@ impl Known {
     }
 }
 
-/// What makes an event the same when a log is read again.
-fn mark(event: &Event) -> u64 {
+/// Identifies an event when a log is read again.
+fn event_hash(event: &Event) -> u64 {
     let mut hasher = DefaultHasher::new();
     (event.body.kind(), &event.item, &event.thread, event.turn).hash(&mut hasher);
     serde_json::to_string(&event.body).unwrap_or_default().hash(&mut hasher);

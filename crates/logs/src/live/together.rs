@@ -1,51 +1,51 @@
-//! Sessions put together from their logs, those of their subagents, and what Switchboard knows.
+//! Combines sessions from their logs, those of their subagents, and Switchboard's own log.
 
 use std::collections::{BTreeMap, HashMap};
 
-use switchboard_agents::Spent;
+use switchboard_agents::ReplyTokens;
 use switchboard_event::Timestamp;
 
 use super::{
-    doing::Activity,
-    followed::Followed,
-    running::Running,
-    used::{Stamp, Sums, Used, Whose},
-    watcher::Watcher,
+    doing::SessionActivity,
+    followed::LogFollower,
+    running::RunningSession,
+    used::{SessionIdentity, SessionUsage, SessionUsageCache, UsageCacheStamp},
+    watcher::LogWatcher,
 };
-use crate::usage::Prices;
+use crate::usage::TokenPrices;
 
-/// A subagent that says nothing for so long is not at work.
-const QUIET_MS: u64 = 60_000;
+/// A subagent without output for this long is not working.
+const SUBAGENT_IDLE_MS: u64 = 60_000;
 
-/// Not every log says that a turn is over: an answer that nothing follows for so long was the last.
-const SETTLED_MS: u64 = 10_000;
+/// Not every log records the end of a turn: a message without a successor for this long was the last.
+const ANSWER_SETTLED_MS: u64 = 10_000;
 
-/// The sessions that run, the latest first.
-pub fn running(watcher: &mut Watcher) -> Vec<Running> {
-    let mut sessions: BTreeMap<Whose, Session<'_>> = BTreeMap::new();
+/// Returns the running sessions, latest first.
+pub fn collect_running_sessions(watcher: &mut LogWatcher) -> Vec<RunningSession> {
+    let mut sessions: BTreeMap<SessionIdentity, SessionLogs<'_>> = BTreeMap::new();
     for log in watcher.logs.values() {
-        let whose = (log.tail.agent(), log.machine.clone(), log.tail.session());
-        sessions.entry(whose).or_default().add(log);
+        let whose = (log.tail.agent_name(), log.machine.clone(), log.tail.session_id());
+        sessions.entry(whose).or_default().add_log(log);
     }
     let now = (watcher.setup.now)();
-    let mut sums = Sums::with_capacity(sessions.len());
+    let mut sums = SessionUsageCache::with_capacity(sessions.len());
     let mut running = Vec::with_capacity(sessions.len());
     for (whose, session) in sessions {
-        let stamp = session.stamp();
+        let stamp = session.cache_stamp();
         let used = match watcher.sums.get(&whose) {
             Some((known, used)) if *known == stamp => *used,
-            _ => session.used(&watcher.setup.prices),
+            _ => session.sum_usage(&watcher.setup.prices),
         };
-        running.push(Running { used, ..session.running(&whose, now) });
+        running.push(RunningSession { used, ..session.to_running_session(&whose, now) });
         sums.insert(whose, (stamp, used));
     }
     watcher.sums = sums;
-    for (stored, own) in watcher.own.iter().flat_map(|own| own.running()) {
-        let is_it = |session: &&mut Running| {
+    for (stored, own) in watcher.own.iter().flat_map(|own| own.running_sessions()) {
+        let is_it = |session: &&mut RunningSession| {
             session.agent == *stored.agent && stored.agent_session.as_deref() == Some(session.id.as_str())
         };
         match running.iter_mut().find(is_it) {
-            // Its log says what was used; what it waits for only Switchboard knows.
+            // The agent's log has the usage; only Switchboard knows what the session is waiting for.
             Some(session) => {
                 session.own = own.own;
                 (session.activity, session.since) = (own.activity, own.since);
@@ -54,13 +54,15 @@ pub fn running(watcher: &mut Watcher) -> Vec<Running> {
         }
     }
     for session in &mut running {
-        if matches!(session.activity, Activity::Answering) && now.millis_since(session.updated) > SETTLED_MS {
-            session.activity = Activity::Waiting;
+        if matches!(session.activity, SessionActivity::Answering)
+            && now.millis_since(session.updated) > ANSWER_SETTLED_MS
+        {
+            session.activity = SessionActivity::Waiting;
         }
     }
-    running.retain(|session| session.fits(&watcher.setup.wanted));
+    running.retain(|session| session.matches_filter(&watcher.setup.wanted));
     if let Some(only) = &watcher.setup.only {
-        running.retain(|session| session.is(only));
+        running.retain(|session| session.matches_id(only));
     }
     running.sort_by(|a, b| (b.facts.began, &a.id).cmp(&(a.facts.began, &b.id)));
     running
@@ -68,15 +70,15 @@ pub fn running(watcher: &mut Watcher) -> Vec<Running> {
 
 /// The logs of one session.
 #[derive(Default)]
-struct Session<'a> {
-    main: Option<&'a Followed>,
-    subagents: Vec<&'a Followed>,
+struct SessionLogs<'a> {
+    main: Option<&'a LogFollower>,
+    subagents: Vec<&'a LogFollower>,
 }
 
-impl<'a> Session<'a> {
-    fn add(&mut self, log: &'a Followed) {
-        match log.tail.parent() {
-            // A session can lie in several files: the one that grew last says what it is doing.
+impl<'a> SessionLogs<'a> {
+    fn add_log(&mut self, log: &'a LogFollower) {
+        match log.tail.parent_session() {
+            // A session can have several files: the one that grew last shows its activity.
             None if self.main.is_none_or(|main| main.updated <= log.updated) => {
                 self.subagents.extend(self.main.replace(log));
             }
@@ -84,36 +86,39 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn logs(&self) -> impl Iterator<Item = &'a Followed> {
+    fn iter_logs(&self) -> impl Iterator<Item = &'a LogFollower> {
         self.main.iter().chain(&self.subagents).copied()
     }
 
-    fn stamp(&self) -> Stamp {
-        (self.logs().count(), self.logs().map(|log| log.read_at).max())
+    fn cache_stamp(&self) -> UsageCacheStamp {
+        (self.iter_logs().count(), self.iter_logs().map(|log| log.read_at).max())
     }
 
-    /// Each reply once, whichever files it lies in. What was copied from another session was used there.
-    fn used(&self, prices: &Prices) -> Used {
-        let mut all: HashMap<&str, &Spent> = HashMap::new();
-        for (key, spent) in self.logs().flat_map(|log| &log.tail.known().spent).filter(|(_, spent)| !spent.copied) {
+    /// Sums the usage of each reply once, even if it is in several files. Replies copied from another session count
+    /// there.
+    fn sum_usage(&self, prices: &TokenPrices) -> SessionUsage {
+        let mut all: HashMap<&str, &ReplyTokens> = HashMap::new();
+        for (key, spent) in
+            self.iter_logs().flat_map(|log| &log.tail.tail_state().spent).filter(|(_, spent)| !spent.copied)
+        {
             let known = all.entry(key).or_insert(spent);
             if known.output < spent.output {
                 *known = spent;
             }
         }
-        let missing = self.missing(&all);
-        Used::of(all.into_values().filter(|spent| !spent.is_total).chain(&missing), prices)
+        let missing = self.unaccounted_usage(&all);
+        SessionUsage::from_replies(all.into_values().filter(|spent| !spent.is_total).chain(&missing), prices)
     }
 
-    /// What the totals of the session have beyond its replies. Those of a fork begin with what it was forked from, which is
-    /// not known here.
-    fn missing(&self, all: &HashMap<&str, &Spent>) -> Vec<Spent> {
-        let is_fork = self.logs().any(|log| log.tail.known().spent.values().any(|spent| spent.copied));
+    /// Returns the reported totals in excess of the replies. The totals of a fork include the original session, which
+    /// is unknown here.
+    fn unaccounted_usage(&self, all: &HashMap<&str, &ReplyTokens>) -> Vec<ReplyTokens> {
+        let is_fork = self.iter_logs().any(|log| log.tail.tail_state().spent.values().any(|spent| spent.copied));
         let totals = all.values().filter(|spent| spent.is_total && !is_fork);
-        let rest = |total: &Spent| {
+        let rest = |total: &ReplyTokens| {
             let replies = || all.values().filter(|spent| !spent.is_total && spent.model == total.model);
-            let beyond = |of: fn(&Spent) -> u64| of(total).saturating_sub(replies().map(|spent| of(spent)).sum());
-            Spent {
+            let beyond = |of: fn(&ReplyTokens) -> u64| of(total).saturating_sub(replies().map(|spent| of(spent)).sum());
+            ReplyTokens {
                 at: total.at,
                 model: total.model.clone(),
                 input: beyond(|spent| spent.input),
@@ -122,33 +127,34 @@ impl<'a> Session<'a> {
                 cache_write: beyond(|spent| spent.cache_write),
                 cache_write_1h: beyond(|spent| spent.cache_write_1h),
                 reasoning: beyond(|spent| spent.reasoning),
-                ..Spent::default()
+                ..ReplyTokens::default()
             }
         };
-        totals.map(|total| rest(total)).filter(|rest| rest.all() > 0).collect()
+        totals.map(|total| rest(total)).filter(|rest| rest.total_tokens() > 0).collect()
     }
 
-    fn running(&self, (agent, machine, id): &Whose, now: Timestamp) -> Running {
-        let updated = self.logs().map(|log| log.updated).max().unwrap_or_default();
-        let is_busy =
-            |log: &&&Followed| log.tail.known().doing.activity().is_busy() && now.millis_since(log.updated) < QUIET_MS;
+    fn to_running_session(&self, (agent, machine, id): &SessionIdentity, now: Timestamp) -> RunningSession {
+        let updated = self.iter_logs().map(|log| log.updated).max().unwrap_or_default();
+        let is_busy = |log: &&&LogFollower| {
+            log.tail.tail_state().doing.current_activity().is_busy() && now.millis_since(log.updated) < SUBAGENT_IDLE_MS
+        };
         let busiest = self.subagents.iter().filter(is_busy).max_by_key(|log| log.updated);
-        let known = self.main.or(self.subagents.first().copied()).map(|log| (log, log.tail.known()));
+        let known = self.main.or(self.subagents.first().copied()).map(|log| (log, log.tail.tail_state()));
         let mut facts = known.map(|(_, known)| known.facts.clone()).unwrap_or_default();
         facts.updated = Some(updated);
-        Running {
+        RunningSession {
             id: id.clone(),
             agent: (*agent).to_owned(),
             machine: machine.clone(),
             facts,
-            path: known.map(|(log, _)| log.tail.path().to_owned()),
+            path: known.map(|(log, _)| log.tail.log_path().to_owned()),
             own: None,
-            activity: known.map(|(_, known)| known.doing.activity()).unwrap_or_default(),
-            since: known.and_then(|(_, known)| known.doing.since()),
+            activity: known.map(|(_, known)| known.doing.current_activity()).unwrap_or_default(),
+            since: known.and_then(|(_, known)| known.doing.active_since()),
             updated,
-            inner: busiest.map(|log| log.tail.known().doing.activity()),
+            inner: busiest.map(|log| log.tail.tail_state().doing.current_activity()),
             subagents: self.subagents.iter().filter(is_busy).count(),
-            used: Used::default(),
+            used: SessionUsage::default(),
         }
     }
 }

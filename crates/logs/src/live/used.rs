@@ -1,44 +1,49 @@
-//! What the replies of a session came to. It is asked for at every picture, and a session can have thousands of replies:
-//! they are added up when its logs were read, and not again until then.
+//! Usage of a running session. It is needed for every redraw, and a session can have thousands of replies, so the sum
+//! is cached until its logs are read again.
 
 use std::{collections::HashMap, time::Instant};
 
 use jiff::tz::TimeZone;
-use switchboard_agents::Spent;
+use switchboard_agents::ReplyTokens;
 use switchboard_event::Timestamp;
 
 use crate::{
-    Entry, Ledger, Name,
-    usage::{By, Prices, Question, usage},
+    LedgerEntry, LedgerName, UsageLedger,
+    usage::{TokenPrices, UsageGrouping, UsageQuestion, aggregate_usage},
 };
 
 /// The sum of replies, each counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Used {
-    /// Tokens in that were not cached.
+pub struct SessionUsage {
+    /// Excludes cached tokens.
     pub input: u64,
-    /// Tokens out, with those of reasoning.
+    /// Includes reasoning tokens.
     pub output: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens written to the cache, for however long.
+    /// Tokens written to the cache, with any lifetime.
     pub cache_write: u64,
-    /// Tokens of reasoning, part of those out.
+    /// Part of `output`.
     pub reasoning: u64,
-    /// All tokens, of every kind.
+    /// All tokens of every kind.
     pub total: u64,
-    /// How many replies there were.
+    /// The number of replies.
     pub replies: u64,
-    /// What they cost: what the agent says, else what the tokens cost; nothing if nobody knows a price.
+    /// As reported by the agent, else computed from prices; `None` if no price is known.
     pub cost_usd: Option<f64>,
 }
 
-impl Used {
-    /// Adds them up.
-    pub fn of<'a>(replies: impl Iterator<Item = &'a Spent>, prices: &Prices) -> Self {
-        let question =
-            Question { by: By::Model, zone: &TimeZone::UTC, now: Timestamp::default(), prices, breakdown: false };
-        let sum = usage(&ledger(replies), &question).total;
+impl SessionUsage {
+    /// Sums replies.
+    pub fn from_replies<'a>(replies: impl Iterator<Item = &'a ReplyTokens>, prices: &TokenPrices) -> Self {
+        let question = UsageQuestion {
+            by: UsageGrouping::Model,
+            zone: &TimeZone::UTC,
+            now: Timestamp::default(),
+            prices,
+            breakdown: false,
+        };
+        let sum = aggregate_usage(&replies_ledger(replies), &question).total;
         let is_priced = sum.replies > 0 && (sum.cost_usd > 0.0 || sum.unpriced_models.is_empty());
         Self {
             input: sum.input_tokens,
@@ -53,11 +58,11 @@ impl Used {
     }
 }
 
-fn ledger<'a>(replies: impl Iterator<Item = &'a Spent>) -> Ledger {
-    let mut ledger = Ledger { names: vec![String::new()], entries: Vec::new(), tools: vec![Vec::new()] };
+fn replies_ledger<'a>(replies: impl Iterator<Item = &'a ReplyTokens>) -> UsageLedger {
+    let mut ledger = UsageLedger { names: vec![String::new()], entries: Vec::new(), tools: vec![Vec::new()] };
     for spent in replies {
-        let model = number(&mut ledger.names, spent.model.as_deref().unwrap_or_default());
-        ledger.entries.push(Entry {
+        let model = intern_name(&mut ledger.names, spent.model.as_deref().unwrap_or_default());
+        ledger.entries.push(LedgerEntry {
             at: spent.at.unwrap_or_default(),
             model,
             input: spent.input,
@@ -67,27 +72,27 @@ fn ledger<'a>(replies: impl Iterator<Item = &'a Spent>) -> Ledger {
             cache_write_1h: spent.cache_write_1h,
             reasoning: spent.reasoning,
             cost_usd: spent.cost_usd,
-            ..Entry::default()
+            ..LedgerEntry::default()
         });
     }
     ledger
 }
 
-fn number(names: &mut Vec<String>, name: &str) -> Name {
+fn intern_name(names: &mut Vec<String>, name: &str) -> LedgerName {
     let known = names.iter().position(|known| known == name);
     let place = known.unwrap_or_else(|| {
         names.push(name.to_owned());
         names.len() - 1
     });
-    Name(u32::try_from(place).unwrap_or_default())
+    LedgerName(u32::try_from(place).unwrap_or_default())
 }
 
-/// What sessions used, as it was added up last, and for which logs.
-pub type Sums = HashMap<Whose, (Stamp, Used)>;
+/// The cached usage of sessions, with the state of the logs it is based on.
+pub type SessionUsageCache = HashMap<SessionIdentity, (UsageCacheStamp, SessionUsage)>;
 
-/// A session: its agent, its machine and its id.
-pub type Whose = (&'static str, Option<String>, String);
+/// A session: its agent, machine and ID.
+pub type SessionIdentity = (&'static str, Option<String>, String);
 
-/// How many logs a session has, and when one of them was read last: the same as long as all of them say the same. A log
-/// that takes the place of another is read later than that one was.
-pub type Stamp = (usize, Option<Instant>);
+/// The number of logs of a session, and when one was last read. It changes whenever the usage can have changed: a log
+/// that replaces another is read later.
+pub type UsageCacheStamp = (usize, Option<Instant>);

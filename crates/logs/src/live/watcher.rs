@@ -1,4 +1,4 @@
-//! Watches all homes: which logs grow, and what that means for the sessions that run.
+//! Watches all homes for logs that grow, and derives the state of running sessions.
 
 use std::{
     borrow::Cow,
@@ -13,121 +13,113 @@ use std::{
 };
 
 use switchboard_event::{Event, Timestamp};
-use switchboard_store::{Log, Session as Stored};
+use switchboard_store::{SessionLog, SessionRecord};
 
 use super::{
-    ears::{Ears, Heard},
-    followed::{Base, Followed, Key},
-    ground::{self, Found},
-    growth::{Asleep, Growth},
-    own::Own,
-    running::Running,
+    ears::{FileWatcher, WatchSignal},
+    followed::{DatabaseFollower, LogFollower, LogKey},
+    ground::{self, LiveLogFile},
+    growth::{IdleLog, LogGrowth},
+    own::OwnSessionTracker,
+    running::RunningSession,
     together,
-    used::Sums,
+    used::SessionUsageCache,
 };
-use crate::{Filter, Home, LogsError, read::database_of, usage::Prices};
+use crate::{AgentHome, LogFilter, LogsError, read::database_of_side_file, usage::TokenPrices};
 
-/// What a watcher is made of.
-pub struct Setup {
-    /// The agents' folders.
-    pub homes: Vec<Home>,
-    /// Switchboard's own sessions.
-    pub own: Option<Ours>,
-    /// What grew in this time is running.
+pub struct WatcherConfig {
+    /// The agents' directories.
+    pub homes: Vec<AgentHome>,
+    /// Switchboard's own log.
+    pub own: Option<OwnLogLocation>,
+    /// Sessions that grew within this time are running.
     pub within: Duration,
-    /// Only this session, by its id, the beginning of it, or `last`; also if it does not run.
+    /// Restricts the watcher to this session, by its ID, a prefix of it, or `last`, even if it is not running.
     pub only: Option<String>,
-    /// Only what is whose this says; its times do not matter.
-    pub wanted: Filter,
-    /// What tokens cost.
-    pub prices: Cow<'static, Prices>,
-    /// The clock.
+    /// Restricts the sessions; its times are ignored.
+    pub wanted: LogFilter,
+    pub prices: Cow<'static, TokenPrices>,
     pub now: fn() -> Timestamp,
 }
 
-/// Switchboard's own sessions.
-pub struct Ours {
-    /// The log that they are in.
-    pub log: Arc<dyn Log>,
-    /// The folder that it lies in.
+/// Switchboard's own log, to be watched.
+pub struct OwnLogLocation {
+    pub log: Arc<dyn SessionLog>,
+    /// The directory that contains it.
     pub folder: PathBuf,
 }
 
-/// What comes next.
+/// The result of waiting.
 #[derive(Debug)]
-pub enum Next {
-    /// Sessions changed.
-    Changed(Vec<Change>),
-    /// Nothing happened for so long.
+pub enum WatchUpdate {
+    /// These sessions changed.
+    Changed(Vec<SessionChange>),
+    /// Nothing changed before the timeout.
     Quiet,
-    /// Somebody had enough.
+    /// The watcher was stopped.
     Stopped,
 }
 
-/// A session that changed.
 #[derive(Debug)]
-pub struct Change {
+pub struct SessionChange {
     /// The session, as in [`Running::id`].
     pub id: String,
-    /// The agent.
     pub agent: String,
-    /// What happened, if it is the only one that is watched.
+    /// New events, if only this session is watched.
     pub events: Vec<Event>,
 }
 
-/// Stops a watcher that waits, from elsewhere.
+/// Stops a waiting watcher from another thread.
 #[derive(Clone)]
-pub struct Stopper(Sender<Heard>);
+pub struct WatcherStopHandle(Sender<WatchSignal>);
 
-/// Where nothing is heard, files that grow are looked at this often, and all folders this often.
-const LOOK: Duration = Duration::from_secs(1);
-const LOOK_AROUND: Duration = Duration::from_secs(10);
+/// Polling intervals if watching does not work: for growing files, and for all directories.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const FULL_RESCAN_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A file that is being copied is written to without such pauses.
-const COPY_PAUSE: Duration = Duration::from_millis(500);
+/// A file being copied is written without pauses of this length.
+const MIN_APPEND_PAUSE: Duration = Duration::from_millis(500);
 
-/// Watches all homes.
-pub struct Watcher {
-    pub(super) setup: Setup,
-    pub(super) ears: Ears,
-    inbox: Receiver<Heard>,
-    tell: Sender<Heard>,
-    pub(super) logs: BTreeMap<Key, Followed>,
-    pub(super) bases: BTreeMap<PathBuf, Base>,
-    /// The files that were found, and when something was last heard of them.
+pub struct LogWatcher {
+    pub(super) setup: WatcherConfig,
+    pub(super) ears: FileWatcher,
+    inbox: Receiver<WatchSignal>,
+    tell: Sender<WatchSignal>,
+    pub(super) logs: BTreeMap<LogKey, LogFollower>,
+    pub(super) bases: BTreeMap<PathBuf, DatabaseFollower>,
+    /// Known files, and when each last changed.
     heard: HashMap<PathBuf, Option<Instant>>,
-    /// Logs that do not grow, by session: one that waits for a subagent is among them.
-    pub(super) asleep: HashMap<String, Asleep>,
-    pub(super) own: Option<Own>,
-    /// What sessions used, as far as that was asked for.
-    pub(super) sums: Sums,
+    /// Logs that do not grow, by session. A session that waits for a subagent is one of them.
+    pub(super) asleep: HashMap<String, IdleLog>,
+    pub(super) own: Option<OwnSessionTracker>,
+    /// The cached usage of sessions.
+    pub(super) sums: SessionUsageCache,
     own_is_due: bool,
-    /// The only session that is watched was found.
+    /// The only watched session was resolved.
     pub(super) is_found: bool,
-    /// What happened in the only session before it was watched.
+    /// Events of the only session from before it was watched.
     pub(super) first: Vec<Event>,
     looked: Instant,
     looked_around: Instant,
 }
 
-impl Stopper {
-    /// Stops it.
+impl WatcherStopHandle {
     pub fn stop(&self) {
-        // One that is gone has stopped.
-        self.0.send(Heard::Stop).ok();
+        // A watcher that is gone has stopped.
+        self.0.send(WatchSignal::Stop).ok();
     }
 }
 
-impl Watcher {
-    /// Begins to watch.
+impl LogWatcher {
+    /// Starts watching.
     ///
     /// # Errors
-    /// If there is no such session, or several.
-    pub fn open(mut setup: Setup) -> Result<Self, LogsError> {
+    /// If the only session does not exist or is ambiguous.
+    pub fn open(mut setup: WatcherConfig) -> Result<Self, LogsError> {
         setup.homes.retain(|home| setup.wanted.has_agent(home.logs.agent));
         let (tell, inbox) = channel();
-        let ears = Ears::new(tell.clone());
-        let own = setup.own.as_ref().map(|ours| Own::new(ours.log.clone()));
+        let ears = FileWatcher::new(tell.clone());
+        let own = setup.own.as_ref().map(|ours| OwnSessionTracker::new(ours.log.clone()));
         let now = Instant::now();
         let mut watcher = Self {
             setup,
@@ -139,7 +131,7 @@ impl Watcher {
             heard: HashMap::new(),
             asleep: HashMap::new(),
             own,
-            sums: Sums::new(),
+            sums: SessionUsageCache::new(),
             own_is_due: true,
             is_found: false,
             first: Vec::new(),
@@ -147,82 +139,82 @@ impl Watcher {
             looked_around: now,
         };
         if let Some(ours) = &watcher.setup.own {
-            watcher.ears.listen(&ours.folder);
+            watcher.ears.watch_directory(&ours.folder);
         }
-        watcher.name_last()?;
-        watcher.look_around();
-        let changes = watcher.read();
-        watcher.find_only()?;
-        watcher.keep_first(changes);
+        watcher.resolve_last_session()?;
+        watcher.rescan_homes();
+        let changes = watcher.read_due();
+        watcher.resolve_only_session()?;
+        watcher.keep_initial_events(changes);
         Ok(watcher)
     }
 
-    /// The end of what happened in the only session before it was watched.
-    pub fn before(&mut self) -> Vec<Event> {
+    /// Takes the last events of the only session from before it was watched.
+    pub fn take_initial_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.first)
     }
 
-    /// Why changes are looked for now and then instead of being heard of, if that is so.
+    /// Returns why changes are polled instead of watched, if so.
     #[must_use]
-    pub fn deaf(&self) -> Option<&str> {
-        self.ears.deaf()
+    pub fn watch_error(&self) -> Option<&str> {
+        self.ears.watch_error()
     }
 
-    /// Something that stops it.
+    /// Returns a handle that stops the watcher.
     #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        Stopper(self.tell.clone())
+    pub fn stop_handle(&self) -> WatcherStopHandle {
+        WatcherStopHandle(self.tell.clone())
     }
 
-    /// The sessions that run, the latest first.
-    pub fn running(&mut self) -> Vec<Running> {
-        together::running(self)
+    /// Returns the running sessions, latest first.
+    pub fn running_sessions(&mut self) -> Vec<RunningSession> {
+        together::collect_running_sessions(self)
     }
 
-    /// Waits until something changes, for so long at most.
-    pub fn next(&mut self, at_most: Duration) -> Next {
+    /// Waits for a change, at most this long.
+    pub fn next_update(&mut self, at_most: Duration) -> WatchUpdate {
         let deadline = Instant::now() + at_most;
         loop {
-            let changes = self.read();
+            let changes = self.read_due();
             if !changes.is_empty() {
-                return Next::Changed(changes);
+                return WatchUpdate::Changed(changes);
             }
             let now = Instant::now();
             if now >= deadline {
-                self.look_for_homes();
-                let ended = self.let_sleep();
-                return if ended.is_empty() { Next::Quiet } else { Next::Changed(ended) };
+                self.find_new_homes();
+                let ended = self.drop_idle_logs();
+                return if ended.is_empty() { WatchUpdate::Quiet } else { WatchUpdate::Changed(ended) };
             }
-            match self.inbox.recv_timeout(self.wakes(deadline).saturating_duration_since(now)) {
-                Ok(Heard::Stop) | Err(RecvTimeoutError::Disconnected) => return Next::Stopped,
+            match self.inbox.recv_timeout(self.next_wake(deadline).saturating_duration_since(now)) {
+                Ok(WatchSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return WatchUpdate::Stopped,
                 Ok(heard) => {
-                    if self.hear_all(heard).is_break() {
-                        return Next::Stopped;
+                    if self.handle_signals(heard).is_break() {
+                        return WatchUpdate::Stopped;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Timeout) => self.poll_if_due(),
             }
         }
     }
 
-    /// When there is something to do, if nothing is heard.
-    fn wakes(&self, deadline: Instant) -> Instant {
+    /// Returns when to wake up without a signal.
+    fn next_wake(&self, deadline: Instant) -> Instant {
         let due = self.logs.values().filter_map(|log| log.due).min();
-        let look = self.deaf().is_some().then(|| self.looked + LOOK);
+        let look = self.watch_error().is_some().then(|| self.looked + POLL_INTERVAL);
         [Some(deadline), due, look].into_iter().flatten().min().unwrap_or(deadline)
     }
 
-    fn hear_all(&mut self, first: Heard) -> ControlFlow<()> {
+    fn handle_signals(&mut self, first: WatchSignal) -> ControlFlow<()> {
         let mut next = Some(first);
         let mut last = None;
         while let Some(heard) = next {
             match heard {
-                Heard::Stop => return ControlFlow::Break(()),
-                Heard::Lost => self.look_around(),
-                // One write is told several times.
-                Heard::Path(path) if last.as_ref() == Some(&path) => {}
-                Heard::Path(path) => {
-                    self.hear(&path);
+                WatchSignal::Stop => return ControlFlow::Break(()),
+                WatchSignal::Lost => self.rescan_homes(),
+                // One write causes several signals.
+                WatchSignal::Path(path) if last.as_ref() == Some(&path) => {}
+                WatchSignal::Path(path) => {
+                    self.handle_path(&path);
                     last = Some(path);
                 }
             }
@@ -231,97 +223,96 @@ impl Watcher {
         ControlFlow::Continue(())
     }
 
-    fn hear(&mut self, path: &PathBuf) {
+    fn handle_path(&mut self, path: &PathBuf) {
         if self.setup.own.as_ref().is_some_and(|ours| path.parent() == Some(&ours.folder)) {
             self.own_is_due = true;
         }
-        if let Some(log) = self.logs.get_mut(&Key::file(path)) {
-            log.is_due();
+        if let Some(log) = self.logs.get_mut(&LogKey::for_file(path)) {
+            log.mark_due();
             return;
         }
         if path.is_dir() {
-            self.ears.forget(path);
+            self.ears.forget_directory(path);
         }
-        // What SQLite writes first lies beside the database.
-        let database = database_of(path).map(|(database, _)| database);
+        // SQLite first writes the files next to the database.
+        let database = database_of_side_file(path).map(|(database, _)| database);
         let path = database.as_ref().unwrap_or(path);
-        for home in ground::homes_of(&self.setup.homes, path) {
-            self.below(home, path);
+        for home in ground::homes_containing(&self.setup.homes, path) {
+            self.scan_below(home, path);
         }
     }
 
-    fn below(&mut self, home: usize, path: &Path) {
+    fn scan_below(&mut self, home: usize, path: &Path) {
         let mut found = Vec::new();
-        ground::below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
-        // It was written just now, whatever its own time says.
+        ground::find_below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
+        // It was written just now, whatever its modification time.
         for log in found {
             let growth = match self.heard.insert(log.path.clone(), Some(Instant::now())) {
-                Some(before) if before.is_none_or(|before| before.elapsed() >= COPY_PAUSE) => Growth::Seen,
-                _ => Growth::Recent,
+                Some(before) if before.is_none_or(|before| before.elapsed() >= MIN_APPEND_PAUSE) => LogGrowth::Seen,
+                _ => LogGrowth::Recent,
             };
-            self.note(log, growth);
+            self.note_log(log, growth);
         }
     }
 
-    /// Looks where nothing is heard.
-    fn look(&mut self) {
-        if self.deaf().is_none() || self.looked.elapsed() < LOOK {
+    /// Polls if watching does not work.
+    fn poll_if_due(&mut self) {
+        if self.watch_error().is_none() || self.looked.elapsed() < POLL_INTERVAL {
             return;
         }
         self.looked = Instant::now();
         self.own_is_due = true;
-        if self.looked_around.elapsed() >= LOOK_AROUND {
-            self.look_around();
+        if self.looked_around.elapsed() >= FULL_RESCAN_INTERVAL {
+            self.rescan_homes();
         }
-        self.logs.values_mut().for_each(Followed::is_due);
+        self.logs.values_mut().for_each(LogFollower::mark_due);
     }
 
-    /// Agents may be at work for the first time.
-    fn look_for_homes(&mut self) {
-        let is_new = |home: &Home| !self.ears.hears(&home.folder) && home.folder.is_dir();
+    /// An agent may run for the first time.
+    fn find_new_homes(&mut self) {
+        let is_new = |home: &AgentHome| !self.ears.is_watching(&home.folder) && home.folder.is_dir();
         let new = self.setup.homes.iter().enumerate().filter(|(_, home)| is_new(home)).map(|(number, _)| number);
         let (new, mut found): (Vec<usize>, _) = (new.collect(), Vec::new());
         for number in new {
-            ground::look_in(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
+            ground::find_in_home(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
         }
-        found.into_iter().for_each(|log| self.found(log));
+        found.into_iter().for_each(|log| self.add_found_log(log));
     }
 
-    fn look_around(&mut self) {
+    fn rescan_homes(&mut self) {
         self.looked_around = Instant::now();
         let mut found = Vec::new();
-        ground::look(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
-        found.into_iter().for_each(|log| self.found(log));
+        ground::find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
+        found.into_iter().for_each(|log| self.add_found_log(log));
     }
 
-    fn found(&mut self, log: Found) {
+    fn add_found_log(&mut self, log: LiveLogFile) {
         self.heard.entry(log.path.clone()).or_default();
         let age = Duration::from_millis((self.setup.now)().millis_since(log.written));
-        self.note(log, if age <= self.setup.within { Growth::Recent } else { Growth::None });
+        self.note_log(log, if age <= self.setup.within { LogGrowth::Recent } else { LogGrowth::None });
     }
 
-    /// Reads what is due.
-    fn read(&mut self) -> Vec<Change> {
+    fn read_due(&mut self) -> Vec<SessionChange> {
         let mut changes = self.read_logs();
-        // A log that was found to be a copy is not at work.
-        let slept = self.let_sleep();
+        // A log that turned out to be a copy is not active.
+        let slept = self.drop_idle_logs();
         changes.retain(|change| !slept.iter().any(|gone| (&gone.id, &gone.agent) == (&change.id, &change.agent)));
         changes.extend(slept);
         if std::mem::take(&mut self.own_is_due) {
-            changes.extend(self.read_own());
+            changes.extend(self.read_own_sessions());
         }
         changes
     }
 
-    fn read_own(&mut self) -> Vec<Change> {
+    fn read_own_sessions(&mut self) -> Vec<SessionChange> {
         let Some(mut own) = self.own.take() else { return Vec::new() };
         let changed = own.read(self.setup.only.is_some(), &self.setup.prices);
         self.own = Some(own);
-        let change = |(session, events): (Stored, Vec<Event>)| {
+        let change = |(session, events): (SessionRecord, Vec<Event>)| {
             let id = session.agent_session.as_ref().unwrap_or(&session.id).to_string();
-            // Its log says the same, and more.
+            // The agent's log has the same events and more.
             let events = if self.has_log(&id) { Vec::new() } else { events };
-            Change { id, agent: session.agent.to_string(), events }
+            SessionChange { id, agent: session.agent.to_string(), events }
         };
         changed.into_iter().map(change).collect()
     }

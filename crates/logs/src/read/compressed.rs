@@ -1,4 +1,4 @@
-//! Lines that were compressed by zstd. Such a file does not change.
+//! Lines compressed with zstd. Such a file does not change.
 
 use std::{
     io::{self, Read as _},
@@ -7,20 +7,20 @@ use std::{
 
 use super::{file, lines};
 
-/// Gives the lines from a place in what is compressed.
+/// Reads lines from an offset in the uncompressed data.
 ///
 /// # Errors
-/// If the file cannot be read, or it is not zstd to its end. The lines before were given.
-pub fn read(path: &Path, from: u64, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
-    let mut stream = zstd::Decoder::new(file::open(path)?)?;
+/// If the file cannot be read, or is not valid zstd to its end. Earlier lines were passed to `each`.
+pub fn read_compressed_lines(path: &Path, from: u64, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
+    let mut stream = zstd::Decoder::new(file::open_log_file(path)?)?;
     io::copy(&mut stream.by_ref().take(from), &mut io::sink())?;
-    lines::read(&mut stream, from, each)
+    lines::read_lines(&mut stream, from, each)
 }
 
-/// Makes sure that all of it is zstd.
+/// Checks that the whole file is valid zstd.
 ///
 /// # Errors
-/// If it is not, or cannot be read.
-pub fn check(path: &Path) -> io::Result<()> {
-    io::copy(&mut zstd::Decoder::new(file::open(path)?)?, &mut io::sink()).map(drop)
+/// If it is invalid or cannot be read.
+pub fn check_compressed(path: &Path) -> io::Result<()> {
+    io::copy(&mut zstd::Decoder::new(file::open_log_file(path)?)?, &mut io::sink()).map(drop)
 }

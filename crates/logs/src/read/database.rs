@@ -1,6 +1,5 @@
-//! A SQLite database that belongs to an agent, perhaps one that is at work. It is read as it is at one moment, and
-//! nothing is written, not even the files that SQLite likes to have beside a database; but where an agent has such files
-//! of its own, SQLite notes in them who reads.
+//! SQLite database of an agent, which may be running. It is read as a snapshot. Nothing is written, not even the files
+//! that SQLite usually creates next to a database; but if the agent has such files, SQLite registers its readers there.
 
 use std::{
     borrow::Cow,
@@ -13,71 +12,72 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, Row, config::DbConfig, types::ValueRef};
-use switchboard_agents::{Depth, Json, Queries, Rows};
+use switchboard_agents::{JsonView, RowQuery, ScanDepth, SessionQueries};
 use switchboard_event::Timestamp;
 
-use super::{fetch_part, on_one_line};
+use super::{prefetch_part, to_one_line};
 
-/// How long to wait for an agent that holds its database.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for an agent that locks its database.
+const AGENT_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A database, to be read.
-pub struct Database {
+/// A database, opened read-only.
+pub struct AgentDatabase {
     path: PathBuf,
     connection: Connection,
-    /// It was taken for one that nobody writes: what the file was then.
+    /// Size and modification time, if the database was opened as immutable.
     still: Option<(u64, Option<SystemTime>)>,
 }
 
-/// The sessions of a database: their ids, each with a text that changes when anything in it does.
+/// Returns the session IDs of a database, each with a version string that changes with the session.
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn sessions_of(path: &Path, queries: &Queries) -> io::Result<Vec<(String, String)>> {
-    let read = || Database::open(path)?.sessions(queries);
-    // Somebody has just opened it: now it can be seen that somebody has.
+pub fn list_database_sessions(path: &Path, queries: &SessionQueries) -> io::Result<Vec<(String, String)>> {
+    let read = || AgentDatabase::open(path)?.list_sessions(queries);
+    // The agent has just opened the database; the next attempt detects that.
     read().or_else(|error| if error.kind() == io::ErrorKind::ResourceBusy { read() } else { Err(error) })
 }
 
-/// When a session was changed, by the text that changes when anything in it does: times in it are milliseconds.
+/// Returns when a session changed, by its version string, in which times are in milliseconds.
 #[must_use]
-pub fn newest(state: &str) -> Option<Timestamp> {
+pub fn newest_timestamp(state: &str) -> Option<Timestamp> {
     let numbers = state.split(|c: char| !c.is_ascii_digit()).filter(|number| number.len() == 13);
     numbers.filter_map(|number| number.parse().ok()).filter_map(Timestamp::from_millis).max()
 }
 
-/// How much of a database is fetched before it is read: it is read in no order.
-const FETCHED: u64 = 64 << 20;
+/// How much of a database is prefetched: it is read in random order.
+const DATABASE_PREFETCH_BYTES: u64 = 64 << 20;
 
-/// Has the system fetch a database that will be read soon. Only one that nobody has open: to close a file takes away all
-/// locks that this process has on it, and those of SQLite would go.
-pub fn fetch_database(path: &Path) {
-    if !["-wal", "-journal"].iter().any(|end| beside(path, end).exists()) {
-        fetch_part(path, 0, FETCHED);
+/// Lets the system prefetch a database. Only one that is not in use: closing a file drops all POSIX locks of this
+/// process on it, including those of SQLite.
+pub fn prefetch_database(path: &Path) {
+    if !["-wal", "-journal"].iter().any(|end| side_file_path(path, end).exists()) {
+        prefetch_part(path, 0, DATABASE_PREFETCH_BYTES);
     }
 }
 
-/// The database that a file lies beside for SQLite, and how the name of that file ends. Folders may be named so as well.
+/// Returns the database that a SQLite side file belongs to, and the suffix of that file. Directories may have such
+/// names too.
 #[must_use]
-pub fn database_of(path: &Path) -> Option<(PathBuf, &'static str)> {
+pub fn database_of_side_file(path: &Path) -> Option<(PathBuf, &'static str)> {
     let name = path.to_string_lossy();
     let (database, end) = ["-wal", "-shm", "-journal"].iter().find_map(|end| Some((name.strip_suffix(end)?, *end)))?;
     Some((PathBuf::from(database), end)).filter(|(database, _)| database.is_file())
 }
 
-/// How long files must have been left alone before they are taken for unchanged: a write right after another one may
-/// leave the same time.
-const SETTLED: Duration = Duration::from_secs(2);
+/// Files must be unmodified for this long to count as unchanged: two writes in quick succession may leave the same
+/// time.
+const MIN_UNCHANGED_AGE: Duration = Duration::from_secs(2);
 
-/// What changes whenever the database does, without opening it. Nothing if it has only just changed.
+/// Returns a value that changes with the database, without opening it. Returns `None` if it has only just changed.
 ///
 /// # Errors
 /// If there is no such file.
 pub fn database_mark(path: &Path) -> io::Result<Option<String>> {
     let files = [
         Some(fs::metadata(path)?),
-        fs::metadata(beside(path, "-wal")).ok(),
-        fs::metadata(beside(path, "-journal")).ok(),
+        fs::metadata(side_file_path(path, "-wal")).ok(),
+        fs::metadata(side_file_path(path, "-journal")).ok(),
     ];
     let mut mark = String::new();
     for file in &files {
@@ -85,7 +85,7 @@ pub fn database_mark(path: &Path) -> io::Result<Option<String>> {
             mark.push_str("-;");
             continue;
         };
-        if !file.modified()?.elapsed().is_ok_and(|age| age >= SETTLED) {
+        if !file.modified()?.elapsed().is_ok_and(|age| age >= MIN_UNCHANGED_AGE) {
             return Ok(None);
         }
         let (time, parts) = (file.mtime(), file.mtime_nsec());
@@ -94,98 +94,98 @@ pub fn database_mark(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(mark))
 }
 
-impl Database {
-    /// Opens it.
+impl AgentDatabase {
+    /// Opens the database read-only.
     ///
     /// # Errors
     /// If it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let meta = fs::metadata(path)?;
-        let beside = |suffix: &str| beside(path, suffix).exists();
+        let beside = |suffix: &str| side_file_path(path, suffix).exists();
         let now = Some((meta.len(), meta.modified().ok()));
         let (options, still) = match (beside("-wal"), beside("-shm")) {
-            // Somebody has it open, or had when the machine went down.
+            // It is open, or was when the machine crashed.
             (true, true) => ("", None),
             _ if beside("-journal") => ("", None),
-            // It was copied from where somebody had it open. The default would make a file of its own beside it.
+            // A copy of an open database. The default VFS would create a shared-memory file.
             (true, false) => ("vfs=unix-none", now),
-            // Nobody has it open, so there is nobody to agree with.
+            // It is not open, so no locking is needed.
             (false, _) => ("immutable=1", now),
         };
-        let connection = connect(path, options).map_err(|error| failed(&error))?;
+        let connection = connect_read_only(path, options).map_err(|error| to_io_error(&error))?;
         Ok(Self { path: path.to_owned(), connection, still })
     }
 
-    /// The sessions: their ids, each with a text that changes when anything in it does.
+    /// Returns the session IDs, each with a version string that changes with the session.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn sessions(&self, queries: &Queries) -> io::Result<Vec<(String, String)>> {
+    pub fn list_sessions(&self, queries: &SessionQueries) -> io::Result<Vec<(String, String)>> {
         let (mut sessions, mut known) = (Vec::new(), HashSet::new());
         let mut list = |row: &Row<'_>| {
-            let id = text(value(row, 0)?).into_owned();
+            let id = value_text(column_value(row, 0)?).into_owned();
             if known.insert(id.clone()) {
-                sessions.push((id, text(value(row, 1)?).into_owned()));
+                sessions.push((id, value_text(column_value(row, 1)?).into_owned()));
             }
             Ok(())
         };
         for way in queries.sessions {
             for query in *way {
-                if self.query(query, None, &mut list)? {
+                if self.query_rows(query, None, &mut list)? {
                     break;
                 }
             }
         }
-        self.is_still()?;
+        self.check_unchanged()?;
         Ok(sessions)
     }
 
-    /// Gives the records of a session from a number on, and says how many there are. What does not matter at that depth
-    /// is empty.
+    /// Reads the records of a session from a number on, and returns their count. Records irrelevant at this depth are
+    /// empty.
     ///
     /// # Errors
-    /// If it cannot be read. What could be read was given.
-    pub fn records(
+    /// If it cannot be read. Earlier records were passed to `each`.
+    pub fn read_records(
         &self,
-        queries: &Queries,
+        queries: &SessionQueries,
         session: &str,
         from: u64,
-        depth: Depth,
+        depth: ScanDepth,
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> io::Result<u64> {
-        let snapshot = self.connection.unchecked_transaction().map_err(|error| failed(&error))?;
+        let snapshot = self.connection.unchecked_transaction().map_err(|error| to_io_error(&error))?;
         let (mut number, mut record) = (0, Vec::new());
-        let mut give = |row: Option<Written<'_, '_>>| {
+        let mut give = |row: Option<QueriedRow<'_, '_>>| {
             if number >= from {
                 record.clear();
-                row.map_or(Ok(()), |row| write(&row, depth, &mut record))?;
+                row.map_or(Ok(()), |row| write_row(&row, depth, &mut record))?;
                 each(number, &record);
             }
             number += 1;
             Ok(())
         };
-        queries.rows.iter().try_for_each(|rows| self.rows(rows, session, depth, &mut give))?;
+        queries.rows.iter().try_for_each(|rows| self.emit_rows(rows, session, depth, &mut give))?;
         drop(snapshot);
-        self.is_still()?;
+        self.check_unchanged()?;
         Ok(number.max(from))
     }
 
-    /// Gives rows, and after each of them those that belong to it.
-    fn rows(&self, rows: &Rows, of: &str, depth: Depth, give: &mut Give<'_>) -> io::Result<()> {
-        let all = depth == Depth::All || rows.counting.is_empty();
-        self.query(rows.query, Some(of), &mut |row| {
-            give((all || counts(rows, row)).then_some((rows, row)))?;
+    /// Emits rows, each followed by its child rows.
+    fn emit_rows(&self, rows: &RowQuery, of: &str, depth: ScanDepth, give: &mut RowSink<'_>) -> io::Result<()> {
+        let all = depth == ScanDepth::All || rows.counting.is_empty();
+        self.query_rows(rows.query, Some(of), &mut |row| {
+            give((all || counts_tokens(rows, row)).then_some((rows, row)))?;
             if rows.each.is_empty() {
                 return Ok(());
             }
-            let id = text(value(row, 0)?);
-            rows.each.iter().try_for_each(|rows| self.rows(rows, &id, depth, give))
+            let id = value_text(column_value(row, 0)?);
+            rows.each.iter().try_for_each(|rows| self.emit_rows(rows, &id, depth, give))
         })
         .map(drop)
     }
 
-    /// Asks for rows. Where a table or a column is missing there are none, and it is false.
-    fn query(
+    /// Runs a query. Returns `false` if a table or column is missing.
+    fn query_rows(
         &self,
         query: &str,
         of: Option<&str>,
@@ -193,18 +193,18 @@ impl Database {
     ) -> io::Result<bool> {
         let mut statement = match self.connection.prepare_cached(query) {
             Ok(statement) => statement,
-            Err(error) if is_missing(&error) => return Ok(false),
-            Err(error) => return Err(failed(&error)),
+            Err(error) if is_missing_schema(&error) => return Ok(false),
+            Err(error) => return Err(to_io_error(&error)),
         };
-        let mut rows = statement.query(rusqlite::params_from_iter(of)).map_err(|error| failed(&error))?;
-        while let Some(row) = rows.next().map_err(|error| failed(&error))? {
+        let mut rows = statement.query(rusqlite::params_from_iter(of)).map_err(|error| to_io_error(&error))?;
+        while let Some(row) = rows.next().map_err(|error| to_io_error(&error))? {
             each(row)?;
         }
         Ok(true)
     }
 
-    /// Nobody has written in the meantime what was taken for something that nobody writes.
-    fn is_still(&self) -> io::Result<()> {
+    /// Checks that a database opened as immutable was not modified.
+    fn check_unchanged(&self) -> io::Result<()> {
         let Some(then) = self.still else {
             return Ok(());
         };
@@ -216,23 +216,23 @@ impl Database {
     }
 }
 
-fn connect(path: &Path, options: &str) -> rusqlite::Result<Connection> {
+fn connect_read_only(path: &Path, options: &str) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri(path, options), flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    let connection = Connection::open_with_flags(sqlite_uri(path, options), flags)?;
+    connection.busy_timeout(AGENT_BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Or a query is planned anew for every value that is given to it.
+    // Otherwise queries are replanned for each bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if options.starts_with("vfs") {
-        // What is known about the log is then kept in memory instead of in a file.
+        // The WAL index is then kept in memory instead of in a file.
         connection.pragma_update(None, "locking_mode", "exclusive")?;
     }
     connection.pragma_query(None, "schema_version", |_| Ok(()))?;
     Ok(connection)
 }
 
-/// The path as SQLite takes it: every byte that could mean something is written by its number.
-fn uri(path: &Path, options: &str) -> String {
+/// Returns the path as a SQLite URI, percent-encoding every special byte.
+fn sqlite_uri(path: &Path, options: &str) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -244,18 +244,18 @@ fn uri(path: &Path, options: &str) -> String {
     uri + "?" + options
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn side_file_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-fn is_missing(error: &rusqlite::Error) -> bool {
+fn is_missing_schema(error: &rusqlite::Error) -> bool {
     let text = error.to_string();
     text.contains("no such table") || text.contains("no such column")
 }
 
-fn failed(error: &rusqlite::Error) -> io::Error {
+fn to_io_error(error: &rusqlite::Error) -> io::Error {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, NotADatabase, PermissionDenied};
     let kind = match error.sqlite_error_code() {
         Some(CannotOpen | PermissionDenied) => io::ErrorKind::PermissionDenied,
@@ -266,20 +266,20 @@ fn failed(error: &rusqlite::Error) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-/// A row matters for tokens.
-fn counts(rows: &Rows, row: &Row<'_>) -> bool {
+/// Returns whether a row is relevant for tokens.
+fn counts_tokens(rows: &RowQuery, row: &Row<'_>) -> bool {
     let data = row.get_ref("data").ok().and_then(|data| data.as_bytes().ok()).unwrap_or_default();
     rows.counting.iter().any(|word| memchr::memmem::find(data, word.as_bytes()).is_some())
 }
 
-/// A row, and what it is one of.
-type Written<'a, 'r> = (&'a Rows, &'a Row<'r>);
+/// A row, and the query that returned it.
+type QueriedRow<'a, 'r> = (&'a RowQuery, &'a Row<'r>);
 
-/// Takes the next row, or nothing where it does not matter.
-type Give<'a> = dyn FnMut(Option<Written<'_, '_>>) -> io::Result<()> + 'a;
+/// Receives the next row, or `None` if it is irrelevant.
+type RowSink<'a> = dyn FnMut(Option<QueriedRow<'_, '_>>) -> io::Result<()> + 'a;
 
-/// Writes a row as a record: its columns by their names. What a column named `data` holds is JSON already.
-fn write((rows, row): &Written<'_, '_>, depth: Depth, record: &mut Vec<u8>) -> io::Result<()> {
+/// Writes a row as a record with its columns by name. A column named `data` already contains JSON.
+fn write_row((rows, row): &QueriedRow<'_, '_>, depth: ScanDepth, record: &mut Vec<u8>) -> io::Result<()> {
     record.extend_from_slice(b"{\"table\":");
     serde_json::to_writer(&mut *record, rows.table)?;
     record.extend_from_slice(b",\"row\":{");
@@ -289,7 +289,7 @@ fn write((rows, row): &Written<'_, '_>, depth: Depth, record: &mut Vec<u8>) -> i
         }
         serde_json::to_writer(&mut *record, name)?;
         record.push(b':');
-        let value = value(row, number)?;
+        let value = column_value(row, number)?;
         if name != "data" || !write_data(value, rows, depth, record) {
             write_value(value, record)?;
         }
@@ -298,32 +298,32 @@ fn write((rows, row): &Written<'_, '_>, depth: Depth, record: &mut Vec<u8>) -> i
     Ok(())
 }
 
-/// Writes what is JSON already; not if it is none.
-fn write_data(value: ValueRef<'_>, rows: &Rows, depth: Depth, record: &mut Vec<u8>) -> bool {
-    let text = text(value);
-    if depth == Depth::Tokens && !rows.long.is_empty() {
-        return Json::shortened(&text, rows.long)
-            .map(|short| record.extend_from_slice(&on_one_line(short.as_bytes())))
+/// Writes a value that is JSON. Returns `false` if it is not.
+fn write_data(value: ValueRef<'_>, rows: &RowQuery, depth: ScanDepth, record: &mut Vec<u8>) -> bool {
+    let text = value_text(value);
+    if depth == ScanDepth::Tokens && !rows.long.is_empty() {
+        return JsonView::shorten_fields(&text, rows.long)
+            .map(|short| record.extend_from_slice(&to_one_line(short.as_bytes())))
             .is_some();
     }
-    Json::parse(&text).map(|_| record.extend_from_slice(&on_one_line(text.as_bytes()))).is_some()
+    JsonView::parse(&text).map(|_| record.extend_from_slice(&to_one_line(text.as_bytes()))).is_some()
 }
 
 fn write_value(value: ValueRef<'_>, record: &mut Vec<u8>) -> io::Result<()> {
     match value {
         ValueRef::Null => record.extend_from_slice(b"null"),
         ValueRef::Integer(number) => serde_json::to_writer(record, &number)?,
-        ValueRef::Real(number) if number.is_finite() => record.extend_from_slice(text(value).as_bytes()),
-        _ => serde_json::to_writer(record, &*text(value))?,
+        ValueRef::Real(number) if number.is_finite() => record.extend_from_slice(value_text(value).as_bytes()),
+        _ => serde_json::to_writer(record, &*value_text(value))?,
     }
     Ok(())
 }
 
-fn value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
-    row.get_ref(column).map_err(|error| failed(&error))
+fn column_value<'a>(row: &'a Row<'_>, column: usize) -> io::Result<ValueRef<'a>> {
+    row.get_ref(column).map_err(|error| to_io_error(&error))
 }
 
-fn text(value: ValueRef<'_>) -> Cow<'_, str> {
+fn value_text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Integer(number) => Cow::Owned(number.to_string()),

@@ -1,31 +1,31 @@
-//! Files beside a log, as an agent's folder asks for them.
+//! Host access for files next to a log.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use switchboard_agents::Host;
+use switchboard_agents::HostAccess;
 
 use super::file;
 
-/// The disk alone: neither the environment nor the user's home has to do with where a log's own files are.
-pub struct Disk;
+/// Only the disk: neither the environment nor the user's home affects where a log's own files are.
+pub struct DiskOnlyHost;
 
-impl Host for Disk {
-    fn env(&self, _: &str) -> Option<String> {
+impl HostAccess for DiskOnlyHost {
+    fn env_var(&self, _: &str) -> Option<String> {
         None
     }
 
-    fn home(&self) -> PathBuf {
+    fn home_dir(&self) -> PathBuf {
         PathBuf::new()
     }
 
-    fn read(&self, path: &Path) -> Option<String> {
-        String::from_utf8(file::whole(path).ok()?).ok()
+    fn read_file(&self, path: &Path) -> Option<String> {
+        String::from_utf8(file::read_whole_file(path).ok()?).ok()
     }
 
-    fn list(&self, folder: &Path) -> Vec<PathBuf> {
+    fn list_dir(&self, folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).into_iter().flatten();
         let mut paths: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         paths.sort();

@@ -1,4 +1,5 @@
-//! Opening a file of an agent. What is no file is not waited for: a pipe that is named like a log would be for ever.
+//! Opens the files of agents. Anything but a regular file is rejected: reading a pipe named like a log would block
+//! forever.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,18 +10,18 @@ use std::{
 
 use rustix::fs::{OFlags, SeekFrom, seek};
 
-/// Smaller files are read whatever they hold.
+/// Smaller files are read even if they are sparse.
 const MIN_SPARSE_BYTES: u64 = 16 << 20;
 
-/// How much longer than its data a file may be. Compressed file systems need less space than a file is long, too.
+/// How much longer than its stored data a file may be. Compressed file systems also store less than the length.
 const MAX_BYTES_PER_STORED_BYTE: u64 = 64;
 
 /// Opens a file.
 ///
 /// # Errors
-/// If it cannot be opened, is none, or is nearly all holes: reading those takes as long as reading data, at no cost for
-/// who made them.
-pub fn open(path: &Path) -> io::Result<File> {
+/// If it cannot be opened, is not a regular file, or consists nearly only of holes: those take as long to read as data,
+/// but cost nothing to create.
+pub fn open_log_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let found = file.metadata()?;
@@ -35,20 +36,20 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a part of the file is not stored. A file system that does not know says no.
+/// Returns whether a part of the file is not stored. File systems without support report none.
 fn has_holes(file: &File, length: u64) -> io::Result<bool> {
     let hole = seek(file, SeekFrom::Hole(0))?;
     seek(file, SeekFrom::Start(0))?;
     Ok(hole < length)
 }
 
-/// All of a file.
+/// Reads a whole file.
 ///
 /// # Errors
-/// If it cannot be read, or is none.
-pub fn whole(path: &Path) -> io::Result<Vec<u8>> {
+/// If it cannot be read, or is not a regular file.
+pub fn read_whole_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
+    open_log_file(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -56,7 +57,7 @@ pub fn whole(path: &Path) -> io::Result<Vec<u8>> {
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use super::{open, whole};
+    use super::{open_log_file, read_whole_file};
 
     #[test]
     fn a_file_of_holes_is_not_read() {
@@ -65,9 +66,9 @@ mod tests {
         let mut file = File::create(&path).unwrap();
         file.write_all(b"{}\n").unwrap();
         file.set_len(1 << 20).unwrap();
-        assert_eq!(whole(&path).unwrap().len(), 1 << 20);
+        assert_eq!(read_whole_file(&path).unwrap().len(), 1 << 20);
         file.set_len(40 << 30).unwrap();
-        let refused = open(&path).unwrap_err();
+        let refused = open_log_file(&path).unwrap_err();
         assert!(refused.to_string().contains("nearly all holes"), "{refused}");
     }
 
@@ -76,6 +77,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long.jsonl");
         std::fs::write(&path, vec![b'x'; 17 << 20]).unwrap();
-        assert_eq!(whole(&path).unwrap().len(), 17 << 20);
+        assert_eq!(read_whole_file(&path).unwrap().len(), 17 << 20);
     }
 }

@@ -1,5 +1,5 @@
-//! Records of a log, whatever the form of its file. What a record means is not known here, and nothing is ever written:
-//! agents may be at work on the same files.
+//! Reads the records of logs in all file forms. It does not interpret records and never writes: agents may be using the
+//! same files.
 
 mod compressed;
 mod database;
@@ -18,85 +18,89 @@ use std::{
 
 use rustix::fs::{Advice, fadvise};
 
-pub use database::{Database, database_mark, database_of, fetch_database, newest, sessions_of};
-pub use document::shared_sessions;
-pub use file::open;
-use switchboard_agents::{Depth, Form, Logs};
-pub use tree::mark as tree_mark;
+pub use database::{
+    AgentDatabase, database_mark, database_of_side_file, list_database_sessions, newest_timestamp, prefetch_database,
+};
+pub use document::list_shared_sessions;
+pub use file::open_log_file;
+use switchboard_agents::{AgentLogs, LogFormat, ScanDepth};
+pub use tree::compute_tree_mark as tree_mark;
 
-/// Gives the records of a file, from a place in it to its end, and says where it ends. In a file of lines a place is a
-/// byte (of a compressed one, when it is not compressed); in all others, the number of a record. Of a file of many
-/// sessions, `part` is the session.
+/// Reads the records of a file from a position to its end, and returns the end. In files of lines, positions are byte
+/// offsets (uncompressed ones in compressed files); in all others, record numbers. For a file of many sessions, `part`
+/// is the session.
 ///
-/// The last line is only given if it is whole; if not, the end is where it begins, since somebody is about to write the
-/// rest. Records that say nothing about tokens may be given as empty ones to who wants no more than those.
+/// The last line is only read if it is complete; otherwise the end is its beginning, since it is still being written.
+/// With [`Depth::Tokens`], records without tokens may be empty.
 ///
 /// # Errors
-/// If the file cannot be read, or not to its end. What could be read was given.
-pub fn records(
+/// If the file cannot be read to its end. Readable records were passed to `each`.
+pub fn read_records(
     path: &Path,
-    form: &Form,
+    form: &LogFormat,
     part: Option<&str>,
     from: u64,
-    depth: Depth,
+    depth: ScanDepth,
     each: &mut dyn FnMut(u64, &[u8]),
 ) -> io::Result<u64> {
     match form {
-        Form::Lines | Form::Replayed => {
-            let mut file = open(path)?;
+        LogFormat::Lines | LogFormat::Replayed => {
+            let mut file = open_log_file(path)?;
             file.seek(SeekFrom::Start(from))?;
-            lines::read(&mut file, from, each)
+            lines::read_lines(&mut file, from, each)
         }
-        Form::Compressed => compressed::read(path, from, each),
-        Form::Document(split) => document::read(path, split, from, each),
-        Form::SharedDocument(split) => {
+        LogFormat::Compressed => compressed::read_compressed_lines(path, from, each),
+        LogFormat::Document(split) => document::read_document(path, split, from, each),
+        LogFormat::SharedDocument(split) => {
             let is_wanted = |session: &str| part.is_none_or(|part| part == session);
             let records = |text: &str| {
                 let all = split(text).into_iter();
                 all.filter(|(session, _)| is_wanted(session)).map(|(_, record)| record).collect()
             };
-            document::read(path, records, from, each)
+            document::read_document(path, records, from, each)
         }
-        Form::Database(queries) => Database::open(path)?.records(queries, part.unwrap_or_default(), from, depth, each),
-        Form::Tree(pieces) => tree::read(path, *pieces, from, each),
-        Form::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
+        LogFormat::Database(queries) => {
+            AgentDatabase::open(path)?.read_records(queries, part.unwrap_or_default(), from, depth, each)
+        }
+        LogFormat::Tree(pieces) => tree::read_tree(path, *pieces, from, each),
+        LogFormat::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
     }
 }
 
-/// Makes sure that a file can be read to its end, where only that tells.
+/// Checks that a file can be read to its end, for forms where only that tells.
 ///
 /// # Errors
 /// If it cannot.
-pub fn check(path: &Path, form: &Form) -> io::Result<()> {
+pub fn check_readable(path: &Path, form: &LogFormat) -> io::Result<()> {
     match form {
-        Form::Compressed => compressed::check(path),
+        LogFormat::Compressed => compressed::check_compressed(path),
         _ => Ok(()),
     }
 }
 
-/// How much of a file is fetched before it is read: reading in order does the rest.
-const FETCHED: u64 = 8 << 20;
+/// How much of a file is prefetched: the system's readahead does the rest.
+const FILE_PREFETCH_BYTES: u64 = 8 << 20;
 
-/// Has the system fetch a file that will be read soon, from a place on.
-pub fn fetch(path: &Path, from: u64) {
-    fetch_part(path, from, FETCHED);
+/// Lets the system prefetch a file from a position on.
+pub fn prefetch_file(path: &Path, from: u64) {
+    prefetch_part(path, from, FILE_PREFETCH_BYTES);
 }
 
-/// Has the system fetch a part of a file. It is only a hint: what is wrong with the file is seen when it is read.
-fn fetch_part(path: &Path, from: u64, bytes: u64) {
-    if let Ok(file) = open(path) {
+/// Lets the system prefetch a part of a file. It is only a hint: errors are reported when the file is read.
+fn prefetch_part(path: &Path, from: u64, bytes: u64) {
+    if let Ok(file) = open_log_file(path) {
         fadvise(&file, from, NonZeroU64::new(bytes), Advice::WillNeed).ok();
     }
 }
 
-/// The folder that was worked in, where the agent has written it beside a log.
+/// Returns the working directory, if the agent stores it next to the log.
 #[must_use]
-pub fn root(logs: &Logs, path: &Path) -> Option<String> {
-    (logs.root)(&disk::Disk, path)
+pub fn working_directory(logs: &AgentLogs, path: &Path) -> Option<String> {
+    (logs.root)(&disk::DiskOnlyHost, path)
 }
 
-/// A record as one line, as others want it: a line end in JSON lies between two values and means nothing.
-fn on_one_line(record: &[u8]) -> Cow<'_, [u8]> {
+/// Puts a record on one line. Line breaks in JSON are only whitespace between values.
+fn to_one_line(record: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr2(b'\n', b'\r', record).is_none() {
         return Cow::Borrowed(record);
     }

@@ -1,4 +1,4 @@
-//! Every form of file, whole and broken.
+//! All file forms, complete and damaged.
 
 use std::{
     fs,
@@ -8,11 +8,11 @@ use std::{
 };
 
 use rusqlite::Connection;
-use switchboard_agents::{Depth, Form, Host, Piece, Queries, Rows};
+use switchboard_agents::{HostAccess, LogFormat, RecordFile, RowQuery, ScanDepth, SessionQueries};
 
-use super::{Database, records, sessions_of};
+use super::{AgentDatabase, list_database_sessions, read_records};
 
-const QUERIES: Queries = Queries {
+const QUERIES: SessionQueries = SessionQueries {
     sessions: &[
         &[
             "SELECT id, changed, missing FROM talk ORDER BY id",
@@ -22,12 +22,18 @@ const QUERIES: Queries = Queries {
         &["SELECT id, changed FROM talk_of_tomorrow"],
     ],
     rows: &[
-        Rows { table: "talk", query: "SELECT * FROM talk WHERE id = ?1", each: &[], counting: &[], long: &[] },
-        Rows { table: "tomorrow", query: "SELECT * FROM tomorrow WHERE id = ?1", each: &[], counting: &[], long: &[] },
-        Rows {
+        RowQuery { table: "talk", query: "SELECT * FROM talk WHERE id = ?1", each: &[], counting: &[], long: &[] },
+        RowQuery {
+            table: "tomorrow",
+            query: "SELECT * FROM tomorrow WHERE id = ?1",
+            each: &[],
+            counting: &[],
+            long: &[],
+        },
+        RowQuery {
             table: "line",
             query: "SELECT * FROM line WHERE talk = ?1 ORDER BY id",
-            each: &[Rows {
+            each: &[RowQuery {
                 table: "word",
                 query: "SELECT * FROM word WHERE line = ?1",
                 each: &[],
@@ -40,23 +46,23 @@ const QUERIES: Queries = Queries {
     ],
 };
 
-const DATABASE: Form = Form::Database(&QUERIES);
+const DATABASE: LogFormat = LogFormat::Database(&QUERIES);
 
-fn given(path: &Path, form: &Form, part: Option<&str>, from: u64) -> (Vec<(u64, String)>, io::Result<u64>) {
+fn read_all(path: &Path, form: &LogFormat, part: Option<&str>, from: u64) -> (Vec<(u64, String)>, io::Result<u64>) {
     let mut given = Vec::new();
-    let end = records(path, form, part, from, Depth::All, &mut |at, record| {
+    let end = read_records(path, form, part, from, ScanDepth::All, &mut |at, record| {
         given.push((at, String::from_utf8(record.to_vec()).unwrap()));
     });
     (given, end)
 }
 
-fn texts(path: &Path, form: &Form, part: Option<&str>) -> Vec<String> {
-    let (given, end) = given(path, form, part, 0);
+fn record_texts(path: &Path, form: &LogFormat, part: Option<&str>) -> Vec<String> {
+    let (given, end) = read_all(path, form, part, 0);
     end.unwrap();
     given.into_iter().map(|(_, text)| text).collect()
 }
 
-fn compressed(bytes: &[u8], path: &Path) -> usize {
+fn write_compressed(bytes: &[u8], path: &Path) -> usize {
     let bytes = zstd::encode_all(bytes, 3).unwrap();
     fs::write(path, &bytes).unwrap();
     bytes.len()
@@ -66,30 +72,30 @@ fn compressed(bytes: &[u8], path: &Path) -> usize {
 fn compressed_lines_are_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.zst");
-    compressed(b"{\"a\":1}\n{\"b\":2}\n", &path);
-    let (whole, end) = given(&path, &Form::Compressed, None, 0);
+    write_compressed(b"{\"a\":1}\n{\"b\":2}\n", &path);
+    let (whole, end) = read_all(&path, &LogFormat::Compressed, None, 0);
     assert_eq!(whole, [(0, r#"{"a":1}"#.to_owned()), (8, r#"{"b":2}"#.to_owned())]);
     assert_eq!(end.unwrap(), 16);
-    assert_eq!(given(&path, &Form::Compressed, None, 8).0, [(8, r#"{"b":2}"#.to_owned())]);
+    assert_eq!(read_all(&path, &LogFormat::Compressed, None, 8).0, [(8, r#"{"b":2}"#.to_owned())]);
 }
 
 #[test]
 fn of_a_torn_compressed_file_what_is_there_is_given() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.zst");
-    // So many different lines that they do not fit into one block.
+    // Enough distinct lines to need several zstd blocks.
     let lines: String =
         (0..40_000_u64).map(|n| format!("{{\"n\":{}}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-    let length = compressed(lines.as_bytes(), &path);
+    let length = write_compressed(lines.as_bytes(), &path);
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..length * 3 / 4]).unwrap();
-    let (given, end) = given(&path, &Form::Compressed, None, 0);
+    let (given, end) = read_all(&path, &LogFormat::Compressed, None, 0);
     assert!(given.len() > 10_000 && given.len() < 40_000, "{}", given.len());
     assert!(given.iter().all(|(_, line)| line.ends_with('}')));
     assert!(end.is_err());
 }
 
-fn elements(text: &str) -> Vec<String> {
+fn split_elements(text: &str) -> Vec<String> {
     text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect()
 }
 
@@ -98,18 +104,18 @@ fn a_document_is_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.json");
     fs::write(&path, b"\xef\xbb\xbf[1,2,3]\n\0\0").unwrap();
-    assert_eq!(texts(&path, &Form::Document(elements), None), ["1", "2", "3"]);
-    let (rest, end) = given(&path, &Form::Document(elements), None, 2);
+    assert_eq!(record_texts(&path, &LogFormat::Document(split_elements), None), ["1", "2", "3"]);
+    let (rest, end) = read_all(&path, &LogFormat::Document(split_elements), None, 2);
     assert_eq!((rest, end.unwrap()), (vec![(2, "3".to_owned())], 3));
     fs::write(&path, b"[1,2,\"to").unwrap();
-    let (torn, end) = given(&path, &Form::Document(elements), None, 0);
+    let (torn, end) = read_all(&path, &LogFormat::Document(split_elements), None, 0);
     assert_eq!(torn.len(), 3);
     assert_eq!(end.unwrap_err().kind(), io::ErrorKind::InvalidData);
 }
 
-fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
-    let beside = host.list(&path.with_extension("d")).into_iter().map(|path| Piece { table: "piece", path });
-    [Piece { table: "talk", path: path.to_owned() }].into_iter().chain(beside).collect()
+fn list_pieces(host: &dyn HostAccess, path: &Path) -> Vec<RecordFile> {
+    let beside = host.list_dir(&path.with_extension("d")).into_iter().map(|path| RecordFile { table: "piece", path });
+    [RecordFile { table: "talk", path: path.to_owned() }].into_iter().chain(beside).collect()
 }
 
 #[test]
@@ -122,12 +128,12 @@ fn a_tree_is_read_piece_by_piece() {
     fs::write(folder.path().join("talk.d/a.json"), "torn {").unwrap();
     let expected =
         [r#"{"table":"talk","row":{"id": 1}}"#, r#"{"table":"piece","row":torn {}"#, r#"{"table":"piece","row":{}}"#];
-    assert_eq!(texts(&path, &Form::Tree(pieces), None), expected);
-    assert!(given(&folder.path().join("none.json"), &Form::Tree(pieces), None, 0).1.is_err());
+    assert_eq!(record_texts(&path, &LogFormat::Tree(list_pieces), None), expected);
+    assert!(read_all(&folder.path().join("none.json"), &LogFormat::Tree(list_pieces), None, 0).1.is_err());
 }
 
-/// A database in the way that agents have theirs, and a connection that holds it.
-fn database(path: &Path) -> Connection {
+/// Creates a database as agents do, and returns the open connection.
+fn create_database(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
     connection
         .execute_batch(
@@ -143,7 +149,7 @@ fn database(path: &Path) -> Connection {
     connection
 }
 
-const A: [&str; 5] = [
+const SESSION_A_RECORDS: [&str; 5] = [
     r#"{"table":"talk","row":{"id":"a","changed":1,"cost":0.5,"note":"x \"y\""}}"#,
     r#"{"table":"line","row":{"id":"1","talk":"a","data":{"big":12345678901234567890, "s":1.10}}}"#,
     r#"{"table":"word","row":{"line":"1","data":[ ],"bytes":"hä"}}"#,
@@ -151,8 +157,8 @@ const A: [&str; 5] = [
     r#"{"table":"word","row":{"line":"2","data":null,"bytes":null}}"#,
 ];
 
-/// The names of all files in a folder.
-fn names(folder: &Path) -> Vec<String> {
+/// Returns the names of all files in a directory.
+fn file_names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -163,7 +169,7 @@ fn names(folder: &Path) -> Vec<String> {
 fn whatever_a_row_holds_is_json_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    let owner = database(&path);
+    let owner = create_database(&path);
     owner
         .execute_batch(
             r#"DELETE FROM line; UPDATE talk SET changed = -9223372036854775808, cost = 9e999, note = char(10);
@@ -182,35 +188,35 @@ fn whatever_a_row_holds_is_json_on_one_line() {
         r#"{"table":"line","row":{"id":"5","talk":"a","data":7}}"#,
         r#"{"table":"line","row":{"id":"6","talk":"a","data":null}}"#,
     ];
-    assert_eq!(texts(&path, &DATABASE, Some("a")), expected);
+    assert_eq!(record_texts(&path, &DATABASE, Some("a")), expected);
 }
 
 #[test]
 fn a_database_is_read_beside_its_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks # 100%.db");
-    let owner = database(&path);
+    let owner = create_database(&path);
     let seen = [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())];
-    assert_eq!(sessions_of(&path, &QUERIES).unwrap(), seen);
-    assert_eq!(texts(&path, &DATABASE, Some("a")), A);
-    // It is in the middle of something: what was there before is read.
+    assert_eq!(list_database_sessions(&path, &QUERIES).unwrap(), seen);
+    assert_eq!(record_texts(&path, &DATABASE, Some("a")), SESSION_A_RECORDS);
+    // During a transaction, the previous state is read.
     owner.execute_batch("BEGIN IMMEDIATE; DELETE FROM line; UPDATE talk SET changed = 3").unwrap();
-    assert_eq!(texts(&path, &DATABASE, Some("a")), A);
+    assert_eq!(record_texts(&path, &DATABASE, Some("a")), SESSION_A_RECORDS);
     owner.execute_batch("COMMIT").unwrap();
-    assert_eq!(sessions_of(&path, &QUERIES).unwrap()[0].1, "3");
-    assert_eq!(texts(&path, &DATABASE, Some("a")).len(), 1);
-    assert_eq!(given(&path, &DATABASE, Some("b"), 1).1.unwrap(), 1);
+    assert_eq!(list_database_sessions(&path, &QUERIES).unwrap()[0].1, "3");
+    assert_eq!(record_texts(&path, &DATABASE, Some("a")).len(), 1);
+    assert_eq!(read_all(&path, &DATABASE, Some("b"), 1).1.unwrap(), 1);
 }
 
 #[test]
 fn for_tokens_what_does_not_matter_is_left_out_and_rows_have_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    drop(database(&path));
+    drop(create_database(&path));
     let mut seen = Vec::new();
     let mut each = |at, record: &[u8]| seen.push((at, String::from_utf8(record.to_vec()).unwrap()));
-    let end = records(&path, &DATABASE, Some("a"), 0, Depth::Tokens, &mut each);
-    let [talk, _, word, other, _] = A;
+    let end = read_records(&path, &DATABASE, Some("a"), 0, ScanDepth::Tokens, &mut each);
+    let [talk, _, word, other, _] = SESSION_A_RECORDS;
     let line = r#"{"table":"line","row":{"id":"1","talk":"a","data":{"big":0,"s":1.10}}}"#;
     let expected = (0..).zip([talk, line, word, other, ""].map(str::to_owned)).collect::<Vec<_>>();
     assert_eq!((seen, end.unwrap()), (expected, 5));
@@ -220,64 +226,64 @@ fn for_tokens_what_does_not_matter_is_left_out_and_rows_have_the_same_numbers() 
 fn one_snapshot_is_read_whatever_happens_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    let owner = database(&path);
+    let owner = create_database(&path);
     let mut seen = Vec::new();
-    let reader = Database::open(&path).unwrap();
+    let reader = AgentDatabase::open(&path).unwrap();
     reader
-        .records(&QUERIES, "a", 0, Depth::All, &mut |_, record| {
+        .read_records(&QUERIES, "a", 0, ScanDepth::All, &mut |_, record| {
             owner.execute_batch("DELETE FROM line; DELETE FROM word").unwrap();
             seen.push(String::from_utf8(record.to_vec()).unwrap());
         })
         .unwrap();
-    assert_eq!(seen, A);
+    assert_eq!(seen, SESSION_A_RECORDS);
 }
 
 #[test]
 fn reading_a_database_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    drop(database(&path));
-    let (files, bytes) = (names(folder.path()), fs::read(&path).unwrap());
-    assert_eq!(texts(&path, &DATABASE, Some("a")), A);
-    assert_eq!((names(folder.path()), fs::read(&path).unwrap()), (files, bytes));
+    drop(create_database(&path));
+    let (files, bytes) = (file_names(folder.path()), fs::read(&path).unwrap());
+    assert_eq!(record_texts(&path, &DATABASE, Some("a")), SESSION_A_RECORDS);
+    assert_eq!((file_names(folder.path()), fs::read(&path).unwrap()), (files, bytes));
 }
 
 #[test]
 fn a_copy_of_an_open_database_is_read_with_what_is_only_in_its_log() {
     let (folder, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("talks.db");
-    let _owner = database(&path);
+    let _owner = create_database(&path);
     for name in ["talks.db", "talks.db-wal"] {
         fs::copy(folder.path().join(name), copy.path().join(name)).unwrap();
     }
-    let files = names(copy.path());
-    assert_eq!(texts(&copy.path().join("talks.db"), &DATABASE, Some("a")), A);
-    assert_eq!(names(copy.path()), files);
+    let files = file_names(copy.path());
+    assert_eq!(record_texts(&copy.path().join("talks.db"), &DATABASE, Some("a")), SESSION_A_RECORDS);
+    assert_eq!(file_names(copy.path()), files);
 }
 
 #[test]
 fn a_folder_that_nobody_may_write_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    drop(database(&path));
+    drop(create_database(&path));
     let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o500);
-    let read = texts(&path, &DATABASE, Some("a"));
+    let read = record_texts(&path, &DATABASE, Some("a"));
     mode(0o700);
-    assert_eq!(read, A);
+    assert_eq!(read, SESSION_A_RECORDS);
 }
 
 #[test]
 fn what_is_no_database_is_an_error_that_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("talks.db");
-    assert_eq!(sessions_of(&path, &QUERIES).unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(list_database_sessions(&path, &QUERIES).unwrap_err().kind(), io::ErrorKind::NotFound);
     let mut file = fs::File::create(&path).unwrap();
     file.write_all(&[b'x'; 5000]).unwrap();
-    let error = sessions_of(&path, &QUERIES).unwrap_err();
+    let error = list_database_sessions(&path, &QUERIES).unwrap_err();
     assert!(error.to_string().contains("not a database"), "{error}");
     fs::write(&path, b"").unwrap();
-    assert_eq!(sessions_of(&path, &QUERIES).unwrap(), []);
+    assert_eq!(list_database_sessions(&path, &QUERIES).unwrap(), []);
 }
 
 #[test]
@@ -290,6 +296,6 @@ fn what_may_not_be_read_is_an_error() {
     let path = folder.path().join("log.jsonl");
     fs::write(&path, "{}\n").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    let error = given(&path, &Form::Lines, None, 0).1.unwrap_err();
+    let error = read_all(&path, &LogFormat::Lines, None, 0).1.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
 }

@@ -1,5 +1,4 @@
-//! Bringing the index up to date: which logs there are, which have changed, reading those on all cores, writing what
-//! they give on one.
+//! Brings the index up to date: discovers logs, reads changed ones on all cores, and writes the results on one.
 
 mod mark;
 mod own;
@@ -8,8 +7,8 @@ mod reading;
 mod walk;
 mod work;
 
-pub use own::Own;
-pub use plan::{Task, plan};
-pub use reading::{UNKNOWN_KIND, Way};
-pub use walk::{Blocked, Seen, walk};
-pub use work::run;
+pub use own::OwnLogSource;
+pub use plan::{ScanTask, plan_scan};
+pub use reading::{ScanOptions, UNKNOWN_KIND_MESSAGE};
+pub use walk::{DiscoveredLog, UnreadablePath, discover_logs};
+pub use work::run_scan;

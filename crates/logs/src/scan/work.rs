@@ -1,110 +1,107 @@
-//! Doing what is planned: several threads read, one writes.
+//! Executes a scan: several threads read, one writes.
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{
-        Mutex, PoisonError,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rusqlite::OptionalExtension as _;
-use switchboard_agents::Depth;
+use switchboard_agents::ScanDepth;
 
 use super::{
-    Task,
-    reading::{Begin, Reading, Way},
+    ScanTask,
+    reading::{ResumeState, ScanOptions, UnitReader},
 };
 use crate::{
-    LogsError, Progress,
+    LogsError, ScanProgress,
     index::{
-        Index,
-        block::{Block, FULL},
-        portion::Portion,
-        press::Press,
+        LogIndex,
+        block::{FULL_BLOCK_BYTES, TextBlock},
+        portion::IndexBatch,
+        press::BlockEncoder,
         units,
     },
     read,
 };
 
-/// The most threads that read.
-const MOST_THREADS: usize = 8;
+/// The maximum number of reading threads.
+const MAX_READER_THREADS: usize = 8;
 
-/// How many portions may wait to be written.
-const WAITING: usize = 4;
+/// The maximum number of batches waiting to be written.
+const MAX_QUEUED_BATCHES: usize = 4;
 
-/// How many logs are fetched from the disk before their turn.
-const AHEAD: usize = 8;
+/// How many logs ahead the next file is prefetched.
+const PREFETCH_DISTANCE: usize = 8;
 
-/// How many bytes are written in one transaction.
-const TRANSACTION: usize = 16 << 20;
+/// The maximum size of a transaction.
+const MAX_TRANSACTION_BYTES: usize = 16 << 20;
 
-/// How long portions are waited for that are written together: each transaction writes whole pages.
-const GATHERING: Duration = Duration::from_millis(100);
+/// How long to wait for further batches of a transaction: each transaction writes whole pages.
+const MAX_BATCH_WAIT: Duration = Duration::from_millis(100);
 
-/// What the work came to.
+/// The result of a scan.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Work {
-    /// Logs that were read.
+pub struct ScanOutcome {
+    /// Logs read.
     pub read: u64,
-    /// Bytes of them.
     pub bytes: u64,
-    /// Logs of which somebody else wrote something first.
+    /// Logs of which another writer wrote something first.
     pub lost: usize,
 }
 
-/// Reads all of them.
-pub fn run(
-    index: &mut Index,
-    tasks: Vec<Task>,
-    way: &Way,
-    progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Work, LogsError> {
-    let of_bytes = tasks.iter().map(|task| task.bytes(way.depth)).sum();
-    let mut told = Progress { of_bytes, of_files: tasks.len() as u64, ..Progress::default() };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(tasks.len());
+/// Executes all tasks.
+pub fn run_scan(
+    index: &mut LogIndex,
+    tasks: Vec<ScanTask>,
+    way: &ScanOptions,
+    progress: &(dyn Fn(ScanProgress) + Sync),
+) -> Result<ScanOutcome, LogsError> {
+    let of_bytes = tasks.iter().map(|task| task.remaining_bytes(way.depth)).sum();
+    let mut told = ScanProgress { of_bytes, of_files: tasks.len() as u64, ..ScanProgress::default() };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_READER_THREADS).min(tasks.len());
     let queue = Mutex::new(VecDeque::from(tasks));
     let lost = Mutex::new(HashSet::new());
-    let (sender, receiver) = sync_channel(WAITING);
+    let (sender, receiver) = sync_channel(MAX_QUEUED_BATCHES);
     thread::scope(|scope| {
         for _ in 0..threads {
-            let reader = Reader { queue: &queue, lost: &lost, index: index.again()?, way, sender: sender.clone() };
-            scope.spawn(move || reader.run());
+            let reader = ScanWorker { queue: &queue, lost: &lost, index: index.reopen()?, way, sender: sender.clone() };
+            scope.spawn(move || reader.run_scan());
         }
         drop(sender);
-        let written = write(index, &receiver, &lost, &mut told, progress);
-        // If that failed, nobody need read on.
+        let written = write_batches(index, &receiver, &lost, &mut told, progress);
+        // If writing failed, the readers stop.
         drop(receiver);
         written
     })?;
-    let lost = lost.into_inner().unwrap_or_else(PoisonError::into_inner).len();
-    Ok(Work { read: told.files, bytes: told.bytes, lost })
+    let lost = lost.into_inner().len();
+    Ok(ScanOutcome { read: told.files, bytes: told.bytes, lost })
 }
 
-fn write(
-    index: &mut Index,
-    receiver: &Receiver<Portion>,
+fn write_batches(
+    index: &mut LogIndex,
+    receiver: &Receiver<IndexBatch>,
     lost: &Mutex<HashSet<i64>>,
-    told: &mut Progress,
-    progress: &(dyn Fn(Progress) + Sync),
+    told: &mut ScanProgress,
+    progress: &(dyn Fn(ScanProgress) + Sync),
 ) -> Result<(), LogsError> {
     while let Ok(first) = receiver.recv() {
-        let (mut size, until) = (weight(&first), Instant::now() + GATHERING);
+        let (mut size, until) = (batch_bytes(&first), Instant::now() + MAX_BATCH_WAIT);
         let mut portions = vec![first];
-        while size < TRANSACTION
+        while size < MAX_TRANSACTION_BYTES
             && let Ok(next) = receiver.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
-            size += weight(&next);
+            size += batch_bytes(&next);
             portions.push(next);
         }
-        let written = index.write(&portions).map_err(|error| index.error(error))?;
+        let written = index.write_batches(&portions).map_err(|error| index.wrap_error(error))?;
         for (portion, written) in portions.iter().zip(written) {
             told.bytes += portion.read;
             told.files += u64::from(portion.end.is_some() && written);
             if !written {
-                lost.lock().unwrap_or_else(PoisonError::into_inner).insert(portion.unit);
+                lost.lock().insert(portion.unit);
             }
         }
         progress(*told);
@@ -112,78 +109,79 @@ fn write(
     Ok(())
 }
 
-fn weight(portion: &Portion) -> usize {
+fn batch_bytes(portion: &IndexBatch) -> usize {
     let blocks: usize = portion.blocks.iter().map(|block| block.text.len() + block.filter.len()).sum();
     blocks + portion.spent.len() + portion.raw.as_ref().map_or(0, |(_, raw)| raw.len())
 }
 
-/// One thread that reads.
-struct Reader<'a> {
-    queue: &'a Mutex<VecDeque<Task>>,
-    /// Logs that somebody else has read meanwhile.
+/// A reading thread.
+struct ScanWorker<'a> {
+    queue: &'a Mutex<VecDeque<ScanTask>>,
+    /// Logs that another process has read meanwhile.
     lost: &'a Mutex<HashSet<i64>>,
-    index: Index,
-    way: &'a Way,
-    sender: SyncSender<Portion>,
+    index: LogIndex,
+    way: &'a ScanOptions,
+    sender: SyncSender<IndexBatch>,
 }
 
-impl Reader<'_> {
-    fn run(&self) {
-        let mut press = Press::default();
-        while let Some(task) = self.next() {
+impl ScanWorker<'_> {
+    fn run_scan(&self) {
+        let mut press = BlockEncoder::default();
+        while let Some(task) = self.next_task() {
             let unit = task.unit;
             let mut send = |portion| {
-                let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).contains(&unit);
+                let lost = self.lost.lock().contains(&unit);
                 !lost && self.sender.send(portion).is_ok()
             };
-            if let Some(reading) = Reading::new(&task, self.begin(&task), self.way, &mut press, &mut send) {
+            if let Some(reading) = UnitReader::new(&task, self.resume_state(&task), self.way, &mut press, &mut send) {
                 reading.run();
             }
         }
     }
 
-    /// The next log. One that comes later is fetched from the disk meanwhile; the first ones come too soon for that.
-    fn next(&self) -> Option<Task> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the next log, and prefetches a later one; the first logs come too soon for that.
+    fn next_task(&self) -> Option<ScanTask> {
+        let mut queue = self.queue.lock();
         let next = queue.pop_front();
-        let later = queue.get(AHEAD).filter(|task| task.seen.part.is_none());
-        let later = later.map(|task| (task.seen.path.clone(), task.seen.bytes - task.bytes(self.way.depth)));
+        let later = queue.get(PREFETCH_DISTANCE).filter(|task| task.seen.part.is_none());
+        let later = later.map(|task| (task.seen.path.clone(), task.seen.bytes - task.remaining_bytes(self.way.depth)));
         drop(queue);
         if let Some((path, from)) = later {
-            read::fetch(&path, from);
+            read::prefetch_file(&path, from);
         }
         next
     }
 
-    /// What was left of the log. What cannot be had is read anew: its state, never its text.
-    fn begin(&self, task: &Task) -> Begin {
+    /// Returns the state to resume from. If the scanner state cannot be loaded, scanning starts fresh; the text is
+    /// never lost.
+    fn resume_state(&self, task: &ScanTask) -> ResumeState {
         let keep = self.has_copies(task.unit).unwrap_or(false);
         if task.fresh {
-            return Begin { keep, state: None, block: None };
+            return ResumeState { keep, state: None, block: None };
         }
-        let state = units::state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
-        let block = if self.way.depth == Depth::All { self.last_block(task.unit).ok().flatten() } else { None };
-        Begin { keep, state, block }
+        let state = units::read_scan_state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
+        let block = if self.way.depth == ScanDepth::All { self.last_block(task.unit).ok().flatten() } else { None };
+        ResumeState { keep, state, block }
     }
 
-    /// Copies of its records were kept once: they are kept on, or they would end in the middle.
+    /// Returns whether copies of the records are kept. Copying continues, or the copies would be incomplete.
     fn has_copies(&self, unit: i64) -> rusqlite::Result<bool> {
         let mut copies = self.index.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM raw WHERE unit = ?1)")?;
         copies.query_row([unit], |row| row.get(0))
     }
 
-    /// The last block of a log. One with little text is filled up; of a full one, only the prompts are counted.
-    fn last_block(&self, unit: i64) -> rusqlite::Result<Option<(Option<i64>, Block)>> {
+    /// Returns the last block of a log. One with little text is continued; of a full one, only the prompts are counted.
+    fn last_block(&self, unit: i64) -> rusqlite::Result<Option<(Option<i64>, TextBlock)>> {
         let mut last = self.index.connection.prepare_cached("SELECT max(block) FROM words WHERE unit = ?1")?;
         let Some(number) = last.query_row([unit], |row| row.get::<_, Option<i64>>(0)).optional()?.flatten() else {
             return Ok(None);
         };
         let mut text = self.index.connection.prepare_cached("SELECT passages FROM text WHERE block = ?1")?;
         let stored = text.query_row([number], |row| row.get::<_, Vec<u8>>(0)).optional()?;
-        let Some(block) = stored.and_then(|stored| Block::read(&stored)) else { return Ok(None) };
-        if block.text.len() < FULL / 2 {
+        let Some(block) = stored.and_then(|stored| TextBlock::decode(&stored)) else { return Ok(None) };
+        if block.text.len() < FULL_BLOCK_BYTES / 2 {
             return Ok(Some((Some(number), block)));
         }
-        Ok(Some((None, Block { prompts: block.prompts_after(), ..Block::default() })))
+        Ok(Some((None, TextBlock { prompts: block.prompts_after(), ..TextBlock::default() })))
     }
 }

@@ -1,34 +1,30 @@
-//! What replies are put together by.
+//! Grouping and order of usage rows.
 
 use std::str::FromStr;
 
-/// What replies are put together by.
+/// The grouping of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum By {
-    /// Days of the time zone.
+pub enum UsageGrouping {
+    /// Days in the time zone.
     Day,
-    /// Weeks from Monday to Sunday, numbered as ISO 8601 has it.
+    /// ISO 8601 weeks, Monday to Sunday.
     Week,
-    /// Months.
     Month,
     /// Sessions, each with its subagents.
     Session,
-    /// Folders that were worked in.
+    /// Working directories.
     Project,
-    /// Models.
     Model,
-    /// Agents.
     Agent,
-    /// Tools that the replies called.
+    /// Tools called by the replies.
     Tool,
-    /// Subagents, and the main agent.
+    /// Subagents and the main agent.
     Subagent,
-    /// Stretches of five hours, from the full hour of the first reply on.
+    /// Five-hour blocks, from the full hour of the first reply.
     Block,
 }
 
-impl By {
-    /// All of them.
+impl UsageGrouping {
     pub const ALL: [Self; 10] = [
         Self::Day,
         Self::Week,
@@ -42,9 +38,9 @@ impl By {
         Self::Block,
     ];
 
-    /// Its name, as it is typed and asked for.
+    /// Returns the name used in options and queries.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Day => "day",
             Self::Week => "week",
@@ -59,9 +55,9 @@ impl By {
         }
     }
 
-    /// What it is, in a line.
+    /// Returns a one-line description.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Day => "Days of the time zone",
             Self::Week => "Weeks from Monday on, as 2026-W47",
@@ -76,17 +72,17 @@ impl By {
         }
     }
 
-    /// It follows time, so that rows have an order of their own.
+    /// Returns whether groups are periods, so that rows have a natural order.
     #[must_use]
-    pub fn is_time(self) -> bool {
+    pub fn is_time_based(self) -> bool {
         matches!(self, Self::Day | Self::Week | Self::Month | Self::Block)
     }
 }
 
-impl FromStr for By {
+impl FromStr for UsageGrouping {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|by| by.name() == name).ok_or(())
+        Self::ALL.into_iter().find(|by| by.as_str() == name).ok_or(())
     }
 }

@@ -1,25 +1,25 @@
-//! Comma-separated values, as RFC 4180 has them. The titles are the names of the JSON.
+//! Usage as CSV (RFC 4180). The column titles are the JSON names.
 
 use switchboard_event::Timestamp;
 
-use super::{Block, By, Model, Row};
-use crate::export::csv::inert;
+use super::{Block, Model, Row, UsageGrouping};
+use crate::export::csv::escape_formula;
 
-/// A line of titles, and a line for each row; with a breakdown, one for each model of it.
+/// Returns a header line and a line per row; with a breakdown, a line per model of each row.
 #[must_use]
-pub fn csv(rows: &[Row], by: By, breakdown: bool) -> String {
-    let mut text = line(titles(by, breakdown).iter().map(|title| (*title).to_owned()));
+pub fn usage_csv(rows: &[Row], by: UsageGrouping, breakdown: bool) -> String {
+    let mut text = csv_line(column_titles(by, breakdown).iter().map(|title| (*title).to_owned()));
     for row in rows {
         if breakdown {
-            row.breakdown.iter().for_each(|part| text.push_str(&line(part_cells(row, part).into_iter())));
+            row.breakdown.iter().for_each(|part| text.push_str(&csv_line(model_cells(row, part).into_iter())));
         } else {
-            text.push_str(&line(row_cells(row, by).into_iter()));
+            text.push_str(&csv_line(row_cells(row, by).into_iter()));
         }
     }
     text
 }
 
-const FIGURES: [&str; 8] = [
+const TOKEN_COLUMNS: [&str; 8] = [
     "inputTokens",
     "outputTokens",
     "cacheReadTokens",
@@ -30,34 +30,44 @@ const FIGURES: [&str; 8] = [
     "costUsd",
 ];
 
-fn titles(by: By, breakdown: bool) -> Vec<&'static str> {
+fn column_titles(by: UsageGrouping, breakdown: bool) -> Vec<&'static str> {
     if breakdown {
-        return [&["key", "model"], &FIGURES[..], &["cacheWrite1hTokens", "isUnpriced"]].concat();
+        return [&["key", "model"], &TOKEN_COLUMNS[..], &["cacheWrite1hTokens", "isUnpriced"]].concat();
     }
-    let calls: &[&str] = if by == By::Tool { &["calls"] } else { &[] };
+    let calls: &[&str] = if by == UsageGrouping::Tool { &["calls"] } else { &[] };
     let more = ["cacheWrite1hTokens", "firstAt", "lastAt", "agents", "models", "unpricedModels"];
-    [&["key"], &FIGURES[..], calls, &more, own_titles(by)].concat()
+    [&["key"], &TOKEN_COLUMNS[..], calls, &more, grouping_titles(by)].concat()
 }
 
-/// What only some rows have. Of a block, only what lies in objects of its own in JSON has other names here.
-fn own_titles(by: By) -> &'static [&'static str] {
+/// Columns that only some groupings have. Fields of nested JSON objects have names of their own here.
+fn grouping_titles(by: UsageGrouping) -> &'static [&'static str] {
     match by {
-        By::Day | By::Week | By::Month => &["start", "end"],
-        By::Block => {
+        UsageGrouping::Day | UsageGrouping::Week | UsageGrouping::Month => &["start", "end"],
+        UsageGrouping::Block => {
             &["start", "end", "isActive", "tokensPerMinute", "costUsdPerHour", "projectedTokens", "projectedUsd"]
         }
-        By::Session => &["project", "title"],
-        By::Project | By::Model | By::Agent | By::Tool | By::Subagent => &[],
+        UsageGrouping::Session => &["project", "title"],
+        UsageGrouping::Project
+        | UsageGrouping::Model
+        | UsageGrouping::Agent
+        | UsageGrouping::Tool
+        | UsageGrouping::Subagent => &[],
     }
 }
 
-fn own_cells(row: &Row, by: By) -> Vec<String> {
+fn grouping_cells(row: &Row, by: UsageGrouping) -> Vec<String> {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     match by {
-        By::Day | By::Week | By::Month => vec![time(row.start), time(row.end)],
-        By::Block => row.block.as_ref().map_or_else(|| vec![String::new(); own_titles(by).len()], block_cells),
-        By::Session => [&row.project, &row.title].map(|text| text.clone().unwrap_or_default()).to_vec(),
-        By::Project | By::Model | By::Agent | By::Tool | By::Subagent => Vec::new(),
+        UsageGrouping::Day | UsageGrouping::Week | UsageGrouping::Month => vec![time(row.start), time(row.end)],
+        UsageGrouping::Block => {
+            row.block.as_ref().map_or_else(|| vec![String::new(); grouping_titles(by).len()], block_cells)
+        }
+        UsageGrouping::Session => [&row.project, &row.title].map(|text| text.clone().unwrap_or_default()).to_vec(),
+        UsageGrouping::Project
+        | UsageGrouping::Model
+        | UsageGrouping::Agent
+        | UsageGrouping::Tool
+        | UsageGrouping::Subagent => Vec::new(),
     }
 }
 
@@ -74,7 +84,7 @@ fn block_cells(block: &Block) -> Vec<String> {
     ]
 }
 
-fn part_cells(row: &Row, part: &Model) -> Vec<String> {
+fn model_cells(row: &Row, part: &Model) -> Vec<String> {
     let tokens = [
         part.input_tokens,
         part.output_tokens,
@@ -89,7 +99,7 @@ fn part_cells(row: &Row, part: &Model) -> Vec<String> {
     names.into_iter().chain(tokens.map(|count| count.to_string())).chain(more).collect()
 }
 
-fn row_cells(row: &Row, by: By) -> Vec<String> {
+fn row_cells(row: &Row, by: UsageGrouping) -> Vec<String> {
     let tokens = [
         row.input_tokens,
         row.output_tokens,
@@ -102,24 +112,24 @@ fn row_cells(row: &Row, by: By) -> Vec<String> {
     let mut cells = vec![row.key.clone()];
     cells.extend(tokens.map(|count| count.to_string()));
     cells.push(row.cost_usd.to_string());
-    if by == By::Tool {
+    if by == UsageGrouping::Tool {
         cells.push(row.calls.unwrap_or_default().to_string());
     }
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     cells.extend([row.cache_write_1h_tokens.to_string(), time(row.first_at), time(row.last_at)]);
     cells.extend([&row.agents, &row.models, &row.unpriced_models].map(|names| names.join(" ")));
-    cells.extend(own_cells(row, by));
+    cells.extend(grouping_cells(row, by));
     cells
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
-    cells.map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
+fn csv_line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quote_cell).collect::<Vec<_>>().join(",") + "\r\n"
 }
 
-fn quoted(cell: String) -> String {
+fn quote_cell(cell: String) -> String {
     let is_number =
         cell.bytes().all(|byte| byte.is_ascii_digit() || b".-e".contains(&byte)) && cell.parse::<f64>().is_ok();
-    let cell = if is_number { cell } else { inert(&cell) };
+    let cell = if is_number { cell } else { escape_formula(&cell) };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
@@ -127,22 +137,22 @@ fn quoted(cell: String) -> String {
 mod tests {
     use switchboard_event::Timestamp;
 
-    use super::{By, Model, Row, csv};
-    use crate::usage::{blocks, sums::Sums};
+    use super::{Model, Row, UsageGrouping, usage_csv};
+    use crate::usage::{blocks, sums::UsageSums};
 
-    fn row() -> Row {
+    fn sample_row() -> Row {
         let part = Model { model: "m".to_owned(), total_tokens: 3, cost_usd: 0.5, ..Model::default() };
         Row { key: "a \"b\", c".to_owned(), total_tokens: 3, breakdown: vec![part], calls: Some(2), ..Row::default() }
     }
 
     #[test]
     fn every_line_has_as_many_cells_as_titles() {
-        let plain = By::ALL.map(|by| (by, false));
-        for (by, breakdown) in plain.into_iter().chain([(By::Day, true)]) {
-            let mut plain = row();
+        let plain = UsageGrouping::ALL.map(|by| (by, false));
+        for (by, breakdown) in plain.into_iter().chain([(UsageGrouping::Day, true)]) {
+            let mut plain = sample_row();
             plain.key = "k".to_owned();
-            plain.block = Some(blocks::describe(0, &Sums::default(), Timestamp::default()));
-            let text = csv(&[plain], by, breakdown);
+            plain.block = Some(blocks::describe_block(0, &UsageSums::default(), Timestamp::default()));
+            let text = usage_csv(&[plain], by, breakdown);
             let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
             assert_eq!(counts.len(), 2);
             assert_eq!(counts[0], counts[1], "{text}");
@@ -151,15 +161,15 @@ mod tests {
 
     #[test]
     fn names_that_look_like_formulas_are_texts() {
-        let rows = [Row { key: "=cmd|' /C calc'!A0".to_owned(), cost_usd: -0.5, ..row() }];
-        let text = csv(&rows, By::Project, false);
+        let rows = [Row { key: "=cmd|' /C calc'!A0".to_owned(), cost_usd: -0.5, ..sample_row() }];
+        let text = usage_csv(&rows, UsageGrouping::Project, false);
         let line = text.lines().nth(1).unwrap();
         assert!(line.starts_with("'=cmd|") && line.contains(",-0.5,"), "{line}");
     }
 
     #[test]
     fn cells_are_quoted_where_they_must() {
-        let text = csv(&[row()], By::Day, true);
+        let text = usage_csv(&[sample_row()], UsageGrouping::Day, true);
         assert_eq!(text.lines().nth(1), Some("\"a \"\"b\"\", c\",m,0,0,0,0,0,3,0,0.5,0,false"));
     }
 }

@@ -1,4 +1,4 @@
-//! Puts replies together, one after the other.
+//! Aggregates replies into groups.
 
 use std::collections::HashMap;
 
@@ -6,175 +6,173 @@ use jiff::tz::TimeZone;
 use switchboard_event::Timestamp;
 
 use super::{
-    By, Prices, Usage, blocks,
-    calendar::Calendar,
-    cost::Costs,
-    rows::{self, Key},
-    sums::Sums,
-    tools::Tools,
+    TokenPrices, Usage, UsageGrouping, blocks,
+    calendar::UsageCalendar,
+    cost::CostCalculator,
+    rows::{self, GroupKey},
+    sums::UsageSums,
+    tools::ToolGroups,
 };
-use crate::{Entry, Ledger, Name, ledger::ByName};
+use crate::{LedgerEntry, LedgerName, UsageLedger, ledger::LedgerNameMap};
 
-/// What is asked for.
-pub struct Question<'a> {
-    /// What replies are put together by.
-    pub by: By,
-    /// Where days begin.
+/// Parameters of an aggregation.
+pub struct UsageQuestion<'a> {
+    pub by: UsageGrouping,
+    /// Defines where days begin.
     pub zone: &'a TimeZone,
-    /// What time it is: it decides which block is the current one.
+    /// Determines which block is the current one.
     pub now: Timestamp,
-    /// What tokens cost.
-    pub prices: &'a Prices,
-    /// Each row also says what each model used.
+    pub prices: &'a TokenPrices,
+    /// Adds the usage of each model to every row.
     pub breakdown: bool,
 }
 
-/// What was used, put together as asked for, with a row for each group in its natural order: along time, else the most
-/// expensive first.
+/// Aggregates a ledger. Rows are in the natural order of the grouping: by time, else most expensive first.
 #[must_use]
-pub fn usage(ledger: &Ledger, question: &Question<'_>) -> Usage {
-    let mut gather = Gather::new(question);
-    ledger.entries.iter().for_each(|entry| gather.add(ledger, entry));
-    gather.close(ledger)
+pub fn aggregate_usage(ledger: &UsageLedger, question: &UsageQuestion<'_>) -> Usage {
+    let mut gather = UsageAggregator::new(question);
+    ledger.entries.iter().for_each(|entry| gather.add_reply(ledger, entry));
+    gather.finish(ledger)
 }
 
-/// Replies that are being put together, one after the other.
-pub struct Gather<'a> {
-    question: &'a Question<'a>,
-    way: Way<'a>,
-    costs: Costs<'a>,
-    groups: Vec<Group>,
-    total: Group,
+/// Aggregates replies one at a time.
+pub struct UsageAggregator<'a> {
+    question: &'a UsageQuestion<'a>,
+    way: GroupLookup<'a>,
+    costs: CostCalculator<'a>,
+    groups: Vec<UsageGroup>,
+    total: UsageGroup,
 }
 
 /// How the group of a reply is found.
-enum Way<'a> {
-    Time(Calendar<'a>),
+enum GroupLookup<'a> {
+    Time(UsageCalendar<'a>),
     Name {
-        of: fn(&Entry) -> Name,
+        of: fn(&LedgerEntry) -> LedgerName,
         unknown: &'static str,
-        places: Places,
+        places: GroupIndex,
     },
-    Tool(Tools),
-    /// By the hour: all replies of an hour are in one block, but which is known only once all are there.
+    Tool(ToolGroups),
+    /// By hour: all replies of an hour are in one block, but blocks are only known after all replies.
     Hour(HashMap<i64, usize>),
 }
 
-/// Some replies: sums by model, and whose they are.
-pub struct Group {
-    pub key: Key,
-    pub models: Vec<(Name, Sums)>,
-    pub agents: Vec<Name>,
+/// A group of replies: sums by model, and the agents.
+pub struct UsageGroup {
+    pub key: GroupKey,
+    pub models: Vec<(LedgerName, UsageSums)>,
+    pub agents: Vec<LedgerName>,
 }
 
-impl<'a> Gather<'a> {
-    /// None yet.
-    pub fn new(question: &'a Question<'a>) -> Self {
-        let name = |of, unknown| Way::Name { of, unknown, places: Places::default() };
+impl<'a> UsageAggregator<'a> {
+    pub fn new(question: &'a UsageQuestion<'a>) -> Self {
+        let name = |of, unknown| GroupLookup::Name { of, unknown, places: GroupIndex::default() };
         let way = match question.by {
-            By::Day | By::Week | By::Month => Way::Time(Calendar::new(question.by, question.zone)),
-            By::Session => name(|entry| entry.session, "(unknown)"),
-            By::Project => name(|entry| entry.project, "(unknown)"),
-            By::Model => name(|entry| entry.model, "(unknown)"),
-            By::Agent => name(|entry| entry.agent, "(unknown)"),
-            By::Subagent => name(|entry| entry.subagent, "(main)"),
-            By::Tool => Way::Tool(Tools::default()),
-            By::Block => Way::Hour(HashMap::new()),
+            UsageGrouping::Day | UsageGrouping::Week | UsageGrouping::Month => {
+                GroupLookup::Time(UsageCalendar::new(question.by, question.zone))
+            }
+            UsageGrouping::Session => name(|entry| entry.session, "(unknown)"),
+            UsageGrouping::Project => name(|entry| entry.project, "(unknown)"),
+            UsageGrouping::Model => name(|entry| entry.model, "(unknown)"),
+            UsageGrouping::Agent => name(|entry| entry.agent, "(unknown)"),
+            UsageGrouping::Subagent => name(|entry| entry.subagent, "(main)"),
+            UsageGrouping::Tool => GroupLookup::Tool(ToolGroups::default()),
+            UsageGrouping::Block => GroupLookup::Hour(HashMap::new()),
         };
-        let costs = Costs::new(question.prices);
-        Self { question, way, costs, groups: Vec::new(), total: Group::new(Key::Total) }
+        let costs = CostCalculator::new(question.prices);
+        Self { question, way, costs, groups: Vec::new(), total: UsageGroup::new(GroupKey::Total) }
     }
 
-    /// One more, with a ledger that has its names.
-    pub fn add(&mut self, ledger: &Ledger, entry: &Entry) {
+    /// Adds a reply. `ledger` contains its names.
+    pub fn add_reply(&mut self, ledger: &UsageLedger, entry: &LedgerEntry) {
         let place = match &mut self.way {
-            Way::Time(calendar) => {
-                let period = calendar.period(entry.at);
-                // The calendar numbers its periods as they come up.
+            GroupLookup::Time(calendar) => {
+                let period = calendar.period_index(entry.at);
+                // The calendar numbers its periods as they are first seen.
                 if period == self.groups.len() {
-                    self.groups.push(Group::new(calendar.key(period)));
+                    self.groups.push(UsageGroup::new(calendar.group_key(period)));
                 }
                 period
             }
-            Way::Name { of, unknown, places } => places.of(of(entry), unknown, &mut self.groups),
-            Way::Tool(tools) => {
-                let sums = self.costs.of(ledger, entry);
-                return tools.add(ledger, entry, &sums, &mut self.groups, &mut self.total);
+            GroupLookup::Name { of, unknown, places } => places.group_for(of(entry), unknown, &mut self.groups),
+            GroupLookup::Tool(tools) => {
+                let sums = self.costs.reply_sums(ledger, entry);
+                return tools.add_reply(ledger, entry, &sums, &mut self.groups, &mut self.total);
             }
-            Way::Hour(places) => {
-                let hour = blocks::hour(entry.at);
+            GroupLookup::Hour(places) => {
+                let hour = blocks::start_of_hour(entry.at);
                 *places.entry(hour).or_insert_with(|| {
-                    self.groups.push(Group::new(Key::Block(hour)));
+                    self.groups.push(UsageGroup::new(GroupKey::Block(hour)));
                     self.groups.len() - 1
                 })
             }
         };
-        let sums = self.costs.of(ledger, entry);
+        let sums = self.costs.reply_sums(ledger, entry);
         if let Some(group) = self.groups.get_mut(place) {
-            group.add(entry, &sums);
+            group.add_reply(entry, &sums);
         }
     }
 
-    /// All were there: gives their rows.
-    pub fn close(mut self, ledger: &Ledger) -> Usage {
-        if let Way::Hour(places) = &self.way {
-            self.groups = blocks::of_hours(places, &self.groups);
+    /// Returns the rows.
+    pub fn finish(mut self, ledger: &UsageLedger) -> Usage {
+        if let GroupLookup::Hour(places) = &self.way {
+            self.groups = blocks::group_hours_into_blocks(places, &self.groups);
         }
-        // Where a reply is in one group, the total is that of the groups.
-        if !matches!(self.way, Way::Tool(_)) {
-            self.groups.iter().for_each(|group| self.total.add_all(group));
+        // If each reply is in one group, the total is the sum of the groups.
+        if !matches!(self.way, GroupLookup::Tool(_)) {
+            self.groups.iter().for_each(|group| self.total.add_group(group));
         }
-        rows::rows(self.groups, self.total, ledger, self.question)
+        rows::build_report(self.groups, self.total, ledger, self.question)
     }
 }
 
-/// Which group a name has.
+/// Maps names to groups.
 #[derive(Default)]
-pub struct Places(ByName<usize>);
+pub struct GroupIndex(LedgerNameMap<usize>);
 
-impl Places {
-    /// The group of a name; a new one if it has none.
-    pub fn of(&mut self, name: Name, unknown: &'static str, groups: &mut Vec<Group>) -> usize {
+impl GroupIndex {
+    /// Returns the group of a name, creating it if necessary.
+    pub fn group_for(&mut self, name: LedgerName, unknown: &'static str, groups: &mut Vec<UsageGroup>) -> usize {
         *self.0.or_insert_with(name, || {
-            // The first name is the empty one.
-            groups.push(Group::new(if name.0 == 0 { Key::Word(unknown) } else { Key::Name(name) }));
+            // The first name is empty.
+            groups.push(UsageGroup::new(if name.0 == 0 { GroupKey::Word(unknown) } else { GroupKey::Name(name) }));
             groups.len() - 1
         })
     }
 }
 
-impl Group {
-    pub fn new(key: Key) -> Self {
+impl UsageGroup {
+    pub fn new(key: GroupKey) -> Self {
         Self { key, models: Vec::new(), agents: Vec::new() }
     }
 
-    pub fn add(&mut self, entry: &Entry, sums: &Sums) {
+    pub fn add_reply(&mut self, entry: &LedgerEntry, sums: &UsageSums) {
         self.add_model(entry.model, sums);
         self.add_agent(entry.agent);
     }
 
-    /// Adds all of another group.
-    pub fn add_all(&mut self, other: &Self) {
+    /// Adds all replies of another group.
+    pub fn add_group(&mut self, other: &Self) {
         other.models.iter().for_each(|(model, sums)| self.add_model(*model, sums));
         other.agents.iter().for_each(|agent| self.add_agent(*agent));
     }
 
-    fn add_model(&mut self, model: Name, sums: &Sums) {
+    fn add_model(&mut self, model: LedgerName, sums: &UsageSums) {
         match self.models.iter_mut().find(|(known, _)| *known == model) {
             Some((_, known)) => known.add(sums),
             None => self.models.push((model, *sums)),
         }
     }
 
-    fn add_agent(&mut self, agent: Name) {
+    fn add_agent(&mut self, agent: LedgerName) {
         if !self.agents.contains(&agent) {
             self.agents.push(agent);
         }
     }
 
-    /// All models together.
-    pub fn sums(&self) -> Sums {
-        self.models.iter().fold(Sums::default(), |mut all, (_, sums)| {
+    /// Returns the sums over all models.
+    pub fn total_sums(&self) -> UsageSums {
+        self.models.iter().fold(UsageSums::default(), |mut all, (_, sums)| {
             all.add(sums);
             all
         })

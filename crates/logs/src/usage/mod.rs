@@ -1,9 +1,7 @@
-//! What was used and what it cost, of a [`Ledger`](crate::Ledger): pure sums, whoever asks for them. Each reply is in it
-//! once; these functions only put replies together.
+//! Usage and cost of a [`Ledger`](crate::Ledger), in which each reply occurs once. Pure functions.
 //!
-//! [`usage`] is the front door, or [`Library::usage`](crate::Library::usage) where it is asked of an index: it gives a
-//! [`Usage`] with a [`Row`] for each day, model, tool and so on ([`By`]), which is what servers send too. [`Prices`] says
-//! what tokens cost.
+//! [`usage`] is the entry point, or [`Library::usage`](crate::Library::usage) to query an index. It returns a [`Usage`]
+//! with a [`Row`] per day, model, tool and so on ([`By`]), which servers send too. [`Prices`] has the prices of tokens.
 
 mod blocks;
 mod by;
@@ -21,11 +19,11 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use by::By;
-pub use cost::Costs;
-pub use csv::csv;
-pub(crate) use gather::Gather;
-pub use gather::{Question, usage};
-pub use order::Order;
-pub use prices::{BadPrices, Prices};
+pub use by::UsageGrouping;
+pub use cost::CostCalculator;
+pub use csv::usage_csv;
+pub(crate) use gather::UsageAggregator;
+pub use gather::{UsageQuestion, aggregate_usage};
+pub use order::UsageOrder;
+pub use prices::{PriceFileError, TokenPrices};
 pub use row::{Block, BurnRate, Model, Projection, Row, Unpriced, Usage};

@@ -4,28 +4,27 @@ use std::{cmp::Ordering, str::FromStr};
 
 use super::Row;
 
-/// What rows are sorted by.
+/// The order of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Their key; days and months are then in the order of time.
+pub enum UsageOrder {
+    /// By key; days and months are then in order of time.
     Key,
-    /// The most tokens first.
+    /// Most tokens first.
     Tokens,
-    /// The most expensive first.
+    /// Most expensive first.
     Cost,
-    /// The most replies first.
+    /// Most replies first.
     Replies,
-    /// The latest first.
+    /// Latest first.
     Recent,
 }
 
-impl Order {
-    /// All of them.
+impl UsageOrder {
     pub const ALL: [Self; 5] = [Self::Key, Self::Tokens, Self::Cost, Self::Replies, Self::Recent];
 
-    /// Its name, as it is typed and asked for.
+    /// Returns the name used in options and queries.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Key => "key",
             Self::Tokens => "tokens",
@@ -35,8 +34,8 @@ impl Order {
         }
     }
 
-    /// Sorts rows. Those that are equal are sorted by their key.
-    pub fn sort(self, rows: &mut [Row]) {
+    /// Sorts rows; equal ones by key.
+    pub fn sort_rows(self, rows: &mut [Row]) {
         let more_first = |a: &Row, b: &Row| match self {
             Self::Key => Ordering::Equal,
             Self::Tokens => b.total_tokens.cmp(&a.total_tokens),
@@ -48,10 +47,10 @@ impl Order {
     }
 }
 
-impl FromStr for Order {
+impl FromStr for UsageOrder {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|order| order.name() == name).ok_or(())
+        Self::ALL.into_iter().find(|order| order.as_str() == name).ok_or(())
     }
 }

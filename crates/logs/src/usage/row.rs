@@ -1,5 +1,4 @@
-//! What is told of usage, to people and programs alike: the names of its fields are those of `logs usage --json` and of
-//! the server.
+//! The usage report, for people and programs: its field names are those of `logs usage --json` and of the server.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,79 +1,84 @@
-//! Makes rows of what was gathered.
+//! Builds report rows from groups.
 
 use switchboard_event::Timestamp;
 
 use super::{
-    By, Model, Order, Question, Row, Unpriced, Usage, blocks,
-    gather::Group,
-    sums::{Sums, dollars},
+    Model, Row, Unpriced, Usage, UsageGrouping, UsageOrder, UsageQuestion, blocks,
+    gather::UsageGroup,
+    sums::{UsageSums, to_dollars},
 };
-use crate::{Ledger, Name};
+use crate::{LedgerName, UsageLedger};
 
-/// What a group is called, until it is written.
-pub enum Key {
-    /// All of it.
+/// The key of a group.
+pub enum GroupKey {
+    /// The total of all replies.
     Total,
-    /// A name of the ledger.
-    Name(Name),
-    /// What stands for no name.
+    /// A name in the ledger.
+    Name(LedgerName),
+    /// A placeholder for an empty name.
     Word(&'static str),
-    /// A day, a week or a month.
+    /// A day, week or month.
     Period { name: String, from: Timestamp, to: Timestamp },
-    /// A block, by its beginning.
+    /// The start of a block, in microseconds.
     Block(i64),
 }
 
-/// The rows of what was gathered.
-pub fn rows(groups: Vec<Group>, mut total: Group, ledger: &Ledger, question: &Question<'_>) -> Usage {
-    let mut rows: Vec<Row> = groups.into_iter().map(|group| row(group, ledger, question)).collect();
-    let order = if question.by.is_time() { Order::Key } else { Order::Cost };
-    order.sort(&mut rows);
-    sort(&mut total.models);
+/// Builds the report.
+pub fn build_report(
+    groups: Vec<UsageGroup>,
+    mut total: UsageGroup,
+    ledger: &UsageLedger,
+    question: &UsageQuestion<'_>,
+) -> Usage {
+    let mut rows: Vec<Row> = groups.into_iter().map(|group| build_row(group, ledger, question)).collect();
+    let order = if question.by.is_time_based() { UsageOrder::Key } else { UsageOrder::Cost };
+    order.sort_rows(&mut rows);
+    sort_models(&mut total.models);
     let lacking = total.models.iter().filter(|(_, sums)| sums.unpriced > 0);
     let unpriced = lacking.map(|(model, sums)| Unpriced {
-        model: name(ledger, *model),
+        model: display_name(ledger, *model),
         total_tokens: sums.unpriced,
         replies: sums.replies,
     });
     Usage {
         unpriced: unpriced.collect(),
-        total: row(total, ledger, question),
+        total: build_row(total, ledger, question),
         rows,
-        prices_of: question.prices.date().to_owned(),
+        prices_of: question.prices.price_date().to_owned(),
     }
 }
 
-fn row(mut group: Group, ledger: &Ledger, question: &Question<'_>) -> Row {
-    sort(&mut group.models);
-    let sums = group.sums();
-    let mut row = Row { key: String::new(), ..figures(&sums) };
-    row.calls = (question.by == By::Tool).then_some(sums.calls);
-    row.agents = group.agents.iter().map(|agent| name(ledger, *agent)).collect();
+fn build_row(mut group: UsageGroup, ledger: &UsageLedger, question: &UsageQuestion<'_>) -> Row {
+    sort_models(&mut group.models);
+    let sums = group.total_sums();
+    let mut row = Row { key: String::new(), ..sums_row(&sums) };
+    row.calls = (question.by == UsageGrouping::Tool).then_some(sums.calls);
+    row.agents = group.agents.iter().map(|agent| display_name(ledger, *agent)).collect();
     row.agents.sort_unstable();
-    row.models = group.models.iter().map(|(model, _)| name(ledger, *model)).collect();
+    row.models = group.models.iter().map(|(model, _)| display_name(ledger, *model)).collect();
     let unpriced = group.models.iter().filter(|(_, sums)| sums.unpriced > 0);
-    row.unpriced_models = unpriced.map(|(model, _)| name(ledger, *model)).collect();
+    row.unpriced_models = unpriced.map(|(model, _)| display_name(ledger, *model)).collect();
     let parts = if question.breakdown { group.models.as_slice() } else { &[] };
-    row.breakdown = parts.iter().map(|(model, sums)| part(name(ledger, *model), sums)).collect();
-    entitle(&mut row, group.key, ledger, &sums, question.now);
+    row.breakdown = parts.iter().map(|(model, sums)| model_part(display_name(ledger, *model), sums)).collect();
+    set_row_key(&mut row, group.key, ledger, &sums, question.now);
     row
 }
 
-/// The most used first; names have no order of their own.
-fn sort(models: &mut [(Name, Sums)]) {
-    models.sort_unstable_by_key(|(model, sums)| (std::cmp::Reverse(sums.total()), *model));
+/// Most used first; the ledger's names have no order of their own.
+fn sort_models(models: &mut [(LedgerName, UsageSums)]) {
+    models.sort_unstable_by_key(|(model, sums)| (std::cmp::Reverse(sums.total_tokens()), *model));
 }
 
-fn figures(sums: &Sums) -> Row {
+fn sums_row(sums: &UsageSums) -> Row {
     Row {
         input_tokens: sums.input,
         output_tokens: sums.output,
         cache_read_tokens: sums.cache_read,
         cache_write_tokens: sums.cache_write.saturating_add(sums.cache_write_1h),
         reasoning_tokens: sums.reasoning,
-        total_tokens: sums.total(),
+        total_tokens: sums.total_tokens(),
         replies: sums.replies,
-        cost_usd: dollars(sums.cost),
+        cost_usd: to_dollars(sums.cost),
         cache_write_1h_tokens: sums.cache_write_1h,
         first_at: sums.span.map(|(first, _)| first),
         last_at: sums.span.map(|(_, last)| last),
@@ -81,7 +86,7 @@ fn figures(sums: &Sums) -> Row {
     }
 }
 
-fn part(model: String, sums: &Sums) -> Model {
+fn model_part(model: String, sums: &UsageSums) -> Model {
     Model {
         model,
         input_tokens: sums.input,
@@ -89,25 +94,25 @@ fn part(model: String, sums: &Sums) -> Model {
         cache_read_tokens: sums.cache_read,
         cache_write_tokens: sums.cache_write.saturating_add(sums.cache_write_1h),
         reasoning_tokens: sums.reasoning,
-        total_tokens: sums.total(),
+        total_tokens: sums.total_tokens(),
         replies: sums.replies,
-        cost_usd: dollars(sums.cost),
+        cost_usd: to_dollars(sums.cost),
         cache_write_1h_tokens: sums.cache_write_1h,
         is_unpriced: sums.unpriced > 0,
     }
 }
 
-fn entitle(row: &mut Row, key: Key, ledger: &Ledger, sums: &Sums, now: Timestamp) {
+fn set_row_key(row: &mut Row, key: GroupKey, ledger: &UsageLedger, sums: &UsageSums, now: Timestamp) {
     row.key = match key {
-        Key::Total => "total".to_owned(),
-        Key::Word(word) => word.to_owned(),
-        Key::Name(named) => ledger.name(named).to_owned(),
-        Key::Period { name, from, to } => {
+        GroupKey::Total => "total".to_owned(),
+        GroupKey::Word(word) => word.to_owned(),
+        GroupKey::Name(named) => ledger.resolve_name(named).to_owned(),
+        GroupKey::Period { name, from, to } => {
             (row.start, row.end) = (Some(from), Some(to));
             name
         }
-        Key::Block(start) => {
-            let block = blocks::describe(start, sums, now);
+        GroupKey::Block(start) => {
+            let block = blocks::describe_block(start, sums, now);
             let key = block.start.to_string();
             row.block = Some(block);
             key.replace(".000000", "")
@@ -115,7 +120,7 @@ fn entitle(row: &mut Row, key: Key, ledger: &Ledger, sums: &Sums, now: Timestamp
     };
 }
 
-fn name(ledger: &Ledger, name: Name) -> String {
-    let text = ledger.name(name);
+fn display_name(ledger: &UsageLedger, name: LedgerName) -> String {
+    let text = ledger.resolve_name(name);
     if text.is_empty() { "(unknown)".to_owned() } else { text.to_owned() }
 }

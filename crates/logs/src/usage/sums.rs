@@ -1,30 +1,30 @@
-//! Adding up. Money is counted in whole millionths of a millionth of a dollar: the sum is then the same whatever the
-//! order, and parts add up to the whole.
+//! Sums of usage. Money is counted in picodollars: integer sums do not depend on the order, and parts add up to the
+//! whole.
 
 use switchboard_event::Timestamp;
 
-/// Millionths of a millionth of a dollar: what a token costs is a whole number of them.
-pub type Pico = u128;
+/// A trillionth of a dollar: the price of a token is a whole number of them.
+pub type PicoDollars = u128;
 
-/// How many of them are a dollar.
-const DOLLAR: f64 = 1e12;
+/// Picodollars in a dollar.
+const PICODOLLARS_PER_DOLLAR: f64 = 1e12;
 
-/// Dollars as a number for people and for JSON.
+/// Converts to dollars, for display and JSON.
 #[expect(clippy::cast_precision_loss, reason = "sixteen digits are enough for money")]
-pub fn dollars(pico: Pico) -> f64 {
-    pico as f64 / DOLLAR
+pub fn to_dollars(pico: PicoDollars) -> f64 {
+    pico as f64 / PICODOLLARS_PER_DOLLAR
 }
 
-/// The same from what an agent says. What is no amount is nothing.
+/// Converts from dollars as reported by an agent. Invalid amounts are 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
-pub fn pico(dollars: f64) -> Pico {
-    let pico = (dollars * DOLLAR).round();
-    if pico.is_finite() && (0.0..1e30).contains(&pico) { pico as Pico } else { 0 }
+pub fn from_dollars(dollars: f64) -> PicoDollars {
+    let pico = (dollars * PICODOLLARS_PER_DOLLAR).round();
+    if pico.is_finite() && (0.0..1e30).contains(&pico) { pico as PicoDollars } else { 0 }
 }
 
-/// What was used by some replies.
+/// The usage of some replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct UsageSums {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -33,19 +33,19 @@ pub struct Sums {
     pub reasoning: u64,
     pub replies: u64,
     pub calls: u64,
-    pub cost: Pico,
-    /// Of replies whose cost is not known.
+    pub cost: PicoDollars,
+    /// Tokens of replies whose cost is unknown.
     pub unpriced: u64,
     pub span: Option<(Timestamp, Timestamp)>,
 }
 
-impl Sums {
-    /// All tokens; reasoning is in those out.
-    pub fn total(&self) -> u64 {
-        [self.output, self.cache_read, self.cache_write, self.cache_write_1h].iter().fold(self.input, saturating)
+impl UsageSums {
+    /// Returns the sum of all tokens. Reasoning is part of the output.
+    pub fn total_tokens(&self) -> u64 {
+        [self.output, self.cache_read, self.cache_write, self.cache_write_1h].iter().fold(self.input, add_saturating)
     }
 
-    /// Adds what others used. Absurd figures in a log stay at the largest there is.
+    /// Adds other sums. Absurd counts in a log saturate.
     pub fn add(&mut self, other: &Self) {
         let plus = |mine: &mut u64, theirs: u64| *mine = mine.saturating_add(theirs);
         plus(&mut self.input, other.input);
@@ -64,8 +64,8 @@ impl Sums {
         };
     }
 
-    /// One of so many equal parts, in whole tokens; the first has what is left over.
-    pub fn part(&self, of: u64, count: u64, is_first: bool) -> Self {
+    /// Returns `count` of `of` equal parts in whole tokens; the first part gets the remainder.
+    pub fn proportional_share(&self, of: u64, count: u64, is_first: bool) -> Self {
         let part = |all: u64| (all / of) * count + if is_first { all % of } else { 0 };
         let (of_cost, count_cost) = (u128::from(of), u128::from(count));
         let cost = (self.cost / of_cost) * count_cost + if is_first { self.cost % of_cost } else { 0 };
@@ -85,6 +85,6 @@ impl Sums {
     }
 }
 
-fn saturating(sum: u64, more: &u64) -> u64 {
+fn add_saturating(sum: u64, more: &u64) -> u64 {
     sum.saturating_add(*more)
 }

@@ -1,49 +1,56 @@
-//! By tool: a reply's tokens belong to the calls in it, in equal parts; what cannot be divided goes to the first, so
-//! that the rows add up to the total. A reply without a call is an answer.
+//! Groups by tool: the tokens of a reply are divided equally among its calls, and the remainder goes to the first, so
+//! that the rows add up to the total. A reply without calls is an answer.
 
 use super::{
-    gather::{Group, Places},
-    sums::Sums,
+    gather::{GroupIndex, UsageGroup},
+    sums::UsageSums,
 };
-use crate::{Entry, Ledger, Name};
+use crate::{LedgerEntry, LedgerName, UsageLedger};
 
-/// The row of replies that called nothing.
-const ANSWER: &str = "(answer)";
+/// The key of replies without calls.
+const ANSWER_KEY: &str = "(answer)";
 
-/// Puts replies together by the tools that they called.
+/// Groups replies by the tools they called.
 #[derive(Default)]
-pub struct Tools {
-    places: Places,
-    calls: Calls,
+pub struct ToolGroups {
+    places: GroupIndex,
+    calls: ToolCallCounts,
 }
 
-impl Tools {
+impl ToolGroups {
     /// Adds a reply to the groups of its tools, and to the total.
-    pub fn add(&mut self, ledger: &Ledger, entry: &Entry, sums: &Sums, groups: &mut Vec<Group>, total: &mut Group) {
+    pub fn add_reply(
+        &mut self,
+        ledger: &UsageLedger,
+        entry: &LedgerEntry,
+        sums: &UsageSums,
+        groups: &mut Vec<UsageGroup>,
+        total: &mut UsageGroup,
+    ) {
         let Self { places, calls } = self;
-        calls.count(ledger.tools.get(entry.tools as usize).map_or(&[], Vec::as_slice));
-        total.add(entry, &Sums { calls: calls.all, ..*sums });
+        calls.count_calls(ledger.tools.get(entry.tools as usize).map_or(&[], Vec::as_slice));
+        total.add_reply(entry, &UsageSums { calls: calls.all, ..*sums });
         if calls.all == 0 {
-            let place = places.of(Name::default(), ANSWER, groups);
-            groups.get_mut(place).into_iter().for_each(|group| group.add(entry, sums));
+            let place = places.group_for(LedgerName::default(), ANSWER_KEY, groups);
+            groups.get_mut(place).into_iter().for_each(|group| group.add_reply(entry, sums));
         }
         for (number, (tool, count)) in calls.tools.iter().enumerate() {
-            let place = places.of(*tool, ANSWER, groups);
-            let part = sums.part(calls.all, *count, number == 0);
-            groups.get_mut(place).into_iter().for_each(|group| group.add(entry, &part));
+            let place = places.group_for(*tool, ANSWER_KEY, groups);
+            let part = sums.proportional_share(calls.all, *count, number == 0);
+            groups.get_mut(place).into_iter().for_each(|group| group.add_reply(entry, &part));
         }
     }
 }
 
-/// The calls of a reply, with each tool once. Used again for each reply, since there are many.
+/// The calls of a reply, counted by tool. Reused for each reply, since there are many.
 #[derive(Default)]
-struct Calls {
+struct ToolCallCounts {
     all: u64,
-    tools: Vec<(Name, u64)>,
+    tools: Vec<(LedgerName, u64)>,
 }
 
-impl Calls {
-    fn count(&mut self, list: &[Name]) {
+impl ToolCallCounts {
+    fn count_calls(&mut self, list: &[LedgerName]) {
         self.all = 0;
         self.tools.clear();
         for tool in list {

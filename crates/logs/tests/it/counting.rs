@@ -1,20 +1,19 @@
-//! Each known way to count a reply twice, or not at all, as a test of its own: one session of that kind, and its truth.
+//! A test for each known way to count a reply twice or not at all: one session of that kind, with known totals.
 
-use switchboard_testkit::corpus::{agents::opencode, files::Corpus};
+use switchboard_testkit::corpus::{agents::opencode, files::CorpusWriter};
 
-use crate::place::{Place, by_day, by_session, ledger};
+use crate::place::{LibraryFixture, full_ledger, tokens_by_day, tokens_by_session};
 
-/// Three sessions that `write` makes have exactly what they used.
+/// Checks that three sessions written by `write` have exactly the expected usage.
 #[track_caller]
-fn exact(write: impl Fn(&mut Corpus, u64) -> anyhow::Result<()>) {
-    let (place, truth) = Place::with(|corpus| (1..=3).try_for_each(|seed| write(corpus, seed * 1_000)));
-    let (library, _) = place.current();
-    let ledger = ledger(&library);
-    assert_eq!(truth.families(&by_session(&ledger)), truth.families(&truth.sessions));
-    assert_eq!(by_day(&ledger, "UTC"), truth.days.get("UTC").cloned().unwrap_or_default());
+fn assert_exact(write: impl Fn(&mut CorpusWriter, u64) -> anyhow::Result<()>) {
+    let (place, truth) = LibraryFixture::with_logs(|corpus| (1..=3).try_for_each(|seed| write(corpus, seed * 1_000)));
+    let (library, _) = place.refreshed_library();
+    let ledger = full_ledger(&library);
+    assert_eq!(truth.sum_fork_families(&tokens_by_session(&ledger)), truth.sum_fork_families(&truth.sessions));
+    assert_eq!(tokens_by_day(&ledger, "UTC"), truth.days.get("UTC").cloned().unwrap_or_default());
 }
 
-/// A test for each case of an agent.
 macro_rules! cases {
     ($agent:ident: $($name:ident = $case:ident;)*) => {
         mod $agent {
@@ -24,13 +23,13 @@ macro_rules! cases {
 
             $(#[test]
             fn $name() {
-                exact(|corpus, seed| shapes::session(corpus, shapes::Case::$case, seed, 40_000));
+                assert_exact(|corpus, seed| shapes::write_session(corpus, shapes::CountingCase::$case, seed, 40_000));
             })*
 
             #[test]
             fn every_case_has_a_test() {
-                let tested = [$(shapes::Case::$case),*];
-                assert!(shapes::Case::ALL.iter().all(|case| tested.contains(case)));
+                let tested = [$(shapes::CountingCase::$case),*];
+                assert!(shapes::CountingCase::ALL.iter().all(|case| tested.contains(case)));
             }
         }
     };
@@ -86,46 +85,46 @@ mod opencode_cases {
     use super::*;
 
     #[track_caller]
-    fn exact_case(case: opencode::Case) {
-        exact(|corpus, seed| {
+    fn assert_exact_case(case: opencode::CountingCase) {
+        assert_exact(|corpus, seed| {
             // All three go into one database.
             let cases = (0..3).map(|number| (case, seed + number, 30_000));
-            if seed == 1_000 { opencode::sessions_of(corpus, cases) } else { Ok(()) }
+            if seed == 1_000 { opencode::write_sessions(corpus, cases) } else { Ok(()) }
         });
     }
 
     #[test]
     fn a_message_and_its_last_part_are_one_reply() {
-        exact_case(opencode::Case::Plain);
+        assert_exact_case(opencode::CountingCase::Plain);
     }
 
     #[test]
     fn child_sessions_belong_to_their_session() {
-        exact_case(opencode::Case::Child);
+        assert_exact_case(opencode::CountingCase::Child);
     }
 
     #[test]
     fn a_session_in_two_tables_is_one() {
-        exact_case(opencode::Case::Migrated);
+        assert_exact_case(opencode::CountingCase::Migrated);
     }
 
     #[test]
     fn the_later_table_is_read() {
-        exact_case(opencode::Case::Later);
+        assert_exact_case(opencode::CountingCase::Later);
     }
 
     #[test]
     fn the_tree_of_older_versions_is_read() {
-        exact_case(opencode::Case::Tree);
+        assert_exact_case(opencode::CountingCase::Tree);
     }
 
     #[test]
     fn a_session_in_the_tree_and_in_the_database_is_one() {
-        exact_case(opencode::Case::TreeToo);
+        assert_exact_case(opencode::CountingCase::TreeToo);
     }
 
     #[test]
     fn databases_of_other_channels_are_read() {
-        exact_case(opencode::Case::Channel);
+        assert_exact_case(opencode::CountingCase::Channel);
     }
 }

@@ -1,4 +1,4 @@
-//! The library as others use it, on logs whose truth is known, on broken ones, and after the worst.
+//! The library on logs with known totals, on broken logs, and after crashes.
 
 #![cfg(test)]
 

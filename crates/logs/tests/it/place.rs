@@ -1,4 +1,4 @@
-//! A home with logs, and a library over it.
+//! A test home with logs, and a library over it.
 
 use std::{
     collections::BTreeMap,
@@ -6,180 +6,193 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_agents::{Depth, Host};
-use switchboard_logs::{Entry, Filter, Ledger, Library, Query, Report, Setup, Words, looked_in};
-use switchboard_testkit::corpus::{self, Tokens, Truth, Wanted, calendar, files::Corpus, words::Words as Vocabulary};
+use switchboard_agents::{HostAccess, ScanDepth};
+use switchboard_logs::{
+    LedgerEntry, LibraryConfig, LogFilter, LogLibrary, LogSearchQuery, ScanReport, SearchWords, UsageLedger,
+    candidate_homes,
+};
+use switchboard_testkit::corpus::{
+    self, CorpusOptions, CorpusTokens, CorpusTruth, calendar, files::CorpusWriter, words::ZipfVocabulary,
+};
 use tempfile::TempDir;
 
-/// A folder with a home and an index in it.
-pub struct Place {
+/// A directory with a home and an index.
+pub struct LibraryFixture {
     folder: TempDir,
 }
 
-/// Nothing of the machine that the test runs on.
-pub struct Nowhere;
+/// Provides nothing of the machine that runs the test.
+pub struct EmptyHost;
 
-impl Host for Nowhere {
-    fn env(&self, _: &str) -> Option<String> {
+impl HostAccess for EmptyHost {
+    fn env_var(&self, _: &str) -> Option<String> {
         None
     }
 
-    fn home(&self) -> PathBuf {
+    fn home_dir(&self) -> PathBuf {
         PathBuf::from("/nowhere")
     }
 
-    fn read(&self, _: &Path) -> Option<String> {
+    fn read_file(&self, _: &Path) -> Option<String> {
         None
     }
 
-    fn list(&self, _: &Path) -> Vec<PathBuf> {
+    fn list_dir(&self, _: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 }
 
-impl Place {
-    /// One without logs.
+impl LibraryFixture {
+    /// Creates a home without logs.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         Self { folder }
     }
 
-    /// One with a corpus.
-    pub fn with_corpus(wanted: &Wanted) -> (Self, Truth) {
+    /// Creates a home with a corpus.
+    pub fn with_corpus(wanted: &CorpusOptions) -> (Self, CorpusTruth) {
         let place = Self::new();
-        let truth = corpus::write(place.folder.path(), wanted).unwrap();
+        let truth = corpus::write_corpus(place.folder.path(), wanted).unwrap();
         (place, truth)
     }
 
-    /// One with what `write` puts into it.
-    pub fn with(write: impl FnOnce(&mut Corpus) -> anyhow::Result<()>) -> (Self, Truth) {
+    /// Creates a home with the logs written by `write`.
+    pub fn with_logs(write: impl FnOnce(&mut CorpusWriter) -> anyhow::Result<()>) -> (Self, CorpusTruth) {
         let place = Self::new();
-        let mut corpus = Corpus::new(&place.home(), Vocabulary::new(5_000), 1).unwrap();
+        let mut corpus = CorpusWriter::new(&place.home_dir(), ZipfVocabulary::new(5_000), 1).unwrap();
         write(&mut corpus).unwrap();
         (place, corpus.truth)
     }
 
-    pub fn folder(&self) -> &Path {
+    pub fn root_dir(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub fn home_dir(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// Writes a file of the home, and says where it is.
-    pub fn file(&self, path: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.home().join(path);
+    /// Writes a file in the home, and returns its path.
+    pub fn write_file(&self, path: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.home_dir().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
         path
     }
 
-    /// The library, as it was left.
-    pub fn library(&self) -> Library {
-        library(&self.home(), &self.data())
+    /// Opens the library without a refresh.
+    pub fn open_library(&self) -> LogLibrary {
+        open_library(&self.home_dir(), &self.data_dir())
     }
 
-    /// The library, with everything in it.
-    pub fn current(&self) -> (Library, Report) {
-        let library = self.library();
-        let report = refresh(&library);
+    /// Opens and refreshes the library.
+    pub fn refreshed_library(&self) -> (LogLibrary, ScanReport) {
+        let library = self.open_library();
+        let report = refresh_all(&library);
         (library, report)
     }
 
-    /// What a new index over the same logs says.
-    pub fn afresh(&self) -> Said {
+    /// Returns the snapshot of a new index over the same logs.
+    pub fn fresh_snapshot(&self) -> LibrarySnapshot {
         let data = tempfile::tempdir().unwrap();
-        let library = library(&self.home(), &data.path().join("data"));
-        refresh(&library);
-        said(&library)
+        let library = open_library(&self.home_dir(), &data.path().join("data"));
+        refresh_all(&library);
+        take_snapshot(&library)
     }
 }
 
-/// A library over a home, with its index in a folder.
-pub fn library(home: &Path, data: &Path) -> Library {
-    let homes = looked_in(&Nowhere, &[home.to_owned()], None);
-    Library::open(Setup { data: data.to_owned(), homes, alone: false, keep: false, own: None }).unwrap()
+/// Opens a library over a home, with its index in `data`.
+pub fn open_library(home: &Path, data: &Path) -> LogLibrary {
+    let homes = candidate_homes(&EmptyHost, &[home.to_owned()], None);
+    LogLibrary::open(LibraryConfig { data: data.to_owned(), homes, alone: false, keep: false, own: None }).unwrap()
 }
 
-/// Brings it up to date.
-pub fn refresh(library: &Library) -> Report {
-    library.refresh(Depth::All, &|_| {}).unwrap()
+/// Refreshes the index completely.
+pub fn refresh_all(library: &LogLibrary) -> ScanReport {
+    library.refresh_index(ScanDepth::All, &|_| {}).unwrap()
 }
 
-/// What a library says to some questions, to be compared.
+/// Answers of a library, for comparison.
 #[derive(Debug, PartialEq)]
-pub struct Said {
-    pub all: Tokens,
-    pub sessions: BTreeMap<String, Tokens>,
+pub struct LibrarySnapshot {
+    pub all: CorpusTokens,
+    pub sessions: BTreeMap<String, CorpusTokens>,
     pub found: Vec<Vec<(u64, u32)>>,
     pub listed: Vec<String>,
 }
 
-/// Asks it.
-pub fn said(library: &Library) -> Said {
-    let ledger = ledger(library);
+/// Takes a snapshot of a library.
+pub fn take_snapshot(library: &LogLibrary) -> LibrarySnapshot {
+    let ledger = full_ledger(library);
     let mut listed: Vec<_> =
-        library.sessions(&Filter::default()).unwrap().into_iter().map(|session| session.id).collect();
+        library.list_sessions(&LogFilter::default()).unwrap().into_iter().map(|session| session.id).collect();
     listed.sort();
-    let found = ["ba", "da mo", "xqclaude*", "nowhere-at-all"].iter().map(|words| places(library, words)).collect();
-    Said {
-        all: by(&ledger, |_, _| String::new()).remove("").unwrap_or_default(),
-        sessions: by_session(&ledger),
+    let found =
+        ["ba", "da mo", "xqclaude*", "nowhere-at-all"].iter().map(|words| hit_positions(library, words)).collect();
+    LibrarySnapshot {
+        all: tokens_by(&ledger, |_, _| String::new()).remove("").unwrap_or_default(),
+        sessions: tokens_by_session(&ledger),
         found,
         listed,
     }
 }
 
-/// The sessions of what is found.
-pub fn hits(library: &Library, words: &str, limit: usize) -> Vec<String> {
-    let query = Query { words: Words::Plain(words.to_owned()), kinds: Vec::new(), filter: Filter::default(), limit };
+/// Returns the sessions of the hits.
+pub fn hit_sessions(library: &LogLibrary, words: &str, limit: usize) -> Vec<String> {
+    let query = LogSearchQuery {
+        words: SearchWords::Plain(words.to_owned()),
+        kinds: Vec::new(),
+        filter: LogFilter::default(),
+        limit,
+    };
     library.search(&query).unwrap().hits.into_iter().map(|hit| hit.session).collect()
 }
 
-/// Where something is found: the places of the records, each with its turn.
-pub fn places(library: &Library, words: &str) -> Vec<(u64, u32)> {
-    let words = Words::Plain(words.to_owned());
-    let query = Query { words, kinds: Vec::new(), filter: Filter::default(), limit: 100_000 };
+/// Returns the offsets of the hits with their turns.
+pub fn hit_positions(library: &LogLibrary, words: &str) -> Vec<(u64, u32)> {
+    let words = SearchWords::Plain(words.to_owned());
+    let query = LogSearchQuery { words, kinds: Vec::new(), filter: LogFilter::default(), limit: 100_000 };
     let mut places: Vec<_> = library.search(&query).unwrap().hits.iter().map(|hit| (hit.offset, hit.turn)).collect();
     places.sort_unstable();
     places
 }
 
-/// All that was used.
-pub fn ledger(library: &Library) -> Ledger {
-    library.ledger(&Filter::default()).unwrap()
+/// Returns all replies.
+pub fn full_ledger(library: &LogLibrary) -> UsageLedger {
+    library.usage_ledger(&LogFilter::default()).unwrap()
 }
 
-/// What was used, by something.
-pub fn by(ledger: &Ledger, key: impl Fn(&Ledger, &Entry) -> String) -> BTreeMap<String, Tokens> {
-    let mut sums: BTreeMap<String, Tokens> = BTreeMap::new();
+/// Sums the tokens by a key.
+pub fn tokens_by(
+    ledger: &UsageLedger,
+    key: impl Fn(&UsageLedger, &LedgerEntry) -> String,
+) -> BTreeMap<String, CorpusTokens> {
+    let mut sums: BTreeMap<String, CorpusTokens> = BTreeMap::new();
     for entry in &ledger.entries {
-        *sums.entry(key(ledger, entry)).or_default() += tokens(entry);
+        *sums.entry(key(ledger, entry)).or_default() += entry_tokens(entry);
     }
-    // What used nothing is not worth a row, and the truth has none.
-    sums.retain(|_, tokens| tokens.total() > 0);
+    // Empty sums are dropped, since the expected totals have none.
+    sums.retain(|_, tokens| tokens.total_tokens() > 0);
     sums
 }
 
-/// By session.
-pub fn by_session(ledger: &Ledger) -> BTreeMap<String, Tokens> {
-    by(ledger, |ledger, entry| ledger.name(entry.session).to_owned())
+pub fn tokens_by_session(ledger: &UsageLedger) -> BTreeMap<String, CorpusTokens> {
+    tokens_by(ledger, |ledger, entry| ledger.resolve_name(entry.session).to_owned())
 }
 
-/// By day in a time zone.
-pub fn by_day(ledger: &Ledger, zone: &str) -> BTreeMap<String, Tokens> {
-    by(ledger, |_, entry| calendar::day(zone, entry.at.as_micros().div_euclid(1_000)))
+/// Sums by day in a time zone.
+pub fn tokens_by_day(ledger: &UsageLedger, zone: &str) -> BTreeMap<String, CorpusTokens> {
+    tokens_by(ledger, |_, entry| calendar::format_day(zone, entry.at.as_micros().div_euclid(1_000)))
 }
 
-fn tokens(entry: &Entry) -> Tokens {
+fn entry_tokens(entry: &LedgerEntry) -> CorpusTokens {
     let used = entry.input + entry.output + entry.cache_read + entry.cache_write + entry.cache_write_1h;
-    Tokens {
+    CorpusTokens {
         input: entry.input,
         output: entry.output,
         cache_read: entry.cache_read,

@@ -1,20 +1,20 @@
-//! What is said and thought.
+//! Messages and reasoning.
 
 use switchboard_event::{AgentMessage, Item, Reasoning, UserMessage};
 
 use super::{
-    Body,
+    EntryBody,
     call::returned,
-    content::{Address, Pieces},
-    pile::Pile,
+    content::{ContentRenderer, ImageUrlFn},
+    pile::BodyBuilder,
 };
-use crate::html::{Html, line, markdown};
+use crate::html::{SafeHtml, line, markdown};
 
-/// A message of the user, or of somebody in the user's place.
-pub(super) fn user(message: &UserMessage, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
-    Pieces::as_written(address).show(&mut pile, &message.content);
-    let mut body = pile.body("user", Html::default());
+/// Renders a message of the user, or one that the agent added in the user's name.
+pub(super) fn user(message: &UserMessage, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
+    ContentRenderer::as_written(address).show(&mut pile, &message.content);
+    let mut body = pile.body("user", SafeHtml::default());
     body.fold = message.synthetic;
     body.label = match (message.synthetic, message.queued) {
         (true, _) => Some("added by the agent".to_owned()),
@@ -24,26 +24,25 @@ pub(super) fn user(message: &UserMessage, address: &Address<'_>) -> Body {
     body
 }
 
-/// A message of the agent.
-pub(super) fn agent(item: &Item, message: &AgentMessage, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn agent(item: &Item, message: &AgentMessage, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     if !message.text.is_empty() {
         pile.add(markdown(&message.text));
     }
-    Pieces::new(address).show(&mut pile, &message.content);
+    ContentRenderer::new(address).show(&mut pile, &message.content);
     if message.truncated {
         pile.cut("There was more text than was kept.");
     }
     returned(&mut pile, item, address);
-    let mut body = pile.body("answer", Html::default());
+    let mut body = pile.body("answer", SafeHtml::default());
     body.label = message.refusal.then(|| "refused".to_owned());
     body
 }
 
-/// What the agent thinks, folded.
-pub(super) fn reasoning(reasoning: &Reasoning) -> Body {
-    let mut pile = Pile::default();
-    // The summary stands for the thoughts where both are there.
+/// Renders reasoning, folded.
+pub(super) fn reasoning(reasoning: &Reasoning) -> EntryBody {
+    let mut pile = BodyBuilder::default();
+    // The summary represents the full reasoning where both exist.
     let texts = [reasoning.summary.as_deref(), reasoning.text.as_deref()];
     let texts: Vec<&str> = texts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect();
     match texts.as_slice() {
@@ -64,7 +63,7 @@ pub(super) fn reasoning(reasoning: &Reasoning) -> Body {
     body
 }
 
-/// Thoughts often begin with a bold line.
+/// Returns the bold first line that reasoning often starts with.
 fn heading(text: &str) -> Option<&str> {
     let first = text.trim_start().lines().next()?.trim();
     let bold = first.strip_prefix("**")?.strip_suffix("**")?;

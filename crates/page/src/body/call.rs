@@ -1,24 +1,23 @@
-//! Calls of tools: what they were given, and what they gave back.
+//! Tool calls: their input and their results.
 
 use serde_json::{Value, value::RawValue};
 use switchboard_event::{Call, CallKind, Content, ContentType, Item, Mcp, Subagent, Tool, Unknown, WebSearch};
 
 use super::{
-    Body,
-    content::{Address, Pieces},
-    pile::Pile,
+    EntryBody,
+    content::{ContentRenderer, ImageUrlFn},
+    pile::BodyBuilder,
     value::{input, json, read, text_or_json},
 };
-use crate::html::{Html, code_title, element, line, link, markdown, plain, terminal, words};
+use crate::html::{SafeHtml, code_title, element, line, link, markdown, plain, terminal, words};
 
-/// Longer bodies are folded at first.
-const LONG: u32 = 30;
-/// So many results of a search are shown.
-const RESULTS: usize = 50;
+/// Longer bodies are initially folded.
+const MAX_UNFOLDED_LINES: u32 = 30;
+/// The maximum number of search results to show.
+const MAX_RESULTS: usize = 50;
 
-/// Any tool.
-pub(super) fn tool(item: &Item, tool: &Tool, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn tool(item: &Item, tool: &Tool, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     given(&mut pile, item);
     match (&tool.result, tool.output.is_empty()) {
         (Some(result), true) => result_of(&mut pile, result),
@@ -30,9 +29,8 @@ pub(super) fn tool(item: &Item, tool: &Tool, address: &Address<'_>) -> Body {
     folded(pile.body("tool", title(item, "tool")), is_routine)
 }
 
-/// A tool of an MCP server.
-pub(super) fn mcp(item: &Item, mcp: &Mcp, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn mcp(item: &Item, mcp: &Mcp, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     given(&mut pile, item);
     match &mcp.result {
         Some(result) => result_of(&mut pile, result),
@@ -44,10 +42,9 @@ pub(super) fn mcp(item: &Item, mcp: &Mcp, address: &Address<'_>) -> Body {
     folded(pile.body("mcp", code_title(name.trim_matches([' ', '·']))), false)
 }
 
-/// A search of the web.
-pub(super) fn search(item: &Item, search: &WebSearch, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
-    search.queries.iter().skip(1).take(RESULTS).for_each(|query| pile.line(element("p", "", &[line(query)])));
+pub(super) fn search(item: &Item, search: &WebSearch, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
+    search.queries.iter().skip(1).take(MAX_RESULTS).for_each(|query| pile.line(element("p", "", &[line(query)])));
     match search.results.as_deref().map(|results| (results, read(results))) {
         Some((_, Some(value))) => results(&mut pile, &value),
         Some((raw, None)) => result_of(&mut pile, raw),
@@ -58,9 +55,8 @@ pub(super) fn search(item: &Item, search: &WebSearch, address: &Address<'_>) -> 
     folded(pile.body("search", title), true)
 }
 
-/// Another agent.
-pub(super) fn subagent(item: &Item, subagent: &Subagent, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn subagent(item: &Item, subagent: &Subagent, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     if let Some(prompt) = &subagent.prompt {
         pile.folded("Prompt", markdown(prompt));
     }
@@ -75,9 +71,8 @@ pub(super) fn subagent(item: &Item, subagent: &Subagent, address: &Address<'_>) 
     body
 }
 
-/// Something that is not known.
-pub(super) fn unknown(item: &Item, unknown: &Unknown, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn unknown(item: &Item, unknown: &Unknown, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     given(&mut pile, item);
     if let Some(raw) = &unknown.raw {
         input(&mut pile, raw);
@@ -87,8 +82,8 @@ pub(super) fn unknown(item: &Item, unknown: &Unknown, address: &Address<'_>) -> 
     folded(pile.body("unknown", line(name)), true)
 }
 
-/// One line that says what a call is.
-pub(super) fn title_of(call: &Call) -> Html {
+/// Returns a one-line description of a call.
+pub(super) fn title_of(call: &Call) -> SafeHtml {
     let name = code_title(&call.name);
     match call.title.as_deref().filter(|title| !title.is_empty() && *title != call.name) {
         Some(title) if call.name.is_empty() => line(title),
@@ -97,46 +92,45 @@ pub(super) fn title_of(call: &Call) -> Html {
     }
 }
 
-/// The same of an item, or what it is.
-pub(super) fn title(item: &Item, otherwise: &str) -> Html {
+/// Returns the title of an item's call, or a fallback.
+pub(super) fn title(item: &Item, otherwise: &str) -> SafeHtml {
     item.call.as_deref().map_or_else(|| line(otherwise), title_of)
 }
 
-/// What the tool was given.
-pub(super) fn given(pile: &mut Pile, item: &Item) {
+pub(super) fn given(pile: &mut BodyBuilder, item: &Item) {
     if let Some(given) = item.call.as_ref().and_then(|call| call.input.as_deref()) {
         input(pile, given);
     }
 }
 
-/// The text that the tool gave back, where the item itself has none.
-fn texts(pile: &mut Pile, item: &Item) {
+/// Adds the text results of the call, where the item itself has none.
+fn texts(pile: &mut BodyBuilder, item: &Item) {
     let given = item.call.iter().flat_map(|call| &call.content).filter(|content| content.kind == ContentType::Text);
-    given.filter_map(|content| content.text.as_deref()).take(RESULTS).for_each(|text| output(pile, text));
+    given.filter_map(|content| content.text.as_deref()).take(MAX_RESULTS).for_each(|text| output(pile, text));
 }
 
-/// What the tool gave back beside its output.
-pub(super) fn returned(pile: &mut Pile, item: &Item, address: &Address<'_>) {
+/// Adds the results of the call other than text, and its error.
+pub(super) fn returned(pile: &mut BodyBuilder, item: &Item, address: &ImageUrlFn<'_>) {
     let Some(call) = &item.call else { return };
-    // Text is what the details have already; images and files are only here.
+    // The item's details already contain the text; images and files are only here.
     let is_more = |content: &&Content| content.kind != ContentType::Text;
     let more: Vec<Content> = call.content.iter().filter(is_more).cloned().collect();
-    Pieces::new(address).show(pile, &more);
+    ContentRenderer::new(address).show(pile, &more);
     if let Some(error) = &call.error {
         pile.add(plain(error));
     }
 }
 
-/// What a tool printed: JSON in order, anything else as a terminal shows it.
-pub(super) fn output(pile: &mut Pile, text: &str) {
+/// Adds the output of a tool: formatted if it is JSON, otherwise as a terminal shows it.
+pub(super) fn output(pile: &mut BodyBuilder, text: &str) {
     match text_or_json(text) {
         Some(value) => pile.add(json(&value)),
         None => pile.add(terminal(text)),
     }
 }
 
-/// What a tool gave back as JSON. Results of MCP tools are lists of pieces, of which the text is shown.
-fn result_of(pile: &mut Pile, raw: &RawValue) {
+/// Adds a JSON result. Results of MCP tools are lists of content, of which the text is shown.
+fn result_of(pile: &mut BodyBuilder, raw: &RawValue) {
     let Some(value) = read(raw) else { return input(pile, raw) };
     let pieces = value.get("content").and_then(Value::as_array).or_else(|| value.as_array());
     let texts: Vec<&str> = pieces.into_iter().flatten().filter_map(|piece| piece.get("text")?.as_str()).collect();
@@ -147,12 +141,12 @@ fn result_of(pile: &mut Pile, raw: &RawValue) {
     }
 }
 
-/// What a search found: links where it gives addresses.
-fn results(pile: &mut Pile, value: &Value) {
+/// Adds search results, as links where they have URLs.
+fn results(pile: &mut BodyBuilder, value: &Value) {
     let list = ["results", "content", "links"].iter().find_map(|name| value.get(name)?.as_array());
-    let list: Vec<&Value> = list.or_else(|| value.as_array()).into_iter().flatten().take(RESULTS).collect();
+    let list: Vec<&Value> = list.or_else(|| value.as_array()).into_iter().flatten().take(MAX_RESULTS).collect();
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let found: Vec<Html> = list
+    let found: Vec<SafeHtml> = list
         .iter()
         .filter_map(|result| {
             let url = text(result, "url").or_else(|| text(result, "link"))?;
@@ -163,15 +157,15 @@ fn results(pile: &mut Pile, value: &Value) {
     match value {
         _ if !found.is_empty() => {
             let lines = u32::try_from(found.len()).unwrap_or(u32::MAX);
-            pile.add(crate::html::Shown { html: element("ul", "", &found), lines, cut: false });
+            pile.add(crate::html::HtmlFragment { html: element("ul", "", &found), lines, cut: false });
         }
         Value::String(text) => pile.add(markdown(text)),
         value => pile.add(json(value)),
     }
 }
 
-/// Folded if it is routine or long.
-pub(super) fn folded(mut body: Body, is_routine: bool) -> Body {
-    body.fold = is_routine || body.size > LONG;
+/// Folds a body if it is routine or long.
+pub(super) fn folded(mut body: EntryBody, is_routine: bool) -> EntryBody {
+    body.fold = is_routine || body.size > MAX_UNFOLDED_LINES;
     body
 }

@@ -1,46 +1,44 @@
-//! Changes of files.
+//! File changes.
 
 use switchboard_event::{Change, ChangeKind, FileChange, Item};
 
-use super::{Body, call::returned, content::Address, pile::Pile};
-use crate::html::{Edit, Html, Tally, code_title, diff, element, line, terminal, words};
+use super::{EntryBody, call::returned, content::ImageUrlFn, pile::BodyBuilder};
+use crate::html::{DiffSource, DiffStat, SafeHtml, code_title, diff, element, line, terminal, words};
 
-/// So many files are named.
-const FILES: usize = 100;
-/// Behind so many lines files are named, but their changes are not shown.
-const LINES: u32 = 1_200;
-/// Longer changes are folded at first.
-const LONG: u32 = 200;
+/// The maximum number of files to list.
+const MAX_FILES: usize = 100;
+/// After this many lines, files are listed without their diffs.
+const MAX_DIFF_LINES: u32 = 1_200;
+/// Longer changes are initially folded.
+const MAX_UNFOLDED_DIFF_LINES: u32 = 200;
 
-/// An item that changes files.
-pub(super) fn file_change(item: &Item, change: &FileChange, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn file_change(item: &Item, change: &FileChange, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     let tally = changes(&mut pile, &change.changes);
     if let Some(output) = change.output.as_deref().filter(|output| !output.trim().is_empty()) {
         pile.folded("Output", terminal(output));
     }
     returned(&mut pile, item, address);
     let mut body = pile.body("change", title(item, &change.changes));
-    body.fold = body.size > LONG;
-    body.label = (tally != Tally::default()).then(|| label(tally));
+    body.fold = body.size > MAX_UNFOLDED_DIFF_LINES;
+    body.label = (tally != DiffStat::default()).then(|| label(tally));
     body
 }
 
-/// The changes of files, and what they come to.
-pub(super) fn changes(pile: &mut Pile, changes: &[Change]) -> Tally {
-    let mut sum = Tally::default();
-    for change in changes.iter().take(FILES) {
+/// Adds file changes and returns their total.
+pub(super) fn changes(pile: &mut BodyBuilder, changes: &[Change]) -> DiffStat {
+    let mut sum = DiffStat::default();
+    for change in changes.iter().take(MAX_FILES) {
         let tally = one(pile, change);
-        sum = Tally { added: sum.added + tally.added, removed: sum.removed + tally.removed };
+        sum = DiffStat { added: sum.added + tally.added, removed: sum.removed + tally.removed };
     }
-    if changes.len() > FILES {
-        pile.cut(&format!("… {} more files …", changes.len() - FILES));
+    if changes.len() > MAX_FILES {
+        pile.cut(&format!("… {} more files …", changes.len() - MAX_FILES));
     }
     sum
 }
 
-/// The title of some changes.
-pub(super) fn title(item: &Item, changes: &[Change]) -> Html {
+pub(super) fn title(item: &Item, changes: &[Change]) -> SafeHtml {
     match changes {
         [] => super::call::title(item, "change"),
         [change] => named(change),
@@ -48,16 +46,16 @@ pub(super) fn title(item: &Item, changes: &[Change]) -> Html {
     }
 }
 
-fn one(pile: &mut Pile, change: &Change) -> Tally {
+fn one(pile: &mut BodyBuilder, change: &Change) -> DiffStat {
     let Some(edit) = edit(change) else {
         pile.line(element("div", "diff-file", &[named(change)]));
-        return Tally::default();
+        return DiffStat::default();
     };
     let (shown, tally) = diff(edit, change.to.as_deref().unwrap_or(&change.path));
     let count = |class, sign: char, count: usize| element("span", class, &[line(&format!("{sign}{count}"))]);
     let heading = words(&[named(change), count("add", '+', tally.added), count("del", '−', tally.removed)]);
     pile.line(element("div", "diff-file", &[heading]));
-    if pile.lines() < LINES {
+    if pile.lines() < MAX_DIFF_LINES {
         pile.add(shown)
     } else {
         pile.cut("… not shown here …")
@@ -65,19 +63,17 @@ fn one(pile: &mut Pile, change: &Change) -> Tally {
     tally
 }
 
-/// How the change is known.
-fn edit(change: &Change) -> Option<Edit<'_>> {
+fn edit(change: &Change) -> Option<DiffSource<'_>> {
     match (&change.before, &change.after) {
-        _ if !change.diff.is_empty() => Some(Edit::Unified(&change.diff)),
+        _ if !change.diff.is_empty() => Some(DiffSource::Unified(&change.diff)),
         (None, None) => None,
         (before, after) => {
-            Some(Edit::Sides(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default()))
+            Some(DiffSource::Sides(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default()))
         }
     }
 }
 
-/// What happened to which file.
-fn named(change: &Change) -> Html {
+fn named(change: &Change) -> SafeHtml {
     let verb = match change.kind {
         ChangeKind::Add => "Add",
         ChangeKind::Modify => "Edit",
@@ -89,6 +85,6 @@ fn named(change: &Change) -> Html {
     words(&pieces.collect::<Vec<_>>())
 }
 
-fn label(tally: Tally) -> String {
+fn label(tally: DiffStat) -> String {
     format!("+{} −{}", tally.added, tally.removed)
 }

@@ -1,19 +1,18 @@
-//! Commands and what they printed.
+//! Commands and their output.
 
 use switchboard_event::{Command, Item};
 
-use super::{Body, call::returned, content::Address, pile::Pile};
+use super::{EntryBody, call::returned, content::ImageUrlFn, pile::BodyBuilder};
 use crate::html::{code, code_title, terminal};
 
-/// Longer output is folded at first.
-const LONG: u32 = 60;
-/// Longer commands are shown below the title, too.
-const SHORT: usize = 160;
+/// Longer output is initially folded.
+const MAX_UNFOLDED_OUTPUT_LINES: u32 = 60;
+/// Longer commands are repeated below the title.
+const MAX_TITLE_COMMAND_BYTES: usize = 160;
 
-/// A shell command.
-pub(super) fn command(item: &Item, command: &Command, address: &Address<'_>) -> Body {
-    let mut pile = Pile::default();
-    if command.command.len() > SHORT || command.command.trim().contains('\n') {
+pub(super) fn command(item: &Item, command: &Command, address: &ImageUrlFn<'_>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
+    if command.command.len() > MAX_TITLE_COMMAND_BYTES || command.command.trim().contains('\n') {
         pile.add(code(&command.command, "bash"));
     }
     if !command.output.is_empty() {
@@ -24,7 +23,7 @@ pub(super) fn command(item: &Item, command: &Command, address: &Address<'_>) -> 
     }
     returned(&mut pile, item, address);
     let mut body = pile.body("command", code_title(&command.command));
-    body.fold = body.size > LONG;
+    body.fold = body.size > MAX_UNFOLDED_OUTPUT_LINES;
     body.label = label(command);
     body
 }

@@ -1,23 +1,23 @@
-//! Pieces of messages: text, code, images, files.
+//! Content of messages: text, code, images, files.
 
 use switchboard_event::{Content, ContentType, Details, Item};
 
-use super::pile::Pile;
-use crate::html::{Shown, code, element, image, line, link, markdown, plain, words};
+use super::pile::BodyBuilder;
+use crate::html::{HtmlFragment, code, element, image, line, link, markdown, plain, words};
 
-/// Gives the address of the n-th image of an item, from 0, as [`picture`] counts them; none if it cannot be shown.
-pub type Address<'a> = dyn Fn(usize) -> Option<String> + 'a;
+/// Returns the URL of the n-th image of an item, from 0, as [`picture`] counts them; `None` if it cannot be shown.
+pub type ImageUrlFn<'a> = dyn Fn(usize) -> Option<String> + 'a;
 
-/// Images that are shown; anything else may be a program.
-const SHOWN: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// The image types to show; others, such as SVG, may contain scripts.
+const SHOWN_IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The n-th image of an item, from 0.
+/// Returns the n-th image of an item, from 0.
 #[must_use]
 pub fn picture(item: &Item, n: usize) -> Option<&Content> {
     all(item).filter(|content| is_picture(content)).nth(n)
 }
 
-/// All pieces that an item has, in the order in which they are shown.
+/// Returns all content of an item, in the order in which it is shown.
 fn all(item: &Item) -> impl Iterator<Item = &Content> {
     let said = match &item.details {
         Details::UserMessage(message) => message.content.as_slice(),
@@ -28,34 +28,33 @@ fn all(item: &Item) -> impl Iterator<Item = &Content> {
     said.iter().chain(given)
 }
 
-/// An image with bytes that a browser shows.
 fn is_picture(content: &Content) -> bool {
-    let is_known = content.media_type.as_deref().is_some_and(|media| SHOWN.contains(&media));
+    let is_known = content.media_type.as_deref().is_some_and(|media| SHOWN_IMAGE_TYPES.contains(&media));
     content.kind == ContentType::Image && content.data.is_some() && is_known
 }
 
-/// Shows pieces, and counts the images among them.
-pub(super) struct Pieces<'a> {
-    address: &'a Address<'a>,
+/// Renders content and counts the images.
+pub(super) struct ContentRenderer<'a> {
+    address: &'a ImageUrlFn<'a>,
     pictures: usize,
-    text: fn(&str) -> Shown,
+    text: fn(&str) -> HtmlFragment,
 }
 
-impl<'a> Pieces<'a> {
-    pub(super) fn new(address: &'a Address<'a>) -> Self {
+impl<'a> ContentRenderer<'a> {
+    pub(super) fn new(address: &'a ImageUrlFn<'a>) -> Self {
         Self { address, pictures: 0, text: markdown }
     }
 
-    /// The same, with texts as they were written: people do not think of Markdown when they type an asterisk.
-    pub(super) fn as_written(address: &'a Address<'a>) -> Self {
+    /// Creates a renderer that shows text literally: people do not mean Markdown when they type an asterisk.
+    pub(super) fn as_written(address: &'a ImageUrlFn<'a>) -> Self {
         Self { text: plain, ..Self::new(address) }
     }
 
-    pub(super) fn show(&mut self, pile: &mut Pile, content: &[Content]) {
+    pub(super) fn show(&mut self, pile: &mut BodyBuilder, content: &[Content]) {
         content.iter().for_each(|piece| self.piece(pile, piece));
     }
 
-    fn piece(&mut self, pile: &mut Pile, content: &Content) {
+    fn piece(&mut self, pile: &mut BodyBuilder, content: &Content) {
         let text = content.text.as_deref().unwrap_or_default();
         match content.kind {
             ContentType::Text => pile.add((self.text)(text)),
@@ -66,7 +65,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    fn image(&mut self, pile: &mut Pile, content: &Content) {
+    fn image(&mut self, pile: &mut BodyBuilder, content: &Content) {
         let text = content.text.as_deref().unwrap_or("image");
         let address = if is_picture(content) {
             self.pictures += 1;
@@ -75,14 +74,14 @@ impl<'a> Pieces<'a> {
             None
         };
         match address.and_then(|address| image(&address, text)) {
-            Some(html) => pile.add(Shown { html: element("p", "", &[html]), lines: 10, cut: false }),
+            Some(html) => pile.add(HtmlFragment { html: element("p", "", &[html]), lines: 10, cut: false }),
             None => named(pile, "Image:", content),
         }
     }
 }
 
-/// A file: its name, or what is in it.
-fn file(pile: &mut Pile, content: &Content) {
+/// Renders a file: its name or its content.
+fn file(pile: &mut BodyBuilder, content: &Content) {
     match content.text.as_deref() {
         Some(text) if content.url.is_some() || text.contains('\n') => {
             pile.folded(content.url.as_deref().unwrap_or("file"), plain(text));
@@ -91,8 +90,8 @@ fn file(pile: &mut Pile, content: &Content) {
     }
 }
 
-/// What it is and where, where no more can be shown.
-fn named(pile: &mut Pile, what: &str, content: &Content) {
+/// Renders only the name and link of content that cannot be shown.
+fn named(pile: &mut BodyBuilder, what: &str, content: &Content) {
     let name =
         content.text.as_deref().or(content.url.as_deref()).or(content.media_type.as_deref()).unwrap_or("unnamed");
     let name = match content.url.as_deref() {

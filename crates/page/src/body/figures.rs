@@ -1,6 +1,6 @@
-//! Times, money and tokens, for people.
+//! Durations, costs and token counts for display.
 
-/// How long something took: `340 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`.
+/// Formats a duration: `340 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`.
 pub(super) fn duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
@@ -11,12 +11,12 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// What something cost: cents where it is much, more digits where it is little.
+/// Formats a cost: in cents from one dollar, with more digits below.
 pub(super) fn money(usd: f64) -> String {
     if usd >= 1.0 || usd == 0.0 { format!("${usd:.2}") } else { format!("${usd:.4}") }
 }
 
-/// How many tokens: `950`, `12.3k`, `4.5M`.
+/// Formats a token count: `950`, `12.3k`, `4.5M`.
 pub(super) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),

@@ -1,12 +1,11 @@
-//! Items, by their types.
+//! Items by type.
 
 use switchboard_event::{Details, Item};
 
-use super::{Body, answer, call, change, command, content::Address, plan};
+use super::{EntryBody, answer, call, change, command, content::ImageUrlFn, plan};
 
-/// What is shown of an item.
 #[must_use]
-pub fn item(item: &Item, address: &Address<'_>) -> Body {
+pub fn item(item: &Item, address: &ImageUrlFn<'_>) -> EntryBody {
     match &item.details {
         Details::UserMessage(details) => answer::user(details, address),
         Details::AgentMessage(details) => answer::agent(item, details, address),
@@ -22,12 +21,12 @@ pub fn item(item: &Item, address: &Address<'_>) -> Body {
     }
 }
 
-/// All the text of an item, as it is: what a body that was cut is a part of.
+/// Returns the whole text of an item verbatim, for bodies that were cut.
 #[must_use]
 pub fn whole(item: &Item) -> String {
     let mut parts: Vec<String> = Vec::new();
     match &item.details {
-        Details::UserMessage(details) => parts.push(details.joined()),
+        Details::UserMessage(details) => parts.push(details.joined_text()),
         Details::AgentMessage(details) => parts.push(details.text.clone()),
         Details::Reasoning(details) => parts.extend([&details.summary, &details.text].into_iter().flatten().cloned()),
         Details::Command(details) => parts.extend([format!("$ {}", details.command), details.output.clone()]),
@@ -57,7 +56,7 @@ pub fn whole(item: &Item) -> String {
     parts.join("\n\n")
 }
 
-/// The diffs of all files, under their names.
+/// Returns the diffs of all files, with their paths.
 fn changed(change: &switchboard_event::FileChange) -> Vec<String> {
     let files = change.changes.iter().map(|change| {
         let text = if change.diff.is_empty() { change.after.as_deref().unwrap_or_default() } else { &change.diff };

@@ -1,4 +1,4 @@
-//! What is shown of an item, a request, a notice, a turn or a run.
+//! Renders the body of an item, a request, a notice, a turn or a run.
 
 mod answer;
 mod call;
@@ -17,33 +17,33 @@ mod value;
 
 use serde::Serialize;
 
-use crate::Html;
+use crate::SafeHtml;
 
-pub use content::{Address, picture};
+pub use content::{ImageUrlFn, picture};
 pub use item::{item, whole};
 pub use notice::notice;
 pub use request::request;
 pub use run::{began, ended};
 pub use turn::turn;
 
-/// What is shown of one thing.
+/// The rendered body of an entry.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Body {
-    /// What kind of entry it is.
+pub struct EntryBody {
+    /// The kind of the entry.
     pub kind: &'static str,
-    /// A line that says what it is.
-    pub title: Html,
-    /// A few words behind the title: an exit code, a count. Plain text.
+    /// The title, one line.
+    pub title: SafeHtml,
+    /// A few words after the title: an exit code, a count. Plain text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// All of it, as far as it is shown.
-    pub html: Html,
-    /// Folded at first.
+    /// The content, possibly cut.
+    pub html: SafeHtml,
+    /// Whether the entry is initially folded.
     pub fold: bool,
-    /// About how many lines it has.
+    /// The approximate number of lines.
     pub size: u32,
-    /// The body was cut: there is more than is shown.
+    /// Whether the body was cut.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }

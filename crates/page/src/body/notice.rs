@@ -1,26 +1,26 @@
-//! Notices, as far as a person cares.
+//! Notices that are relevant to users.
 
 use switchboard_event::{Level, Notice, Topic};
 
-use super::{Body, pile::Pile};
+use super::{EntryBody, pile::BodyBuilder};
 use crate::html::{element, line, terminal};
 
-/// A notice that people should see; most are of no interest to them.
+/// Renders a notice; `None` for the many that are irrelevant to users.
 #[must_use]
-pub fn notice(notice: &Notice) -> Option<Body> {
+pub fn notice(notice: &Notice) -> Option<EntryBody> {
     let is_bad = matches!(notice.level, Level::Warning | Level::Error);
     let shown = match notice.topic {
         _ if is_bad || notice.error.is_some() => true,
         Topic::Hook => notice.status.as_deref() == Some("failed"),
         Topic::Stdout | Topic::Stderr => notice.text.as_deref().is_some_and(|text| !text.trim().is_empty()),
         Topic::Task | Topic::ToolSummary => notice.text.is_some(),
-        topic => ALWAYS.contains(&topic),
+        topic => ALWAYS_SHOWN_TOPICS.contains(&topic),
     };
     shown.then(|| body(notice, is_bad))
 }
 
-/// What is of interest whatever its level.
-const ALWAYS: &[Topic] = &[
+/// Topics that are shown regardless of the level.
+const ALWAYS_SHOWN_TOPICS: &[Topic] = &[
     Topic::Retry,
     Topic::Warning,
     Topic::Compaction,
@@ -30,8 +30,8 @@ const ALWAYS: &[Topic] = &[
     Topic::Retracted,
 ];
 
-fn body(notice: &Notice, is_bad: bool) -> Body {
-    let mut pile = Pile::default();
+fn body(notice: &Notice, is_bad: bool) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     let mut title = name(notice.topic);
     let text = notice.text.as_deref().or(notice.name.as_deref()).map(str::trim).filter(|text| !text.is_empty());
     let is_output = matches!(notice.topic, Topic::Stdout | Topic::Stderr);

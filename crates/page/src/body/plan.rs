@@ -1,16 +1,15 @@
-//! Plans with ticks.
+//! Plans with the status of their steps.
 
 use switchboard_event::{Plan, PlanEntry, PlanStatus};
 
-use super::{Body, pile::Pile};
-use crate::html::{Html, Shown, element, line, markdown};
+use super::{EntryBody, pile::BodyBuilder};
+use crate::html::{HtmlFragment, SafeHtml, element, line, markdown};
 
-/// So many steps are shown.
-const STEPS: usize = 300;
+/// The maximum number of steps to show.
+const MAX_STEPS: usize = 300;
 
-/// A plan.
-pub(super) fn plan(plan: &Plan) -> Body {
-    let mut pile = Pile::default();
+pub(super) fn plan(plan: &Plan) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     pile.note(plan.explanation.as_deref());
     if !plan.entries.is_empty() {
         pile.add(steps(&plan.entries));
@@ -24,16 +23,16 @@ pub(super) fn plan(plan: &Plan) -> Body {
     body
 }
 
-fn steps(entries: &[PlanEntry]) -> Shown {
-    let mut rows: Vec<Html> = entries.iter().take(STEPS).map(step).collect();
-    let cut = entries.len() > STEPS;
+fn steps(entries: &[PlanEntry]) -> HtmlFragment {
+    let mut rows: Vec<SafeHtml> = entries.iter().take(MAX_STEPS).map(step).collect();
+    let cut = entries.len() > MAX_STEPS;
     if cut {
-        rows.push(element("li", "cut", &[line(&format!("… {} more …", entries.len() - STEPS))]));
+        rows.push(element("li", "cut", &[line(&format!("… {} more …", entries.len() - MAX_STEPS))]));
     }
-    Shown { lines: u32::try_from(rows.len()).unwrap_or(u32::MAX), html: element("ul", "plan", &rows), cut }
+    HtmlFragment { lines: u32::try_from(rows.len()).unwrap_or(u32::MAX), html: element("ul", "plan", &rows), cut }
 }
 
-fn step(entry: &PlanEntry) -> Html {
+fn step(entry: &PlanEntry) -> SafeHtml {
     let class = match entry.status {
         PlanStatus::Pending => "step-pending",
         PlanStatus::InProgress => "step-running",

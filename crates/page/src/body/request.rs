@@ -1,22 +1,22 @@
-//! Requests: what exactly would run, and what became of it.
+//! Requests: the exact action that would run, and the outcome.
 
 use serde_json::Value;
 use switchboard_event::{About, Decider, Outcome, RequestOpened, RequestResolved};
 
 use super::{
-    Body,
+    EntryBody,
     call::title_of,
     change::changes,
-    pile::Pile,
+    pile::BodyBuilder,
     value::{asked_input, read},
 };
-use crate::html::{Html, asked, code_title, element, line, markdown, words};
+use crate::html::{SafeHtml, asked, code_title, element, line, markdown, words};
 
-/// What an agent asks. Questions are shown by whoever lets people answer them; once they are answered, they are in the
-/// body with what was said.
+/// Renders a request of an agent. Open questions are rendered by the form that lets users answer them; answered ones
+/// are in the body with their answers.
 #[must_use]
-pub fn request(opened: &RequestOpened, resolved: Option<&RequestResolved>) -> Body {
-    let mut pile = Pile::default();
+pub fn request(opened: &RequestOpened, resolved: Option<&RequestResolved>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     pile.note(opened.reason.as_deref());
     what(&mut pile, opened);
     if let Some(resolved) = resolved {
@@ -28,7 +28,7 @@ pub fn request(opened: &RequestOpened, resolved: Option<&RequestResolved>) -> Bo
     body
 }
 
-fn title(opened: &RequestOpened) -> Html {
+fn title(opened: &RequestOpened) -> SafeHtml {
     match (&opened.command, opened.call.as_deref()) {
         _ if !opened.title.is_empty() => line(&opened.title),
         (Some(command), _) => code_title(command),
@@ -37,8 +37,8 @@ fn title(opened: &RequestOpened) -> Html {
     }
 }
 
-/// What would run, or change, or be called: all of it, in the words that the agent would use.
-fn what(pile: &mut Pile, opened: &RequestOpened) {
+/// Adds the complete action that would run, verbatim.
+fn what(pile: &mut BodyBuilder, opened: &RequestOpened) {
     if let Some(command) = &opened.command {
         pile.add(asked(command, "bash"));
     }
@@ -54,24 +54,24 @@ fn what(pile: &mut Pile, opened: &RequestOpened) {
             pile.line(element("p", "", &[title_of(call)]));
             asked_input(pile, given);
         }
-        // A command says what would run; what else the tool was told is there for those who look.
+        // The command shows what would run; the rest of the tool's input is folded.
         (_, Some(given)) if opened.questions.is_empty() => folded(pile, given),
         _ => {}
     }
 }
 
-/// What the tool was given beside what is shown already.
-fn folded(pile: &mut Pile, given: &serde_json::value::RawValue) {
+/// Adds the whole input of a call, if it has more than what is already shown.
+fn folded(pile: &mut BodyBuilder, given: &serde_json::value::RawValue) {
     let is_more = read(given).is_none_or(|value| value.as_object().is_none_or(|fields| fields.len() > 1));
     if is_more {
-        let mut inner = Pile::default();
+        let mut inner = BodyBuilder::default();
         asked_input(&mut inner, given);
         pile.folded("All of the call", inner.shown());
     }
 }
 
-fn outcome(pile: &mut Pile, opened: &RequestOpened, resolved: &RequestResolved) {
-    let rows: Vec<Html> = opened
+fn outcome(pile: &mut BodyBuilder, opened: &RequestOpened, resolved: &RequestResolved) {
+    let rows: Vec<SafeHtml> = opened
         .questions
         .iter()
         .map(|question| {

@@ -1,15 +1,14 @@
-//! Runs: where a process begins, and how it ended.
+//! The start and the end of a run.
 
 use switchboard_event::{EndReason, SessionEnded, SessionStarted};
 
-use super::{Body, figures, pile::Pile};
-use crate::html::{Html, code_title, element, line, plain};
+use super::{EntryBody, figures, pile::BodyBuilder};
+use crate::html::{SafeHtml, code_title, element, line, plain};
 
-/// A run began.
 #[must_use]
-pub fn began(started: &SessionStarted) -> Body {
+pub fn began(started: &SessionStarted) -> EntryBody {
     let (info, config) = (&started.info, &started.config);
-    let mut pile = Pile::default();
+    let mut pile = BodyBuilder::default();
     let rows = [
         ("Folder", info.cwd.as_deref()),
         ("Model", info.model.as_deref()),
@@ -17,7 +16,7 @@ pub fn began(started: &SessionStarted) -> Body {
         ("Version", info.version.as_deref()),
         ("Session", started.agent_session.as_ref().map(|id| id.as_str())),
     ];
-    let rows: Vec<Html> = rows.into_iter().filter_map(|(name, value)| Some(row(name, value?))).collect();
+    let rows: Vec<SafeHtml> = rows.into_iter().filter_map(|(name, value)| Some(row(name, value?))).collect();
     if !rows.is_empty() {
         pile.line(element("table", "kv", &[element("tbody", "", &rows)]));
     }
@@ -33,10 +32,9 @@ pub fn began(started: &SessionStarted) -> Body {
     body
 }
 
-/// A run ended.
 #[must_use]
-pub fn ended(ended: &SessionEnded) -> Body {
-    let mut pile = Pile::default();
+pub fn ended(ended: &SessionEnded) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     if let Some(error) = &ended.error {
         pile.add(plain(&error.message));
     }
@@ -55,6 +53,6 @@ pub fn ended(ended: &SessionEnded) -> Body {
     body
 }
 
-fn row(name: &str, value: &str) -> Html {
+fn row(name: &str, value: &str) -> SafeHtml {
     element("tr", "", &[element("th", "", &[line(name)]), element("td", "", &[code_title(value)])])
 }

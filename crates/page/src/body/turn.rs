@@ -1,14 +1,14 @@
-//! Turns: where they begin, and how they ended.
+//! The start and the end of a turn.
 
 use switchboard_event::{Denied, Origin, Stop, TurnCompleted, TurnStarted, TurnStatus, Usage};
 
-use super::{Body, call::output, figures, pile::Pile, value::input};
+use super::{EntryBody, call::output, figures, pile::BodyBuilder, value::input};
 use crate::html::{code_title, element, line, markdown, plain, words};
 
-/// A turn, with what it used as far as that is known.
+/// Renders a turn, with its usage as far as known.
 #[must_use]
-pub fn turn(started: &TurnStarted, completed: Option<&TurnCompleted>, usage: Option<&Usage>) -> Body {
-    let mut pile = Pile::default();
+pub fn turn(started: &TurnStarted, completed: Option<&TurnCompleted>, usage: Option<&Usage>) -> EntryBody {
+    let mut pile = BodyBuilder::default();
     if let Some(completed) = completed {
         end(&mut pile, completed);
     }
@@ -25,7 +25,7 @@ fn origin(origin: Origin) -> &'static str {
     }
 }
 
-fn end(pile: &mut Pile, completed: &TurnCompleted) {
+fn end(pile: &mut BodyBuilder, completed: &TurnCompleted) {
     if let Some(error) = &completed.error {
         pile.add(plain(&error.message));
     }
@@ -38,10 +38,10 @@ fn end(pile: &mut Pile, completed: &TurnCompleted) {
     }
 }
 
-fn refused(pile: &mut Pile, denied: &Denied) {
+fn refused(pile: &mut BodyBuilder, denied: &Denied) {
     pile.line(element("p", "note", &[words(&[line("Not allowed:"), code_title(&denied.tool)])]));
     if let Some(given) = &denied.input {
-        let mut inner = Pile::default();
+        let mut inner = BodyBuilder::default();
         input(&mut inner, given);
         pile.folded("Input", inner.shown());
     }

@@ -1,34 +1,34 @@
-//! JSON for people: an object is a list of names and values, anything else is code.
+//! Renders JSON: an object as a table of names and values, anything else as code.
 
 use serde_json::{Map, Value, value::RawValue};
 
-use super::pile::Pile;
-use crate::html::{Html, Shown, asked, code, element, line, plain};
+use super::pile::BodyBuilder;
+use crate::html::{HtmlFragment, SafeHtml, asked, code, element, line, plain};
 
-/// Longer JSON is shown as it came.
-const READ: usize = 1 << 20;
+/// Longer JSON is shown verbatim.
+const MAX_PARSED_BYTES: usize = 1 << 20;
 /// Objects with more fields are shown as code.
-const FIELDS: usize = 30;
+const MAX_TABLE_FIELDS: usize = 30;
 /// Longer values are shown as a block.
-const SHORT: usize = 200;
+const MAX_INLINE_BYTES: usize = 200;
 
-/// How a text is shown.
-type Way = fn(&str) -> Shown;
+/// Renders a text.
+type TextRenderer = fn(&str) -> HtmlFragment;
 
-/// What a tool was given.
-pub(super) fn input(pile: &mut Pile, raw: &RawValue) {
+/// Adds the input of a tool.
+pub(super) fn input(pile: &mut BodyBuilder, raw: &RawValue) {
     value(pile, raw, plain, |text| code(text, "json"));
 }
 
-/// What a tool would be given: all of it.
-pub(super) fn asked_input(pile: &mut Pile, raw: &RawValue) {
+/// Adds the input that a tool would get, without cuts.
+pub(super) fn asked_input(pile: &mut BodyBuilder, raw: &RawValue) {
     value(pile, raw, |text| asked(text, ""), |text| asked(text, "json"));
 }
 
-fn value(pile: &mut Pile, raw: &RawValue, text: Way, json: Way) {
+fn value(pile: &mut BodyBuilder, raw: &RawValue, text: TextRenderer, json: TextRenderer) {
     match read(raw) {
         Some(Value::Object(fields)) if fields.is_empty() => {}
-        Some(Value::Object(fields)) if fields.len() <= FIELDS => pile.add(fields_of(&fields, text, json)),
+        Some(Value::Object(fields)) if fields.len() <= MAX_TABLE_FIELDS => pile.add(fields_of(&fields, text, json)),
         Some(Value::String(string)) => pile.add(text(&string)),
         Some(Value::Null) => {}
         Some(value) => pile.add(json(&pretty(&value))),
@@ -36,13 +36,13 @@ fn value(pile: &mut Pile, raw: &RawValue, text: Way, json: Way) {
     }
 }
 
-/// The value, if it can be read and is not too long.
+/// Parses a value, unless it is too long.
 pub(super) fn read(raw: &RawValue) -> Option<Value> {
-    (raw.get().len() <= READ).then(|| serde_json::from_str(raw.get()).ok()).flatten()
+    (raw.get().len() <= MAX_PARSED_BYTES).then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }
 
-/// A value as code.
-pub(super) fn json(value: &Value) -> Shown {
+/// Renders a value as code.
+pub(super) fn json(value: &Value) -> HtmlFragment {
     code(&pretty(value), "json")
 }
 
@@ -50,23 +50,23 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// A text that may be JSON.
+/// Parses a text that may be a JSON object or array.
 pub(super) fn text_or_json(text: &str) -> Option<Value> {
     let begins = text.trim_start().starts_with(['{', '[']);
-    (begins && text.len() <= READ).then(|| serde_json::from_str(text).ok()).flatten()
+    (begins && text.len() <= MAX_PARSED_BYTES).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-fn fields_of(fields: &Map<String, Value>, text: Way, json: Way) -> Shown {
-    let mut pile = Pile::default();
-    let rows: Vec<Html> = fields.iter().map(|(name, value)| row(&mut pile, (name, value), text, json)).collect();
-    let rows = Shown { html: element("table", "kv", &[element("tbody", "", &rows)]), ..pile.shown() };
-    Shown { lines: rows.lines.max(1), ..rows }
+fn fields_of(fields: &Map<String, Value>, text: TextRenderer, json: TextRenderer) -> HtmlFragment {
+    let mut pile = BodyBuilder::default();
+    let rows: Vec<SafeHtml> = fields.iter().map(|(name, value)| row(&mut pile, (name, value), text, json)).collect();
+    let rows = HtmlFragment { html: element("table", "kv", &[element("tbody", "", &rows)]), ..pile.shown() };
+    HtmlFragment { lines: rows.lines.max(1), ..rows }
 }
 
-/// One row; the pile only counts.
-fn row(pile: &mut Pile, (name, value): (&str, &Value), text: Way, json: Way) -> Html {
+/// Renders one row; the pile only counts its lines.
+fn row(pile: &mut BodyBuilder, (name, value): (&str, &Value), text: TextRenderer, json: TextRenderer) -> SafeHtml {
     let shown = match value {
-        Value::String(string) if string.len() > SHORT || string.contains('\n') => text(string),
+        Value::String(string) if string.len() > MAX_INLINE_BYTES || string.contains('\n') => text(string),
         Value::String(string) => one_line(string),
         Value::Object(_) | Value::Array(_) => json(&pretty(value)),
         other => one_line(&other.to_string()),
@@ -76,6 +76,6 @@ fn row(pile: &mut Pile, (name, value): (&str, &Value), text: Way, json: Way) -> 
     element("tr", "", &[element("th", "", &[line(name)]), element("td", "", &[html])])
 }
 
-fn one_line(text: &str) -> Shown {
-    Shown { html: element("code", "", &[line(text)]), lines: 1, cut: false }
+fn one_line(text: &str) -> HtmlFragment {
+    HtmlFragment { html: element("code", "", &[line(text)]), lines: 1, cut: false }
 }

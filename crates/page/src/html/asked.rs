@@ -1,22 +1,22 @@
-//! What somebody is asked to allow. It is shown whole, and nothing in it can be pushed out of sight: long runs of spaces
-//! and of empty lines are counted instead of drawn.
+//! Text that the user is asked to approve. It is shown completely, and nothing in it can be pushed out of sight: long
+//! runs of spaces and of empty lines are shown as counts.
 
 use super::{
-    Shown,
-    cut::{ASKED, Fit, Line, fit, grouped},
+    HtmlFragment,
+    cut::{APPROVAL_LIMITS, ClippedLine, ClippedText, fit, grouped},
     highlight::{Highlighter, Language},
-    writer::Writer,
+    writer::HtmlWriter,
 };
 
-/// So many spaces or empty lines may follow each other.
-const SPACES: usize = 40;
-const EMPTY: usize = 5;
+/// Longer runs of spaces or empty lines are shown as counts.
+const MAX_SPACE_RUN: usize = 40;
+const MAX_BLANK_LINES: usize = 5;
 
-/// A command or a text in a `<pre class="code">`, highlighted by the name of its language.
+/// Renders a command or a text in a `<pre class="code">`, highlighted by the name of its language.
 #[must_use]
-pub fn asked(text: &str, language: &str) -> Shown {
-    let fit = fit(text, &ASKED);
-    let mut out = Writer::default();
+pub fn asked(text: &str, language: &str) -> HtmlFragment {
+    let fit = fit(text, &APPROVAL_LIMITS);
+    let mut out = HtmlWriter::default();
     let mut highlighter = Language::named(language).map(Highlighter::new);
     out.open("pre", "code");
     out.asked(&fit, highlighter.as_mut());
@@ -24,8 +24,8 @@ pub fn asked(text: &str, language: &str) -> Shown {
     out.shown(fit.lines())
 }
 
-impl Writer {
-    fn asked(&mut self, fit: &Fit<'_>, mut highlighter: Option<&mut Highlighter>) {
+impl HtmlWriter {
+    fn asked(&mut self, fit: &ClippedText<'_>, mut highlighter: Option<&mut Highlighter>) {
         self.asked_lines(&fit.head, highlighter.as_deref_mut());
         if let Some(gap) = fit.gap {
             self.gap(gap);
@@ -34,11 +34,11 @@ impl Writer {
         self.asked_lines(&fit.tail, highlighter);
     }
 
-    fn asked_lines(&mut self, lines: &[Line<'_>], mut highlighter: Option<&mut Highlighter>) {
+    fn asked_lines(&mut self, lines: &[ClippedLine<'_>], mut highlighter: Option<&mut Highlighter>) {
         let mut rest = lines;
         while let Some((line, behind)) = rest.split_first() {
             let empty = rest.iter().take_while(|line| line.is_blank()).count();
-            if empty > EMPTY {
+            if empty > MAX_BLANK_LINES {
                 self.counted(empty, "empty lines");
                 rest = rest.split_at(empty).1;
             } else {
@@ -49,8 +49,8 @@ impl Writer {
         }
     }
 
-    fn asked_line(&mut self, line: &Line<'_>, highlighter: Option<&mut Highlighter>) {
-        let is_wide = line.start.split(|c: char| !c.is_whitespace()).any(|run| run.chars().count() >= SPACES);
+    fn asked_line(&mut self, line: &ClippedLine<'_>, highlighter: Option<&mut Highlighter>) {
+        let is_wide = line.start.split(|c: char| !c.is_whitespace()).any(|run| run.chars().count() >= MAX_SPACE_RUN);
         match line.left_out {
             0 if !is_wide => self.code_line(line.start, highlighter),
             0 => self.narrowed(line.start),
@@ -58,13 +58,13 @@ impl Writer {
         }
     }
 
-    /// A line whose long runs of spaces are counted.
+    /// Writes a line with long runs of spaces as counts.
     fn narrowed(&mut self, line: &str) {
         let mut rest = line;
         while !rest.is_empty() {
             let spaces = rest.len() - rest.trim_ascii_start().len();
             let (run, behind) = rest.split_at(spaces);
-            if spaces >= SPACES {
+            if spaces >= MAX_SPACE_RUN {
                 self.counted(spaces, "spaces")
             } else {
                 self.text(run)
@@ -83,7 +83,7 @@ impl Writer {
     }
 }
 
-impl Line<'_> {
+impl ClippedLine<'_> {
     fn is_blank(&self) -> bool {
         self.left_out == 0 && self.start.trim().is_empty()
     }

@@ -1,12 +1,12 @@
-//! How far a growing Markdown text is finished: paragraphs, lists and fences that nothing that follows can change. They
-//! are rendered once, and only what comes behind them is still text.
+//! Finds the finished blocks of a growing Markdown text: paragraphs, lists and fences that later text cannot change.
+//! They are rendered once; only the text after them stays raw.
 
 use pulldown_cmark::Event;
 
 use super::markdown::parser;
 
-/// Up to where a text that still grows is surely finished: the beginning of the last block that has begun in a whole
-/// line. A last line that is not whole may still become part of what is before it.
+/// Returns the length of the finished part of a growing text: up to the start of the last block that begins in a
+/// complete line. An incomplete last line may still become part of the block before it.
 #[must_use]
 pub fn finished(text: &str) -> usize {
     let Some((whole, _)) = text.rfind('\n').map(|end| text.split_at(end + 1)) else { return 0 };
@@ -25,14 +25,14 @@ pub fn finished(text: &str) -> usize {
     line_start(whole, last)
 }
 
-/// Where a block begins that stands behind another. Definitions of links give no block, but belong to what follows them.
+/// Returns the start of a block that follows another. Link definitions produce no block and belong to the next one.
 fn begin(text: &str, end: usize, start: usize) -> usize {
     let between = text.get(end..start).unwrap_or_default();
     if between.trim().is_empty() { start } else { end + between.len() - between.trim_start().len() }
 }
 
-/// The beginning of the line: what stands before a block in its line belongs to it. In Markdown a carriage return ends a
-/// line, too.
+/// Returns the start of the line: text before a block in its line belongs to it. In Markdown a carriage return also
+/// ends a line.
 fn line_start(text: &str, place: usize) -> usize {
     text.get(..place).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |end| end + 1)
 }
@@ -84,7 +84,7 @@ mod tests {
         let text = "para\n\n- a\n- b\n\n```rust\nfn x() {}\n\n```\n\nend\n\nmore\n";
         let mut done = 0;
         for end in 0..=text.len() {
-            // What is finished is not looked at again.
+            // Finished text is not parsed again.
             done += finished(text.get(done..end).unwrap());
             assert!(done <= end);
         }

@@ -1,45 +1,45 @@
-//! Code: a file, a command, JSON.
+//! Renders code: a file, a command, JSON.
 
 use super::{
-    Html, Shown,
-    cut::{Fit, Line, TEXT, fit},
+    HtmlFragment, SafeHtml,
+    cut::{ClippedLine, ClippedText, TEXT_LIMITS, fit},
     highlight::{Highlighter, Language},
     parts::{element, line},
-    writer::Writer,
+    writer::HtmlWriter,
 };
 
-/// Longer texts are not highlighted: what is shown of them says little about where it stands.
-const HIGHLIGHTED: usize = 200_000;
+/// Longer texts are not highlighted: the shown part lacks too much context.
+const MAX_HIGHLIGHTED_BYTES: usize = 200_000;
 
-/// Code in a `<pre class="code">`, highlighted by the name of its language or by the path of its file.
+/// Renders code in a `<pre class="code">`, highlighted by the name of its language or the path of its file.
 #[must_use]
-pub fn code(text: &str, language_or_path: &str) -> Shown {
-    let fit = fit(text, &TEXT);
-    let mut out = Writer::default();
+pub fn code(text: &str, language_or_path: &str) -> HtmlFragment {
+    let fit = fit(text, &TEXT_LIMITS);
+    let mut out = HtmlWriter::default();
     out.open("pre", "code");
     out.code(&fit, language(text, language_or_path));
     out.close("pre");
     out.shown(fit.lines())
 }
 
-/// One line of code.
+/// Renders one line of code.
 #[must_use]
-pub fn code_title(text: &str) -> Html {
+pub fn code_title(text: &str) -> SafeHtml {
     element("code", "", &[line(text)])
 }
 
-/// The language of a text, if it is one to be highlighted.
+/// Returns the language of a text, if it is to be highlighted.
 fn language(text: &str, language_or_path: &str) -> Option<Language> {
-    if text.len() > HIGHLIGHTED || language_or_path.is_empty() {
+    if text.len() > MAX_HIGHLIGHTED_BYTES || language_or_path.is_empty() {
         return None;
     }
     let is_path = language_or_path.contains(['/', '\\', '.']) && !language_or_path.starts_with(['{', '.']);
     if is_path { Language::of_path(language_or_path) } else { Language::named(language_or_path) }
 }
 
-impl Writer {
-    /// The lines of code that are shown of a text.
-    fn code(&mut self, fit: &Fit<'_>, language: Option<Language>) {
+impl HtmlWriter {
+    /// Writes the shown lines of a text as code.
+    fn code(&mut self, fit: &ClippedText<'_>, language: Option<Language>) {
         let mut highlighter = language.map(Highlighter::new);
         self.code_lines(&fit.head, highlighter.as_mut());
         if let Some(gap) = fit.gap {
@@ -50,7 +50,7 @@ impl Writer {
         self.code_lines(&fit.tail, highlighter.as_mut());
     }
 
-    fn code_lines(&mut self, lines: &[Line<'_>], mut highlighter: Option<&mut Highlighter>) {
+    fn code_lines(&mut self, lines: &[ClippedLine<'_>], mut highlighter: Option<&mut Highlighter>) {
         for line in lines {
             match line.left_out {
                 0 => self.code_line(line.start, highlighter.as_deref_mut()),
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// The code of a fence.
+    /// Writes the code of a fence.
     pub(super) fn fence(&mut self, text: &str, name: &str, may_highlight: bool) {
         let language = if may_highlight { language(text, name) } else { None };
         self.open("pre", "code");
@@ -70,7 +70,7 @@ impl Writer {
             self.close("span");
         }
         self.open("code", "");
-        self.code(&fit(text, &TEXT), language);
+        self.code(&fit(text, &TEXT_LIMITS), language);
         self.close("code");
         self.close("pre");
     }

@@ -1,64 +1,64 @@
-//! What of a long text is shown: its head and its tail, and of a long line its beginning and its end.
+//! Clips long texts to their head and tail, and long lines to their start and end.
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::writer::Writer;
+use super::writer::HtmlWriter;
 
-/// How much of a text is shown.
-pub(super) struct Limits {
+/// The amount of a text to show.
+pub(super) struct ClipLimits {
     /// Lines and bytes at the beginning.
     head: (usize, usize),
     /// Lines and bytes at the end.
     tail: (usize, usize),
-    /// Bytes of a line.
+    /// Maximum bytes of a line.
     line: usize,
 }
 
-/// Output, code, diffs.
-pub(super) const TEXT: Limits = Limits { head: (300, 75_000), tail: (100, 25_000), line: LINE };
+/// The limits for output, code and diffs.
+pub(super) const TEXT_LIMITS: ClipLimits =
+    ClipLimits { head: (300, 75_000), tail: (100, 25_000), line: MAX_LINE_BYTES };
 
-/// What somebody is asked to allow: all of it, as far as a person can be expected to read it.
-pub(super) const ASKED: Limits = Limits { head: (5_000, 200_000), tail: (100, 25_000), line: 200_000 };
+/// The limits for text that the user is asked to approve: as much as a person can be expected to read.
+pub(super) const APPROVAL_LIMITS: ClipLimits =
+    ClipLimits { head: (5_000, 200_000), tail: (100, 25_000), line: 200_000 };
 
-/// So many bytes of a line are usually shown.
-pub(super) const LINE: usize = 4_000;
+/// The usual maximum length of a line.
+pub(super) const MAX_LINE_BYTES: usize = 4_000;
 
-/// What is shown of a text.
-pub(super) struct Fit<'a> {
+/// The shown part of a text.
+pub(super) struct ClippedText<'a> {
     /// The first lines.
-    pub(super) head: Vec<Line<'a>>,
-    /// What is left out behind them.
-    pub(super) gap: Option<Gap>,
-    /// The last lines, if something is left out.
-    pub(super) tail: Vec<Line<'a>>,
+    pub(super) head: Vec<ClippedLine<'a>>,
+    /// The omitted part after them.
+    pub(super) gap: Option<OmittedText>,
+    /// The last lines, if something is omitted.
+    pub(super) tail: Vec<ClippedLine<'a>>,
 }
 
-impl Fit<'_> {
-    /// How many lines are shown.
+impl ClippedText<'_> {
+    /// Returns the number of shown lines.
     pub(super) fn lines(&self) -> usize {
         self.head.len() + self.tail.len() + usize::from(self.gap.is_some())
     }
 }
 
-/// What is left out of a text.
+/// The size of the omitted part of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Gap {
-    /// How many lines.
+pub(super) struct OmittedText {
     pub(super) lines: usize,
-    /// How many bytes.
     pub(super) bytes: usize,
 }
 
-/// A line, without its end; of a long one the beginning and the end.
+/// A line without its line end; only start and end of a long one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct ClippedLine<'a> {
     pub(super) start: &'a str,
-    /// So many bytes are left out.
+    /// The number of omitted bytes.
     pub(super) left_out: usize,
     pub(super) end: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ClippedLine<'a> {
     pub(super) fn new(line: &'a str, limit: usize) -> Self {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line.len() <= limit {
@@ -74,27 +74,27 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What is shown of a text. Costs little more than finding the line ends.
-pub(super) fn fit<'a>(text: &'a str, limits: &Limits) -> Fit<'a> {
+/// Clips a text. Costs little more than finding the line ends.
+pub(super) fn fit<'a>(text: &'a str, limits: &ClipLimits) -> ClippedText<'a> {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let (head, rest) = first(text, limits.head, limits.line);
-    let Some(rest) = rest else { return Fit { head, gap: None, tail: Vec::new() } };
+    let Some(rest) = rest else { return ClippedText { head, gap: None, tail: Vec::new() } };
     let (tail, middle) = last(rest, limits.tail, limits.line);
-    let gap =
-        middle.map(|middle| Gap { lines: 1 + memchr_iter(b'\n', middle.as_bytes()).count(), bytes: middle.len() });
-    Fit { head, gap, tail }
+    let gap = middle
+        .map(|middle| OmittedText { lines: 1 + memchr_iter(b'\n', middle.as_bytes()).count(), bytes: middle.len() });
+    ClippedText { head, gap, tail }
 }
 
-/// The first lines of a text, and what follows.
-fn first(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'_>>, Option<&str>) {
+/// Returns the first lines of a text and the rest.
+fn first(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<ClippedLine<'_>>, Option<&str>) {
     let (mut found, mut taken, mut rest) = (Vec::new(), 0, text);
     while found.len() < lines && taken < bytes {
         let Some(end) = memchr(b'\n', rest.as_bytes()) else {
-            found.push(Line::new(rest, limit));
+            found.push(ClippedLine::new(rest, limit));
             return (found, None);
         };
         let (line, behind) = rest.split_at(end);
-        let line = Line::new(line, limit);
+        let line = ClippedLine::new(line, limit);
         taken += line.len();
         found.push(line);
         rest = behind.strip_prefix('\n').unwrap_or(behind);
@@ -102,8 +102,8 @@ fn first(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<
     (found, Some(rest))
 }
 
-/// The last lines of a text, and what comes before them.
-fn last(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'_>>, Option<&str>) {
+/// Returns the last lines of a text and the part before them.
+fn last(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<ClippedLine<'_>>, Option<&str>) {
     let (mut found, mut taken, mut rest) = (Vec::new(), 0, Some(text));
     while let Some(text) = rest
         && found.len() < lines
@@ -111,7 +111,7 @@ fn last(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'
     {
         let start = memrchr(b'\n', text.as_bytes());
         let (before, line) = text.split_at(start.map_or(0, |start| start + 1));
-        let line = Line::new(line, limit);
+        let line = ClippedLine::new(line, limit);
         taken += line.len();
         found.push(line);
         rest = start.and(before.strip_suffix('\n'));
@@ -120,14 +120,14 @@ fn last(text: &str, (lines, bytes): (usize, usize), limit: usize) -> (Vec<Line<'
     (found, rest)
 }
 
-impl Writer {
-    /// Says that lines are left out here.
-    pub(super) fn gap(&mut self, gap: Gap) {
+impl HtmlWriter {
+    /// Writes a note about omitted lines.
+    pub(super) fn gap(&mut self, gap: OmittedText) {
         let lines = if gap.lines == 1 { "1 line".to_owned() } else { format!("{} lines", grouped(gap.lines)) };
         self.left_out(&format!("{lines} ({}) left out", size(gap.bytes)));
     }
 
-    /// Says what is left out here.
+    /// Writes a note about an omission.
     pub(super) fn left_out(&mut self, what: &str) {
         self.cut = true;
         self.open("span", "cut");
@@ -137,8 +137,8 @@ impl Writer {
         self.close("span");
     }
 
-    /// A line, without its end.
-    pub(super) fn line(&mut self, line: &Line<'_>) {
+    /// Writes a line without its line end.
+    pub(super) fn line(&mut self, line: &ClippedLine<'_>) {
         self.text(line.start);
         if line.left_out > 0 {
             self.left_out(&format!("{} of this line left out", size(line.left_out)));
@@ -147,7 +147,7 @@ impl Writer {
     }
 }
 
-/// A number of bytes, for people.
+/// Formats a number of bytes.
 fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
@@ -156,7 +156,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// A number, its digits in groups.
+/// Formats a number with thousands separators.
 pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -171,33 +171,34 @@ pub(super) fn grouped(number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gap, LINE, Limits, fit, grouped, size};
+    use super::{ClipLimits, MAX_LINE_BYTES, OmittedText, fit, grouped, size};
 
-    const SMALL: Limits = Limits { head: (3, 100), tail: (2, 100), line: LINE };
+    const SMALL_LIMITS: ClipLimits = ClipLimits { head: (3, 100), tail: (2, 100), line: MAX_LINE_BYTES };
 
     #[test]
     fn short_texts_are_whole() {
         for (text, lines) in [("", 1), ("a", 1), ("a\n", 1), ("a\nb\r\nc", 3), ("a\nb\nc\nd\ne\n", 5)] {
-            let fit = fit(text, &SMALL);
+            let fit = fit(text, &SMALL_LIMITS);
             assert_eq!((fit.lines(), fit.gap), (lines, None), "{text:?}");
         }
     }
 
     #[test]
     fn the_middle_of_long_texts_is_left_out() {
-        let fit = fit("1\n2\n3\n4\n5\n6\n7\n", &SMALL);
-        let starts = |lines: &[super::Line<'_>]| lines.iter().map(|line| line.start.to_owned()).collect::<Vec<_>>();
+        let fit = fit("1\n2\n3\n4\n5\n6\n7\n", &SMALL_LIMITS);
+        let starts =
+            |lines: &[super::ClippedLine<'_>]| lines.iter().map(|line| line.start.to_owned()).collect::<Vec<_>>();
         assert_eq!(starts(&fit.head), ["1", "2", "3"]);
-        assert_eq!(fit.gap, Some(Gap { lines: 2, bytes: 3 }));
+        assert_eq!(fit.gap, Some(OmittedText { lines: 2, bytes: 3 }));
         assert_eq!(starts(&fit.tail), ["6", "7"]);
     }
 
     #[test]
     fn the_middle_of_long_lines_is_left_out() {
         let text = "ä".repeat(10_000);
-        let fit = fit(&text, &SMALL);
+        let fit = fit(&text, &SMALL_LIMITS);
         let line = fit.head[0];
-        assert!(line.start.len() + line.end.len() <= LINE);
+        assert!(line.start.len() + line.end.len() <= MAX_LINE_BYTES);
         assert_eq!(line.start.len() + line.left_out + line.end.len(), text.len());
     }
 

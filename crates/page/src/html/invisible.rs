@@ -1,20 +1,19 @@
-//! Characters that one does not see, and that change what one reads: controls, marks that turn the direction of text,
-//! characters without a width. They are shown by their number, so that nothing hides in a command or a diff.
+//! Invisible characters that change the meaning of a text: controls, direction marks, zero-width characters. They are
+//! shown as code points, so that nothing can hide in a command or a diff.
 
-/// The character at the end of `before` and the beginning of `after` must be made visible. A line end and a tab are
-/// what they look like.
+/// Returns whether a character between `before` and `after` must be made visible. Line feeds and tabs need not be.
 pub(super) fn is_hidden(c: char, before: Option<char>, after: Option<char>) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => false,
-        // Joiners make emoji and letters of many scripts what they are; between ASCII they only hide.
+        // Joiners are needed in emoji and many scripts; between ASCII characters they only hide.
         '\u{200c}' | '\u{200d}' => !(joins(before) && joins(after)),
-        // How the character before is drawn: as a picture or as text.
+        // Selects the text or emoji form of the preceding character.
         '\u{fe0e}' | '\u{fe0f}' => !before.is_some_and(|c| joins(Some(c)) || matches!(c, '0'..='9' | '#' | '*')),
         _ => is_never_seen(c),
     }
 }
 
-/// A joiner beside it has work to do.
+/// Returns whether a joiner next to the character has an effect.
 fn joins(c: Option<char>) -> bool {
     c.is_some_and(|c| {
         c > '\u{a0}' && (matches!(c, '\u{fe0f}') || !is_never_seen(c)) && !matches!(c, '\u{200c}' | '\u{200d}')

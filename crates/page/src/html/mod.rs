@@ -1,5 +1,5 @@
-//! Text that somebody else wrote, as HTML that is safe to show. Only this module makes [`Html`], and everything it makes
-//! is bounded: what is too much is left out, and a line with the class `cut` says so.
+//! Converts untrusted text to safe HTML. Only this module creates [`Html`], and all its output is bounded: excess text
+//! is omitted, with a note of the class `cut`.
 
 mod asked;
 mod blocks;
@@ -19,38 +19,36 @@ use serde::Serialize;
 pub use asked::asked;
 pub use blocks::finished;
 pub use code::{code, code_title};
-pub use diff::{Edit, Tally, diff};
+pub use diff::{DiffSource, DiffStat, diff};
 pub use markdown::markdown;
 pub use parts::{element, image, join, line, link, words};
 pub use plain::plain;
 pub use terminal::terminal;
 
-/// HTML that is safe to show: no script, no style, no address that is not one of the web.
+/// HTML that is safe to show: no scripts, no styles, only web URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Html(String);
+pub struct SafeHtml(String);
 
-impl Html {
-    /// The text of it.
+impl SafeHtml {
+    /// Returns the HTML as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// There is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// HTML, and how it stands to the text that it was made of.
+/// Rendered HTML with information about the source text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// What is shown.
-    pub html: Html,
-    /// About how many lines that is.
+pub struct HtmlFragment {
+    pub html: SafeHtml,
+    /// The approximate number of lines.
     pub lines: u32,
-    /// The text has more than is shown.
+    /// Whether part of the text is omitted.
     pub cut: bool,
 }

@@ -1,16 +1,16 @@
-//! Putting together HTML of parts that are safe.
+//! Combines safe HTML.
 
-use super::{Html, markdown::is_safe, writer::Writer};
+use super::{SafeHtml, markdown::is_safe, writer::HtmlWriter};
 
-/// So many characters of a title or a name are shown.
-const TITLE: usize = 300;
+/// The maximum length of a title or a name.
+const MAX_TITLE_CHARS: usize = 300;
 
-/// One line of text: line ends are spaces, and what is long is cut.
+/// Renders text as one line: line ends become spaces, and long text is cut.
 #[must_use]
-pub fn line(text: &str) -> Html {
-    let mut out = Writer::default();
+pub fn line(text: &str) -> SafeHtml {
+    let mut out = HtmlWriter::default();
     let text = text.trim();
-    let end = text.char_indices().nth(TITLE).map_or(text.len(), |(end, _)| end);
+    let end = text.char_indices().nth(MAX_TITLE_CHARS).map_or(text.len(), |(end, _)| end);
     let (shown, rest) = text.split_at(end);
     for (at, word) in shown.split(['\n', '\r', '\t']).filter(|word| !word.is_empty()).enumerate() {
         if at > 0 {
@@ -24,28 +24,27 @@ pub fn line(text: &str) -> Html {
     out.finish()
 }
 
-/// An element with a class, or none if it is empty, around some HTML. Tag and class are ours.
+/// Wraps HTML in an element, with a class unless that is empty. Tag and class are trusted.
 #[must_use]
-pub fn element(tag: &'static str, class: &'static str, inner: &[Html]) -> Html {
-    let mut out = Writer::default();
+pub fn element(tag: &'static str, class: &'static str, inner: &[SafeHtml]) -> SafeHtml {
+    let mut out = HtmlWriter::default();
     out.open(tag, class);
     inner.iter().for_each(|inner| out.html(inner));
     out.close(tag);
     out.finish()
 }
 
-/// Pieces one behind the other.
 #[must_use]
-pub fn join(pieces: &[Html]) -> Html {
-    let mut out = Writer::default();
+pub fn join(pieces: &[SafeHtml]) -> SafeHtml {
+    let mut out = HtmlWriter::default();
     pieces.iter().for_each(|piece| out.html(piece));
     out.finish()
 }
 
-/// Pieces with a space between those that are not empty.
+/// Joins the pieces that are not empty with spaces.
 #[must_use]
-pub fn words(pieces: &[Html]) -> Html {
-    let mut out = Writer::default();
+pub fn words(pieces: &[SafeHtml]) -> SafeHtml {
+    let mut out = HtmlWriter::default();
     for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
         if out.len() > 0 {
             out.raw(" ");
@@ -55,10 +54,10 @@ pub fn words(pieces: &[Html]) -> Html {
     out.finish()
 }
 
-/// A link to the web; only its text if the address leads elsewhere.
+/// Renders a web link; only its text if the URL is not safe.
 #[must_use]
-pub fn link(address: &str, text: &str) -> Html {
-    let mut out = Writer::default();
+pub fn link(address: &str, text: &str) -> SafeHtml {
+    let mut out = HtmlWriter::default();
     let is_safe = is_safe(address);
     if is_safe {
         out.anchor(address);
@@ -70,15 +69,15 @@ pub fn link(address: &str, text: &str) -> Html {
     out.finish()
 }
 
-/// An image of ours; none if the address is not one of this server.
+/// Renders an image of this server; `None` if the URL is not local.
 #[must_use]
-pub fn image(address: &str, text: &str) -> Option<Html> {
+pub fn image(address: &str, text: &str) -> Option<SafeHtml> {
     let is_ours = address.starts_with('/') && !address.starts_with("//");
     let is_plain = address.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.~%:".contains(&byte));
     if !is_ours || !is_plain {
         return None;
     }
-    let mut out = Writer::default();
+    let mut out = HtmlWriter::default();
     out.raw("<img");
     out.attribute("src", address);
     out.attribute("alt", text);

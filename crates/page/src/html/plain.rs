@@ -1,16 +1,16 @@
-//! Text as it is.
+//! Renders plain text.
 
 use super::{
-    Shown,
-    cut::{TEXT, fit},
-    writer::Writer,
+    HtmlFragment,
+    cut::{TEXT_LIMITS, fit},
+    writer::HtmlWriter,
 };
 
-/// Text as it is, in a `<pre>`: escaped, hidden characters shown by number, the middle of what is long left out.
+/// Renders text in a `<pre>`: escaped, with hidden characters as code points and the middle of long text omitted.
 #[must_use]
-pub fn plain(text: &str) -> Shown {
-    let fit = fit(text, &TEXT);
-    let mut out = Writer::default();
+pub fn plain(text: &str) -> HtmlFragment {
+    let fit = fit(text, &TEXT_LIMITS);
+    let mut out = HtmlWriter::default();
     out.open("pre", "");
     for line in &fit.head {
         out.line(line);

@@ -1,38 +1,38 @@
-//! Writing HTML: text is escaped here and nowhere else. Tags, classes and attributes are ours, so they are `'static`.
+//! Writes HTML: text is escaped here and nowhere else. Tags, classes and attribute names are trusted and therefore
+//! `'static`.
 
 use std::fmt::Write as _;
 
-use super::{Html, Shown, invisible::is_hidden};
+use super::{HtmlFragment, SafeHtml, invisible::is_hidden};
 
-/// A text has at most so many hidden characters shown by number; a bomb of them is shown as replacement characters.
-const NUMBERED: u32 = 1_000;
+/// The maximum number of hidden characters shown as code points; further ones become replacement characters.
+const MAX_NUMBERED_CHARS: u32 = 1_000;
 
-/// HTML that is being written.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct HtmlWriter {
     out: String,
-    /// How many hidden characters were shown by number.
+    /// The number of hidden characters shown as code points.
     numbered: u32,
-    /// Something was left out.
+    /// Whether something was omitted.
     pub(super) cut: bool,
 }
 
-impl Writer {
+impl HtmlWriter {
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Markup of ours.
+    /// Writes trusted markup.
     pub(super) fn raw(&mut self, markup: &'static str) {
         self.out.push_str(markup);
     }
 
-    /// HTML that was made before.
-    pub(super) fn html(&mut self, html: &Html) {
+    /// Writes HTML that is already safe.
+    pub(super) fn html(&mut self, html: &SafeHtml) {
         self.out.push_str(&html.0);
     }
 
-    /// `<tag>`, or `<tag class="…">`.
+    /// Writes `<tag>` or `<tag class="…">`.
     pub(super) fn open(&mut self, tag: &'static str, class: &str) {
         self.out.push('<');
         self.out.push_str(tag);
@@ -48,7 +48,7 @@ impl Writer {
         self.out.push('>');
     }
 
-    /// ` name="value"`, in a tag that was begun by [`raw`](Self::raw).
+    /// Writes ` name="value"` in a tag that was started as trusted markup.
     pub(super) fn attribute(&mut self, name: &'static str, value: &str) {
         self.out.push(' ');
         self.out.push_str(name);
@@ -57,7 +57,7 @@ impl Writer {
         self.out.push('"');
     }
 
-    /// A value in quotes: nothing hidden, nothing that ends it.
+    /// Writes an attribute value: escaped, with hidden characters percent-encoded.
     fn address(&mut self, value: &str) {
         for c in value.chars() {
             match escape(c) {
@@ -73,7 +73,7 @@ impl Writer {
         }
     }
 
-    /// The beginning of a link to an address that is safe.
+    /// Writes the start tag of a link to a safe URL.
     pub(super) fn anchor(&mut self, address: &str) {
         self.raw("<a");
         self.attribute("href", address);
@@ -85,11 +85,11 @@ impl Writer {
     }
 
     fn push_fmt(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ok = self.out.write_fmt(text).is_ok();
     }
 
-    /// Text, escaped; hidden characters are shown by number.
+    /// Writes escaped text, with hidden characters as code points.
     pub(super) fn text(&mut self, text: &str) {
         let mut rest = text;
         while let Some(at) = rest.bytes().position(is_special) {
@@ -100,7 +100,7 @@ impl Writer {
         self.out.push_str(rest);
     }
 
-    /// The first character of a text that is not plain ASCII, or the run of it; gives the rest.
+    /// Writes the special characters at the start of a text and returns the rest.
     fn special<'a>(&mut self, text: &'a str, before: Option<char>) -> &'a str {
         let mut before = before;
         let mut chars = text.chars();
@@ -124,7 +124,7 @@ impl Writer {
     }
 
     fn hidden(&mut self, c: char, run: usize) {
-        if self.numbered >= NUMBERED {
+        if self.numbered >= MAX_NUMBERED_CHARS {
             self.out.push(char::REPLACEMENT_CHARACTER);
             return;
         }
@@ -136,14 +136,14 @@ impl Writer {
         self.raw("</span>");
     }
 
-    /// What was made, as it is shown.
-    pub(super) fn shown(self, lines: usize) -> Shown {
+    /// Returns the HTML as a fragment.
+    pub(super) fn shown(self, lines: usize) -> HtmlFragment {
         let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-        Shown { cut: self.cut, lines, html: Html(self.out) }
+        HtmlFragment { cut: self.cut, lines, html: SafeHtml(self.out) }
     }
 
-    pub(super) fn finish(self) -> Html {
-        Html(self.out)
+    pub(super) fn finish(self) -> SafeHtml {
+        SafeHtml(self.out)
     }
 }
 
@@ -154,7 +154,7 @@ fn take(mut chars: std::str::Chars<'_>, count: usize) -> std::str::Chars<'_> {
     chars
 }
 
-/// Plain ASCII needs no look.
+/// Returns whether a byte may need escaping; plain ASCII does not.
 fn is_special(byte: u8) -> bool {
     !matches!(byte, b'\n' | b'\t' | b' '..=b'~') || matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'')
 }

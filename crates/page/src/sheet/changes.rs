@@ -1,114 +1,113 @@
-//! What somebody needs who has seen all up to an event: whole entries, or only what has grown.
+//! Changes for a reader that is up to date to an event: whole entries, or only added text.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{Growth, Sheet};
-use crate::html::{Html, join};
+use super::{GrowingText, Timeline};
+use crate::html::{SafeHtml, join};
 
-/// More entries than this are not sent one by one: it is better to begin anew.
-const MOST_CHANGES: usize = 500;
+/// If more entries changed, a reset is cheaper than sending them one by one.
+const MAX_CHANGES: usize = 500;
 
-/// One change of what is shown. `T` is an entry in the form in which it is sent.
+/// One change of the timeline. `T` is an entry in its serialized form.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "camelCase")]
-pub enum Op<T> {
-    /// A new entry, or one that takes the place of that of the same number.
-    Entry {
-        /// It.
-        entry: T,
-    },
-    /// Text was added to what is not finished.
+pub enum TimelineOp<T> {
+    /// A new entry, or a replacement of the entry with the same number.
+    Entry { entry: T },
+    /// Text was added to the unfinished part.
     Text {
         /// The entry.
         n: u32,
-        /// What was added.
         text: String,
     },
-    /// Something is finished.
+    /// Part of the text is finished.
     Blocks {
         /// The entry.
         n: u32,
-        /// What is finished, to be added to what was before.
-        html: Html,
-        /// What is not, now.
+        /// The newly finished part, to be appended.
+        html: SafeHtml,
+        /// The new unfinished part.
         tail: String,
     },
-    /// Too much was missed.
+    /// Too much was missed: the reader must reload.
     Reset,
 }
 
-/// How far somebody has seen a session.
+/// The position of a reader in a session.
 #[derive(Clone, Debug, Default)]
-pub struct Cursor {
-    /// The last event that was seen.
+pub struct TimelineCursor {
     pub seq: u64,
-    known: HashMap<u32, Known>,
+    known: HashMap<u32, KnownGrowth>,
 }
 
-/// What somebody has of a text that grows.
+/// The part of a growing text that a reader has.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownGrowth {
     stamp: u64,
     blocks: usize,
     tail: usize,
     turns: u32,
 }
 
-impl Known {
-    fn new(stamp: u64, growth: &Growth) -> Self {
+impl KnownGrowth {
+    fn new(stamp: u64, growth: &GrowingText) -> Self {
         Self { stamp, blocks: growth.blocks.len(), tail: growth.tail.len(), turns: growth.turns }
     }
 }
 
-impl Sheet {
-    /// The place of somebody who was given the entries as they were at an event.
+impl Timeline {
+    /// Returns the position of a reader that has the entries as of an event.
     #[must_use]
-    pub fn cursor(&self, seq: u64) -> Cursor {
+    pub fn cursor(&self, seq: u64) -> TimelineCursor {
         let unchanged = self.growths.iter().filter_map(|(n, growth)| {
             let line = self.line(*n).filter(|line| line.last <= seq)?;
-            Some((*n, Known::new(line.stamp, growth)))
+            Some((*n, KnownGrowth::new(line.stamp, growth)))
         });
-        Cursor { seq, known: unchanged.collect() }
+        TimelineCursor { seq, known: unchanged.collect() }
     }
 
-    /// What changed since then. Whole entries are made by whoever asks.
-    pub fn changes<T>(&self, cursor: &mut Cursor, mut entry: impl FnMut(u32) -> Option<T>) -> Vec<Op<T>> {
+    /// Returns the changes since a position and advances it. The caller renders whole entries.
+    pub fn changes<T>(
+        &self,
+        cursor: &mut TimelineCursor,
+        mut entry: impl FnMut(u32) -> Option<T>,
+    ) -> Vec<TimelineOp<T>> {
         if cursor.seq >= self.seq() {
             return Vec::new();
         }
-        let changed = self.touched_since(cursor.seq).filter(|changed| changed.len() <= MOST_CHANGES);
+        let changed = self.touched_since(cursor.seq).filter(|changed| changed.len() <= MAX_CHANGES);
         let before = std::mem::replace(&mut cursor.seq, self.seq());
         let Some(changed) = changed else {
             *cursor = self.cursor(self.seq());
-            return vec![Op::Reset];
+            return vec![TimelineOp::Reset];
         };
         let mut ops = Vec::new();
         for n in changed {
             match self.grown_since(n, before, &mut cursor.known) {
                 Some(grown) => ops.extend(grown),
-                None => ops.extend(entry(n).map(|entry| Op::Entry { entry })),
+                None => ops.extend(entry(n).map(|entry| TimelineOp::Entry { entry })),
             }
         }
         ops
     }
 
-    /// What was added to an entry, if nothing else happened to it; else all of it must be sent.
-    fn grown_since<T>(&self, n: u32, seq: u64, known: &mut HashMap<u32, Known>) -> Option<Option<Op<T>>> {
+    /// Returns the text added to an entry; `None` if something else changed and the whole entry must be sent.
+    fn grown_since<T>(&self, n: u32, seq: u64, known: &mut HashMap<u32, KnownGrowth>) -> Option<Option<TimelineOp<T>>> {
         let stamp = self.line(n)?.stamp;
         let Some(growth) = self.growth(n) else {
             known.remove(&n);
-            // What has grown is not shown before it is whole.
+            // This text is not shown before it is complete.
             return (stamp <= seq).then_some(None);
         };
-        let now = Known::new(stamp, growth);
+        let now = KnownGrowth::new(stamp, growth);
         let before = known.insert(n, now).filter(|before| before.stamp == stamp)?;
         let blocks = growth.blocks.get(before.blocks..)?;
         if before.turns != now.turns {
-            return Some(Some(Op::Blocks { n, html: join(blocks), tail: growth.tail.clone() }));
+            return Some(Some(TimelineOp::Blocks { n, html: join(blocks), tail: growth.tail.clone() }));
         }
         let text = growth.tail.get(before.tail..)?;
-        Some((!text.is_empty()).then(|| Op::Text { n, text: text.to_owned() }))
+        Some((!text.is_empty()).then(|| TimelineOp::Text { n, text: text.to_owned() }))
     }
 }

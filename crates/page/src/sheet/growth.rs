@@ -1,39 +1,39 @@
-//! A text that is growing right now: what of it is finished, and the rest. What comes of a text depends on the pieces that
-//! it came in and on nothing else, so that who comes later sees what others have seen grow.
+//! A growing text: its finished part and the rest. The result depends only on the pieces in which the text arrived, so
+//! that readers who join later see the same.
 
 use switchboard_event::Field;
 
-use super::Kind;
-use crate::html::{Html, element, finished, line, markdown};
+use super::EntryKind;
+use crate::html::{SafeHtml, element, finished, line, markdown};
 
-/// What kind of text grows.
+/// The format of a growing text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum GrowthFormat {
     /// Markdown.
     Text,
-    /// What a terminal shows.
+    /// Terminal output.
     Output,
-    /// Just text.
+    /// Plain text.
     Plain,
 }
 
-impl Way {
-    /// How a field of an entry is shown while it grows; nothing if it is shown when it is whole.
+impl GrowthFormat {
+    /// Returns the format of a field of an entry while it grows; `None` if it is only shown once complete.
     #[must_use]
-    pub fn of(kind: Kind, field: Field) -> Option<Self> {
+    pub fn of(kind: EntryKind, field: Field) -> Option<Self> {
         match (kind, field) {
-            (Kind::Answer | Kind::Plan, Field::Text)
-            | (Kind::Reasoning, Field::Text | Field::Summary)
-            | (Kind::Subagent, Field::Text | Field::Output) => Some(Self::Text),
-            (Kind::Command | Kind::Tool, Field::Output) => Some(Self::Output),
-            (Kind::Mcp | Kind::Unknown, Field::Output) | (Kind::Change, Field::Diff | Field::Output) => {
+            (EntryKind::Answer | EntryKind::Plan, Field::Text)
+            | (EntryKind::Reasoning, Field::Text | Field::Summary)
+            | (EntryKind::Subagent, Field::Text | Field::Output) => Some(Self::Text),
+            (EntryKind::Command | EntryKind::Tool, Field::Output) => Some(Self::Output),
+            (EntryKind::Mcp | EntryKind::Unknown, Field::Output) | (EntryKind::Change, Field::Diff | Field::Output) => {
                 Some(Self::Plain)
             }
             _ => None,
         }
     }
 
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,49 +44,48 @@ impl Way {
     }
 }
 
-/// A finished part is not added to what is shown beyond this: the rest is shown when all of it is there.
-const MOST_HTML: usize = 1 << 20;
+/// Beyond this size, no more finished parts are rendered until the text is complete.
+const MAX_HTML_BYTES: usize = 1 << 20;
 
-/// The rest has at most so many bytes, of which so many stay when it gets longer.
-const MOST_TAIL: usize = 24 << 10;
-const KEPT_TAIL: usize = 8 << 10;
+/// The maximum size of the unfinished part, and the size that is kept when it gets longer.
+const MAX_TAIL_BYTES: usize = 24 << 10;
+const KEPT_TAIL_BYTES: usize = 8 << 10;
 
-/// A shorter rest is looked at with every line.
-const SHORT: usize = 4 << 10;
+/// A shorter unfinished part is parsed with every line.
+const SHORT_TAIL_BYTES: usize = 4 << 10;
 
-/// Markdown that does not come to the end of a block for so long is cut, too.
-const MOST_BLOCK: usize = 96 << 10;
+/// An unfinished Markdown block is cut at this size.
+const MAX_BLOCK_BYTES: usize = 96 << 10;
 
 /// A text that is growing.
 #[derive(Clone, Debug)]
-pub struct Growth {
-    /// What kind of text it is.
-    pub way: Way,
+pub struct GrowingText {
+    pub way: GrowthFormat,
     /// The field of the item that grows.
     pub field: Field,
-    /// What is finished.
-    pub blocks: Vec<Html>,
-    /// The rest, as text.
+    /// The finished parts.
+    pub blocks: Vec<SafeHtml>,
+    /// The unfinished part.
     pub tail: String,
-    /// How often the rest began anew.
+    /// The number of times that the unfinished part was replaced.
     pub turns: u32,
-    /// Something was left out.
+    /// Whether something was omitted.
     pub cut: bool,
-    /// How many lines it has.
+    /// The number of lines.
     pub lines: u32,
-    /// How long what is finished is.
+    /// The length of the finished parts.
     shown: usize,
-    /// How long the rest was when it was last looked at.
+    /// The length of the unfinished part when it was last parsed.
     looked: usize,
     part: u32,
-    /// The beginning of a terminal's command.
+    /// The start of an incomplete escape sequence.
     escape: String,
-    /// What comes next is written over the line.
+    /// The next character overwrites the line.
     over: bool,
 }
 
-impl Growth {
-    pub(super) fn new(field: Field, way: Way) -> Self {
+impl GrowingText {
+    pub(super) fn new(field: Field, way: GrowthFormat) -> Self {
         Self {
             way,
             field,
@@ -103,9 +102,9 @@ impl Growth {
         }
     }
 
-    /// About how much memory it takes.
+    /// Returns the approximate memory use.
     pub(super) fn bytes(&self) -> usize {
-        self.shown + self.blocks.capacity() * size_of::<Html>() + self.tail.capacity() + size_of::<Self>()
+        self.shown + self.blocks.capacity() * size_of::<SafeHtml>() + self.tail.capacity() + size_of::<Self>()
     }
 
     pub(super) fn push(&mut self, part: u32, text: &str) {
@@ -119,31 +118,31 @@ impl Growth {
         let lines = text.bytes().filter(|byte| *byte == b'\n').count();
         self.lines = self.lines.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         match self.way {
-            Way::Text => {
+            GrowthFormat::Text => {
                 self.tail.push_str(text);
                 // Blocks end with lines.
                 if lines > 0 {
                     self.finish_blocks();
                 }
-                self.shorten(MOST_BLOCK);
+                self.shorten(MAX_BLOCK_BYTES);
             }
-            Way::Output => {
+            GrowthFormat::Output => {
                 self.print(text);
-                self.shorten(MOST_TAIL);
+                self.shorten(MAX_TAIL_BYTES);
             }
-            Way::Plain => {
+            GrowthFormat::Plain => {
                 self.tail.push_str(text);
-                self.shorten(MOST_TAIL);
+                self.shorten(MAX_TAIL_BYTES);
             }
         }
     }
 
-    /// What is finished is never looked at again. What is long and not finished is looked at when it has grown by a part
-    /// of itself, so that all looks together cost no more than a few of the whole.
+    /// Renders finished blocks. They are never parsed again. A long unfinished part is parsed only after it has grown
+    /// by a fraction of its size, so that the total cost stays linear.
     fn finish_blocks(&mut self) {
         let grown = self.tail.len().saturating_sub(self.looked);
-        let is_time = self.tail.len() < SHORT || grown > self.tail.len() / 8;
-        if !is_time || self.shown > MOST_HTML {
+        let is_time = self.tail.len() < SHORT_TAIL_BYTES || grown > self.tail.len() / 8;
+        if !is_time || self.shown > MAX_HTML_BYTES {
             return;
         }
         let end = finished(&self.tail);
@@ -156,12 +155,12 @@ impl Growth {
         }
     }
 
-    /// Leaves out the beginning of what got too long.
+    /// Omits the start of an unfinished part that is too long.
     fn shorten(&mut self, most: usize) {
         if self.tail.len() <= most {
             return;
         }
-        let from = (self.tail.len() - KEPT_TAIL..self.tail.len()).find(|at| self.tail.is_char_boundary(*at));
+        let from = (self.tail.len() - KEPT_TAIL_BYTES..self.tail.len()).find(|at| self.tail.is_char_boundary(*at));
         self.tail = self.tail.split_off(from.unwrap_or(self.tail.len()));
         self.looked = self.tail.len();
         if !std::mem::replace(&mut self.cut, true) {
@@ -170,13 +169,13 @@ impl Growth {
         self.turns += 1;
     }
 
-    fn finish(&mut self, block: Html) {
+    fn finish(&mut self, block: SafeHtml) {
         self.shown += block.as_str().len();
         self.blocks.push(block);
         self.turns += 1;
     }
 
-    /// Adds what a terminal would show: its commands are left out, and a line can be written over.
+    /// Appends terminal output: escape sequences are removed, and a line can be overwritten.
     fn print(&mut self, text: &str) {
         for c in text.chars() {
             if !self.escape.is_empty() {
@@ -188,7 +187,7 @@ impl Growth {
             }
             match c {
                 '\x1b' => self.escape.push(c),
-                // Whether the line is written over is only known with what comes next.
+                // Only the next character shows whether the line is overwritten.
                 '\r' => self.over = true,
                 '\n' => {
                     self.over = false;
@@ -211,10 +210,10 @@ impl Growth {
     }
 }
 
-/// No command of a terminal is longer.
-const LONGEST_ESCAPE: usize = 256;
+/// The maximum length of an escape sequence.
+const MAX_ESCAPE_BYTES: usize = 256;
 
-/// All of a command of a terminal is there.
+/// Returns whether an escape sequence is complete.
 fn is_whole(escape: &str) -> bool {
     let mut chars = escape.chars().skip(1);
     let ends = |c: char| ('@'..='~').contains(&c);
@@ -225,31 +224,31 @@ fn is_whole(escape: &str) -> bool {
         Some('(' | ')' | '#') => chars.next().is_some(),
         Some(_) => true,
     };
-    whole || escape.len() > LONGEST_ESCAPE
+    whole || escape.len() > MAX_ESCAPE_BYTES
 }
 
 #[cfg(test)]
 mod tests {
     use switchboard_event::Field;
 
-    use super::{Growth, KEPT_TAIL, MOST_TAIL, Way};
+    use super::{GrowingText, GrowthFormat, KEPT_TAIL_BYTES, MAX_TAIL_BYTES};
 
-    fn grown(way: Way, pieces: &[&str]) -> Growth {
-        let mut growth = Growth::new(Field::Output, way);
+    fn grown(way: GrowthFormat, pieces: &[&str]) -> GrowingText {
+        let mut growth = GrowingText::new(Field::Output, way);
         pieces.iter().for_each(|piece| growth.push(0, piece));
         growth
     }
 
     #[test]
     fn what_is_finished_leaves_the_rest() {
-        let growth = grown(Way::Text, &["# One\n\nt", "wo\n", "\n", "three"]);
-        let shown: Vec<_> = growth.blocks.iter().map(crate::Html::as_str).collect();
+        let growth = grown(GrowthFormat::Text, &["# One\n\nt", "wo\n", "\n", "three"]);
+        let shown: Vec<_> = growth.blocks.iter().map(crate::SafeHtml::as_str).collect();
         assert_eq!((shown.concat().as_str(), growth.tail.as_str()), ("<h1>One</h1>", "two\n\nthree"));
     }
 
     #[test]
     fn parts_are_paragraphs() {
-        let mut growth = Growth::new(Field::Summary, Way::Plain);
+        let mut growth = GrowingText::new(Field::Summary, GrowthFormat::Plain);
         growth.push(0, "one");
         growth.push(1, "two");
         growth.push(1, ", three");
@@ -267,16 +266,16 @@ mod tests {
             (&["\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"], "link"),
             (&["\x1b(Bplain"], "plain"),
         ] {
-            assert_eq!(grown(Way::Output, pieces).tail, shown, "{pieces:?}");
+            assert_eq!(grown(GrowthFormat::Output, pieces).tail, shown, "{pieces:?}");
         }
     }
 
     #[test]
     fn what_is_too_long_loses_its_beginning_once() {
         let piece = "é".repeat(1_000);
-        let growth = grown(Way::Output, &vec![piece.as_str(); 200]);
+        let growth = grown(GrowthFormat::Output, &vec![piece.as_str(); 200]);
         assert!(
-            growth.cut && growth.tail.len() <= MOST_TAIL && growth.tail.len() >= KEPT_TAIL,
+            growth.cut && growth.tail.len() <= MAX_TAIL_BYTES && growth.tail.len() >= KEPT_TAIL_BYTES,
             "{}",
             growth.tail.len()
         );

@@ -1,22 +1,23 @@
-//! Items: they begin, grow, and are finished.
+//! Items: their start, growth and completion.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use switchboard_event::{Delta, Details, Event, Field, Id, Item};
 
-use super::{Growth, Kind, Line, Sheet, Stage, Way};
+use super::{EntryKind, EntryRecord, EntryStage, GrowingText, GrowthFormat, Timeline};
 
-/// Texts that are growing take at most so many bytes, all together. The oldest are forgotten first.
-const MOST_GROWN: usize = 16 << 20;
+/// The maximum total size of growing texts. The oldest are dropped first.
+const MAX_GROWING_BYTES: usize = 16 << 20;
 
-impl Sheet {
-    /// Somebody asked something. Who says it again right after, or right before, says the same.
+impl Timeline {
+    /// Adds a prompt, unless a user message with the same text came right before.
     pub(super) fn prompted(&mut self, event: &Event, text: &str) {
         let hash = hash(text);
         if self.prompt.is_some_and(|(_, same)| same == hash) {
             return;
         }
-        let mut line = Line::new(Kind::User, Stage::Completed, Id::from(format!("prompt_{}", event.seq)), event);
+        let mut line =
+            EntryRecord::new(EntryKind::User, EntryStage::Completed, Id::from(format!("prompt_{}", event.seq)), event);
         line.size = lines(text);
         let n = self.push(event, line);
         self.prompt = Some((n, hash));
@@ -33,6 +34,9 @@ impl Sheet {
             None => self.begin(event, id, item),
         };
         self.open.insert(id.clone(), n);
+        if let Some(line) = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at)) {
+            line.seeded = event.seq;
+        }
         self.seed(n, item, event.seq);
     }
 
@@ -61,7 +65,7 @@ impl Sheet {
     }
 
     fn begin(&mut self, event: &Event, id: &Id, item: &Item) -> u32 {
-        let mut line = Line::new(Kind::from(&item.details), item.status.into(), id.clone(), event);
+        let mut line = EntryRecord::new(EntryKind::from(&item.details), item.status.into(), id.clone(), event);
         line.size = size(item);
         let n = self.push(event, line);
         self.house(id, n, event.seq);
@@ -69,7 +73,7 @@ impl Sheet {
         n
     }
 
-    /// The thread of a subagent may be told late.
+    /// Registers the thread of a subagent, which may become known late.
     fn thread(&mut self, n: u32, event: &Event, item: &Item) {
         if let Details::Subagent(agent) = &item.details
             && let Some(thread) = &agent.thread
@@ -79,10 +83,10 @@ impl Sheet {
         }
     }
 
-    /// An item is now this.
+    /// Replaces an item.
     fn set(&mut self, n: u32, event: &Event, item: &Item) {
-        let kind = Kind::from(&item.details);
-        self.change(n, kind, event.seq);
+        let kind = EntryKind::from(&item.details);
+        self.change_kind(n, kind, event.seq);
         if let Some(line) = self.touch(n, event.seq) {
             line.base = event.seq;
             line.stage = item.status.into();
@@ -92,11 +96,11 @@ impl Sheet {
         self.seed(n, item, event.seq);
     }
 
-    /// An entry may be of another kind than it was: what has grown is then not what is shown of it.
-    fn change(&mut self, n: u32, kind: Kind, seq: u64) {
+    /// Changes the kind of an entry. Its growing text is then obsolete.
+    fn change_kind(&mut self, n: u32, kind: EntryKind, seq: u64) {
         let line = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at));
         if let Some(line) = line.filter(|line| line.kind != kind) {
-            (line.kind, line.seeded, line.unread) = (kind, seq, false);
+            (line.kind, line.seeded) = (kind, seq);
             self.forget(n);
         }
     }
@@ -105,22 +109,24 @@ impl Sheet {
         self.forget(n);
         if let Some(line) = self.touch(n, event.seq) {
             line.done = Some(event.seq);
-            line.kind = Kind::from(&item.details);
-            line.stage =
-                if item.status == switchboard_event::Status::Running { Stage::Completed } else { item.status.into() };
+            line.kind = EntryKind::from(&item.details);
+            line.stage = if item.status == switchboard_event::Status::Running {
+                EntryStage::Completed
+            } else {
+                item.status.into()
+            };
             line.size = size(item);
-            line.unread = false;
         }
         self.thread(n, event, item);
     }
 
-    /// What the user said was asked already, as a prompt: it is the same entry. Where it comes first, it is remembered.
+    /// Returns the entry of the prompt that a user message repeats. A message that comes first is remembered.
     fn said(&mut self, item: &Item, event: &Event) -> Option<u32> {
         let Details::UserMessage(said) = &item.details else { return None };
         if said.synthetic || event.thread.is_some() {
             return None;
         }
-        let hash = hash(&said.joined());
+        let hash = hash(&said.joined_text());
         match self.prompt {
             Some((n, same)) if same == hash && self.line(n)?.done.is_none() => Some(n),
             _ => {
@@ -130,7 +136,7 @@ impl Sheet {
         }
     }
 
-    /// An entry turns out to be this item.
+    /// Binds an existing entry to an item.
     fn bind(&mut self, n: u32, id: &Id, seq: u64) -> u32 {
         if let Some(line) = self.touch(n, seq) {
             line.id = id.clone();
@@ -139,8 +145,8 @@ impl Sheet {
         n
     }
 
-    /// Text came for an entry.
-    pub(super) fn grew(&mut self, n: u32, seq: u64) {
+    /// Records that the text of an entry grew.
+    fn grew(&mut self, n: u32, seq: u64) {
         self.note(n, seq);
         if let Some(line) = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at)) {
             line.last = seq;
@@ -148,44 +154,44 @@ impl Sheet {
         self.resize(n);
     }
 
-    /// An entry has as many lines as its text.
-    pub(super) fn resize(&mut self, n: u32) {
+    /// Updates the number of lines of an entry.
+    fn resize(&mut self, n: u32) {
         let lines = self.growths.get(&n).map_or(0, |growth| growth.lines);
         if let Some(line) = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at)) {
-            line.size = line.size.max(lines.saturating_add(2).min(MOST_LINES));
+            line.size = line.size.max(lines.saturating_add(2).min(MAX_ENTRY_LINES));
         }
     }
 
-    /// What an item has when it begins is the beginning of what grows. If it has nothing, what has grown stays.
-    pub(super) fn seed(&mut self, n: u32, item: &Item, seq: u64) {
+    /// Starts the growing text with the initial text of an item. Without initial text, the growing text stays.
+    fn seed(&mut self, n: u32, item: &Item, seq: u64) {
         if let Some((field, text)) = growing(item) {
             self.forget(n);
             self.grow(n, field, 0, text);
             if let Some(line) = usize::try_from(n).ok().and_then(|at| self.lines.get_mut(at)) {
-                (line.seeded, line.unread) = (seq, false);
+                line.seeded = seq;
             }
         }
     }
 
-    pub(super) fn grow(&mut self, n: u32, field: Field, part: u32, text: &str) {
-        let kind = self.line(n).map_or(Kind::Unknown, |line| line.kind);
-        let Some(way) = Way::of(kind, field) else { return };
-        let growth = self.growths.entry(n).or_insert_with(|| Growth::new(field, way));
+    fn grow(&mut self, n: u32, field: Field, part: u32, text: &str) {
+        let kind = self.line(n).map_or(EntryKind::Unknown, |line| line.kind);
+        let Some(way) = GrowthFormat::of(kind, field) else { return };
+        let growth = self.growths.entry(n).or_insert_with(|| GrowingText::new(field, way));
         if growth.field != field {
-            // Of several fields that grow, the first is shown: nothing is said twice.
+            // Only the first of several growing fields is shown, so that nothing appears twice.
             return;
         }
         let before = growth.bytes();
         growth.push(part, text);
         self.grown = (self.grown + growth.bytes()).saturating_sub(before);
-        while self.grown > MOST_GROWN && self.growths.len() > 1 {
+        while self.grown > MAX_GROWING_BYTES && self.growths.len() > 1 {
             let oldest = self.growths.keys().copied().min().filter(|oldest| *oldest != n);
             let Some(oldest) = oldest else { break };
             self.forget(oldest);
         }
     }
 
-    /// A text no longer grows.
+    /// Drops the growing text of an entry.
     pub(super) fn forget(&mut self, n: u32) {
         if let Some(growth) = self.growths.remove(&n) {
             self.grown = self.grown.saturating_sub(growth.bytes());
@@ -193,7 +199,7 @@ impl Sheet {
     }
 }
 
-/// The text of an item that is likely to grow, if there is some already.
+/// Returns the initial text of the field that is likely to grow, if any.
 fn growing(item: &Item) -> Option<(Field, &str)> {
     let (field, text) = match &item.details {
         Details::AgentMessage(message) => (Field::Text, Some(&message.text)),
@@ -208,7 +214,7 @@ fn growing(item: &Item) -> Option<(Field, &str)> {
     text.filter(|text| !text.is_empty()).map(|text| (field, text.as_str()))
 }
 
-/// The same item without the text that grows: that is shown behind it.
+/// Removes the growing text of an item, which is shown separately.
 pub(super) fn without_growing(mut item: Item) -> Item {
     match &mut item.details {
         Details::AgentMessage(message) => message.text.clear(),
@@ -220,10 +226,10 @@ pub(super) fn without_growing(mut item: Item) -> Item {
     item
 }
 
-/// No entry is taken to be longer.
-const MOST_LINES: u32 = 400;
+/// The maximum estimated number of lines.
+const MAX_ENTRY_LINES: u32 = 400;
 
-/// About how many lines an item has.
+/// Returns the approximate number of lines of an item.
 fn size(item: &Item) -> u32 {
     let body = match &item.details {
         Details::UserMessage(said) => said.content.iter().filter_map(|part| part.text.as_deref()).map(lines).sum(),
@@ -231,18 +237,18 @@ fn size(item: &Item) -> u32 {
         Details::Reasoning(_) => 0,
         Details::Command(command) => lines(&command.output),
         Details::FileChange(change) => change.changes.iter().map(|change| lines(&change.diff).saturating_add(1)).sum(),
-        Details::Plan(plan) => u32::try_from(plan.entries.len()).unwrap_or(MOST_LINES),
+        Details::Plan(plan) => u32::try_from(plan.entries.len()).unwrap_or(MAX_ENTRY_LINES),
         Details::Tool(tool) => lines(&tool.output),
         _ => 1,
     };
-    body.saturating_add(1).min(MOST_LINES)
+    body.saturating_add(1).min(MAX_ENTRY_LINES)
 }
 
-/// About how many lines a text has.
+/// Returns the approximate number of lines of a text.
 fn lines(text: &str) -> u32 {
     let ends = text.bytes().filter(|byte| *byte == b'\n').count();
-    // Long lines are shown as several.
-    u32::try_from(ends + text.len() / 120 + 1).unwrap_or(MOST_LINES).min(MOST_LINES)
+    // Long lines are wrapped.
+    u32::try_from(ends + text.len() / 120 + 1).unwrap_or(MAX_ENTRY_LINES).min(MAX_ENTRY_LINES)
 }
 
 fn hash(text: &str) -> u64 {

@@ -1,44 +1,44 @@
-//! What an entry is, and how far it got: the words that the page knows.
+//! The kinds and stages of entries, as the page knows them.
 
 use switchboard_event::{Details, Outcome, Status, TurnStatus};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A turn began; later it says how the turn ended.
+pub enum EntryKind {
+    /// The start of a turn, and later its end.
     Turn,
-    /// What the user said.
+    /// A message of the user.
     User,
-    /// What the agent said.
+    /// A message of the agent.
     Answer,
-    /// What the agent thought.
+    /// Reasoning of the agent.
     Reasoning,
     /// A shell command.
     Command,
-    /// Changes of files.
+    /// File changes.
     Change,
-    /// A call of a tool.
+    /// A tool call.
     Tool,
     /// A call of an MCP tool.
     Mcp,
-    /// A search of the web.
+    /// A web search.
     Search,
     /// A plan.
     Plan,
-    /// Another agent, working for this one.
+    /// A subagent.
     Subagent,
-    /// The agent asks.
+    /// A request of the agent.
     Request,
-    /// Something to know.
+    /// A notice.
     Notice,
-    /// A run began or ended.
+    /// The start or the end of a run.
     Session,
-    /// Something that is not known.
+    /// An unknown item.
     Unknown,
 }
 
-impl Kind {
-    /// Its name on the wire.
+impl EntryKind {
+    /// Returns the name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-impl From<&Details> for Kind {
+impl From<&Details> for EntryKind {
     fn from(details: &Details) -> Self {
         match details {
             Details::UserMessage(_) => Self::User,
@@ -79,20 +79,16 @@ impl From<&Details> for Kind {
     }
 }
 
-/// How far an entry got.
+/// The stage of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// It goes on.
+pub enum EntryStage {
     Running,
-    /// It is finished.
     Completed,
-    /// It did not work.
     Failed,
-    /// It was not allowed; of a request, the answer was no.
+    /// Not allowed; of a request, the answer was no.
     Declined,
-    /// It was stopped.
     Interrupted,
-    /// Another took its place.
+    /// Replaced by another item.
     Superseded,
     /// A request that waits for an answer.
     Open,
@@ -104,12 +100,12 @@ pub enum Stage {
     Answered,
     /// The agent no longer asks.
     Withdrawn,
-    /// Nobody answered in time.
+    /// Not answered in time.
     Expired,
 }
 
-impl Stage {
-    /// Its name on the wire.
+impl EntryStage {
+    /// Returns the name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -129,7 +125,7 @@ impl Stage {
     }
 }
 
-impl From<Status> for Stage {
+impl From<Status> for EntryStage {
     fn from(status: Status) -> Self {
         match status {
             Status::Running => Self::Running,
@@ -142,7 +138,7 @@ impl From<Status> for Stage {
     }
 }
 
-impl From<TurnStatus> for Stage {
+impl From<TurnStatus> for EntryStage {
     fn from(status: TurnStatus) -> Self {
         match status {
             TurnStatus::Completed => Self::Completed,
@@ -152,7 +148,7 @@ impl From<TurnStatus> for Stage {
     }
 }
 
-impl From<Outcome> for Stage {
+impl From<Outcome> for EntryStage {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Allowed => Self::Allowed,

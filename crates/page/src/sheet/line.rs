@@ -1,51 +1,41 @@
-//! What is remembered of an entry: where its events are, and what does not need them. No text.
+//! The record of an entry: the positions of its events and data that does not need them. No text.
 
-use switchboard_event::{Id, Timestamp};
+use switchboard_event::{Id, Timestamp, Usage};
 
-use super::{Kind, Stage, Sums};
+use super::{EntryKind, EntryStage};
 
-/// What is remembered of an entry.
+/// The record of an entry.
 #[derive(Clone, Debug)]
-pub struct Line {
-    /// What it is.
-    pub kind: Kind,
-    /// How far it got.
-    pub stage: Stage,
-    /// Its id: that of the item or the request, or one that is made up.
+pub struct EntryRecord {
+    pub kind: EntryKind,
+    pub stage: EntryStage,
+    /// The ID of the item or the request, or a generated one.
     pub id: Id,
-    /// Its first event.
     pub first: u64,
-    /// Its latest event.
     pub last: u64,
-    /// The event that says what it is, while it is open.
+    /// The event with its current content, while it is open.
     pub base: u64,
-    /// The event that finished it.
     pub done: Option<u64>,
-    /// The latest event that did more than add text to it.
+    /// The latest event that did more than add text.
     pub stamp: u64,
-    /// When it began.
+    /// The start time.
     pub at: Timestamp,
-    /// The entry of the subagent that it belongs to.
     pub parent: Option<u32>,
-    /// The turn that it belongs to.
     pub turn: Option<u32>,
-    /// About how many lines it has.
+    /// The approximate number of lines.
     pub size: u32,
-    /// How many events it stands for, if it stands for several that are alike.
+    /// The number of similar events that it represents.
     pub count: u32,
-    /// What a turn used.
-    pub sums: Option<Box<Sums>>,
-    /// It is of little interest: others like it may join it.
+    /// The usage of a turn.
+    pub usage: Option<Box<Usage>>,
+    /// Of little interest: similar notices may be joined to it.
     pub quiet: bool,
-    /// The event with which its text began.
+    /// The event with which the growing text started.
     pub(super) seeded: u64,
-    /// It has grown by text that was not looked at.
-    pub(super) unread: bool,
 }
 
-impl Line {
-    /// An entry that begins.
-    pub(super) fn new(kind: Kind, stage: Stage, id: Id, event: &switchboard_event::Event) -> Self {
+impl EntryRecord {
+    pub(super) fn new(kind: EntryKind, stage: EntryStage, id: Id, event: &switchboard_event::Event) -> Self {
         Self {
             kind,
             stage,
@@ -60,10 +50,9 @@ impl Line {
             turn: event.turn,
             size: 1,
             count: 1,
-            sums: None,
+            usage: None,
             quiet: false,
             seeded: event.seq,
-            unread: false,
         }
     }
 }

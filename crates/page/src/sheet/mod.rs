@@ -1,14 +1,13 @@
-//! The events of a session as entries, in the order in which things began.
+//! The events of a session as entries, in the order of their start.
 //!
-//! * [`Sheet`] is a fold of events: of each entry it remembers where its events are ([`Line`]), and no text but what is
-//!   growing right now ([`Growth`]).
-//! * [`Sheet::entry`] makes an [`Entry`] of a line, with the events that it names.
-//! * [`Sheet::changes`] says what a reader needs who has seen all up to an event ([`Op`]).
-//! * [`Facts`] is what is known of the session as a whole.
+//! * [`Sheet`] is a fold of events: for each entry it stores the positions of its events ([`Line`]), and no text except
+//!   growing text ([`Growth`]).
+//! * [`Sheet::entry`] renders an [`Entry`] from the events of a line.
+//! * [`Sheet::changes`] returns the changes for a reader that is up to date to an event ([`Op`]).
+//! * [`SessionSummary`] is the state and the cost of a session.
 
 mod changes;
 mod entry;
-mod facts;
 mod fold;
 mod growth;
 mod items;
@@ -17,14 +16,15 @@ mod line;
 mod notices;
 mod places;
 mod render;
-mod skim;
+mod skipped_text;
+mod summary;
 
-pub use changes::{Cursor, Op};
-pub use entry::{Asked, Entry};
-pub use facts::{Facts, Prices, Sums, Unpriced, Waiting};
-pub use fold::Sheet;
-pub use growth::{Growth, Way};
-pub use kind::{Kind, Stage};
-pub use line::Line;
-pub use render::Source;
-pub use skim::{Unread, item_named};
+pub use changes::{TimelineCursor, TimelineOp};
+pub use entry::{EntryRequest, TimelineEntry};
+pub use fold::Timeline;
+pub use growth::{GrowingText, GrowthFormat};
+pub use kind::{EntryKind, EntryStage};
+pub use line::EntryRecord;
+pub use render::EventLookup;
+pub use skipped_text::SkippedText;
+pub use summary::{ModelPrices, NoPrices, SessionSummary};

@@ -1,56 +1,56 @@
-//! Which notices are entries: some matter, some are put together and folded, and some are between host and agent alone.
+//! Decides which notices become entries: some are shown, some are joined and folded, and some concern only host and
+//! agent.
 
 use switchboard_event::{Event, Id, Level, Notice, Topic};
 
-use super::{Kind, Line, Sheet, Stage};
+use super::{EntryKind, EntryRecord, EntryStage, Timeline};
 
-/// How much a notice matters to who reads the session.
+/// The relevance of a notice to readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interest {
-    /// It is shown.
+enum NoticeInterest {
     Shown,
-    /// It is put together with others, and folded.
+    /// Joined with others and folded.
     Quiet,
-    /// It is not shown.
+    /// Not shown.
     None,
 }
 
-/// How much a notice matters.
-fn interest(notice: &Notice) -> Interest {
+fn interest(notice: &Notice) -> NoticeInterest {
     let says = notice.text.as_deref().is_some_and(|text| !text.trim().is_empty()) || notice.error.is_some();
     if matches!(notice.level, Level::Warning | Level::Error) && notice.topic != Topic::Stderr {
-        return Interest::Shown;
+        return NoticeInterest::Shown;
     }
     match notice.topic {
         Topic::Compaction | Topic::ModelChanged | Topic::Retry | Topic::Interrupt | Topic::Auth | Topic::Retracted => {
-            Interest::Shown
+            NoticeInterest::Shown
         }
-        Topic::RateLimit | Topic::ToolSummary if says && notice.level != Level::Debug => Interest::Shown,
+        Topic::RateLimit | Topic::ToolSummary if says && notice.level != Level::Debug => NoticeInterest::Shown,
         Topic::Stderr | Topic::Stdout | Topic::Hook | Topic::Task | Topic::Unknown | Topic::Late | Topic::Warning => {
-            Interest::Quiet
+            NoticeInterest::Quiet
         }
-        Topic::Status if says && notice.level != Level::Debug => Interest::Quiet,
-        _ => Interest::None,
+        Topic::Status if says && notice.level != Level::Debug => NoticeInterest::Quiet,
+        _ => NoticeInterest::None,
     }
 }
 
-/// It is one that is put together with others.
+/// Returns whether a notice is joined with others.
 pub(super) fn is_quiet(notice: &Notice) -> bool {
-    interest(notice) == Interest::Quiet
+    interest(notice) == NoticeInterest::Quiet
 }
 
-impl Sheet {
+impl Timeline {
     pub(super) fn noticed(&mut self, event: &Event, notice: &Notice) {
         let interest = interest(notice);
-        if interest == Interest::None || (interest == Interest::Quiet && self.joins(event)) {
+        if interest == NoticeInterest::None || (interest == NoticeInterest::Quiet && self.joins(event)) {
             return;
         }
-        let mut line = Line::new(Kind::Notice, stage(notice), Id::from(format!("notice_{}", event.seq)), event);
-        line.quiet = interest == Interest::Quiet;
+        let mut line =
+            EntryRecord::new(EntryKind::Notice, stage(notice), Id::from(format!("notice_{}", event.seq)), event);
+        line.quiet = interest == NoticeInterest::Quiet;
         self.push(event, line);
     }
 
-    /// Joins a notice to those right before it.
+    /// Joins a notice to the quiet notices right before it. Returns whether there were any.
     fn joins(&mut self, event: &Event) -> bool {
         let Some(n) = self.len().checked_sub(1) else { return false };
         let parent = self.home_of(event);
@@ -64,6 +64,6 @@ impl Sheet {
     }
 }
 
-fn stage(notice: &Notice) -> Stage {
-    if notice.level == Level::Error { Stage::Failed } else { Stage::Completed }
+fn stage(notice: &Notice) -> EntryStage {
+    if notice.level == Level::Error { EntryStage::Failed } else { EntryStage::Completed }
 }

@@ -1,29 +1,29 @@
-//! Which entry another one is below. The entry of a subagent may be known later than what the subagent does.
+//! The nesting of entries. The entry of a subagent may appear later than the subagent's own entries.
 
 use switchboard_event::{Event, Id};
 
-use super::{Kind, Sheet};
+use super::{EntryKind, Timeline};
 
-/// Entries are shown at most so deep.
-const DEEPEST: u8 = 8;
+/// The maximum nesting depth.
+const MAX_DEPTH: u8 = 8;
 
-/// All entries are looked through at most so often for what is below one that got its place late.
-const MOST_LOOKS: u32 = 64;
+/// The maximum number of scans for the children of entries that got their parent late.
+const MAX_SCANS: u32 = 64;
 
-impl Sheet {
-    /// How many subagents an entry is within.
+impl Timeline {
+    /// Returns the number of subagents that enclose an entry.
     pub(super) fn depth(&self, n: u32) -> u8 {
         let above = |n: &u32| self.line(*n)?.parent;
-        let chain = std::iter::successors(above(&n), above).take(DEEPEST.into()).count();
-        u8::try_from(chain).unwrap_or(DEEPEST)
+        let chain = std::iter::successors(above(&n), above).take(MAX_DEPTH.into()).count();
+        u8::try_from(chain).unwrap_or(MAX_DEPTH)
     }
 
-    /// The entry below which an event is, if it is known.
+    /// Returns the parent entry of an event, if known.
     pub(super) fn home_of(&self, event: &Event) -> Option<u32> {
         [&event.parent, &event.thread].into_iter().flatten().find_map(|id| self.homes.get(id)).copied()
     }
 
-    /// Finds the place of an entry that begins.
+    /// Sets the parent of a new entry.
     pub(super) fn settle(&mut self, n: u32, event: &Event) {
         let found = self.home_of(event);
         if let Some(line) = self.lines.last_mut() {
@@ -36,15 +36,15 @@ impl Sheet {
         }
     }
 
-    /// An item or a thread is at an entry: what is below it, and came before, is put there.
+    /// Binds an item or a thread to an entry and moves earlier entries below it.
     pub(super) fn house(&mut self, id: &Id, n: u32, seq: u64) {
         self.homes.insert(id.clone(), n);
-        let mut looks = MOST_LOOKS;
+        let mut looks = MAX_SCANS;
         for orphan in self.orphans.remove(id).unwrap_or_default() {
             let found = usize::try_from(orphan).ok().and_then(|at| self.lines.get_mut(at));
             let Some(line) = found.filter(|line| line.parent.is_none() && orphan != n) else { continue };
             line.parent = Some(n);
-            let has_more = line.kind == Kind::Subagent && looks > 0;
+            let has_more = line.kind == EntryKind::Subagent && looks > 0;
             self.deeper(orphan, seq);
             if has_more {
                 looks -= 1;
@@ -53,12 +53,12 @@ impl Sheet {
         }
     }
 
-    /// The entries right below one.
+    /// Returns the direct children of an entry.
     fn below(&self, n: u32) -> Vec<u32> {
         (0..).zip(&self.lines).filter(|(_, line)| line.parent == Some(n)).map(|(n, _)| n).collect()
     }
 
-    /// An entry is deeper than it was. Nothing else happened to it.
+    /// Records that only the depth of an entry changed.
     fn deeper(&mut self, n: u32, seq: u64) {
         let last = self.line(n).map(|line| line.last);
         if let (Some(line), Some(last)) = (self.touch(n, seq), last) {

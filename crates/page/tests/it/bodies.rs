@@ -1,20 +1,20 @@
-//! What is shown of items, requests, notices, turns and runs.
+//! Bodies of items, requests, notices, turns and runs.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use switchboard_event::{Item, Notice, RequestOpened, RequestResolved, SessionEnded, SessionStarted, TurnCompleted};
 use switchboard_page::{
-    Body,
+    EntryBody,
     body::{began, ended, item, notice, picture, request, turn},
 };
 
 use crate::checker::check;
 
-/// A body in a few lines, checked.
-fn shown(body: &Body) -> String {
+/// Checks a body and formats it in a few lines.
+fn shown(body: &EntryBody) -> String {
     check(body.title.as_str());
     check(body.html.as_str());
-    let Body { kind, title, label, html, fold, size, more } = body;
+    let EntryBody { kind, title, label, html, fold, size, more } = body;
     let marks = [fold.then_some("folded"), more.then_some("more")].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let label = label.as_deref().unwrap_or_default();
     format!("[{kind}] {} | {label} | {size} {marks}\n{}\n", title.as_str(), html.as_str())
@@ -177,7 +177,7 @@ fn pictures_are_counted_as_they_are_shown() {
         {"type": "image", "media_type": "image/webp", "data": "TWO"}]}));
     let data = |n| picture(&message, n).and_then(|content| content.data.clone());
     assert_eq!([data(0), data(1), data(2)], [Some("ONE".to_owned()), Some("TWO".to_owned()), None]);
-    // Only addresses of this server are shown.
+    // Only images of this server are shown.
     for address in ["https://evil.example/x", "//evil.example", "javascript:alert(1)", "/x\" onerror=\"y", "x.png"] {
         let body = item(&message, &|_| Some(address.to_owned()));
         assert!(!body.html.as_str().contains("<img"), "{address}");

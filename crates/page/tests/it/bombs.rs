@@ -1,16 +1,16 @@
-//! Content that is made to freeze who shows it. None of these tests looks at a clock: what they show is bounded, and if
-//! one of them took more than its share, the suite would stand still.
+//! Content that is designed to freeze the renderer. The tests measure no time: output is bounded, and a slow case would
+//! stall the suite.
 
-use switchboard_page::html::{Edit, Shown, asked, code, diff, finished, markdown, plain, terminal};
+use switchboard_page::html::{DiffSource, HtmlFragment, asked, code, diff, finished, markdown, plain, terminal};
 
 use crate::checker::check;
 
-/// Nothing that is shown has more than this.
-const MOST: usize = 2_500_000;
+/// The maximum size of any output.
+const MAX_HTML_BYTES: usize = 2_500_000;
 
 #[track_caller]
-fn bounded(shown: &Shown, what: &str) {
-    assert!(shown.html.as_str().len() < MOST, "{} bytes of {what}", shown.html.as_str().len());
+fn bounded(shown: &HtmlFragment, what: &str) {
+    assert!(shown.html.as_str().len() < MAX_HTML_BYTES, "{} bytes of {what}", shown.html.as_str().len());
     check(shown.html.as_str());
 }
 
@@ -47,7 +47,7 @@ fn wide_tables_are_bounded() {
 #[test]
 fn long_lines_are_cut() {
     let text = "x".repeat(10 << 20);
-    for shown in [plain(&text), code(&text, "rust"), terminal(&text), diff(Edit::Sides("", &text), "a.rs").0] {
+    for shown in [plain(&text), code(&text, "rust"), terminal(&text), diff(DiffSource::Sides("", &text), "a.rs").0] {
         assert!(shown.cut && shown.html.as_str().len() < 30_000);
         bounded(&shown, "a line");
     }
@@ -70,12 +70,12 @@ fn long_texts_keep_head_and_tail() {
 #[test]
 fn diffs_that_claim_much_cost_nothing() {
     for header in ["@@ -1,1000000000000 +1,1000000000000 @@", "@@ -18446744073709551615,18446744073709551615 +0,0 @@"] {
-        let (shown, tally) = diff(Edit::Unified(&format!("{header}\n-a\n+b\n")), "a.rs");
+        let (shown, tally) = diff(DiffSource::Unified(&format!("{header}\n-a\n+b\n")), "a.rs");
         assert_eq!((tally.added, tally.removed, shown.lines), (1, 1, 2));
         bounded(&shown, header);
     }
     let long: String = (0..300_000).map(|number| format!("+line {number}\n")).collect();
-    let (shown, tally) = diff(Edit::Unified(&format!("@@ -0,0 +1,300000 @@\n{long}")), "a.rs");
+    let (shown, tally) = diff(DiffSource::Unified(&format!("@@ -0,0 +1,300000 @@\n{long}")), "a.rs");
     assert!(shown.cut && tally.added == 300_000 && shown.lines <= 401);
     bounded(&shown, "a diff");
 }
@@ -83,7 +83,7 @@ fn diffs_that_claim_much_cost_nothing() {
 #[test]
 fn files_that_share_nothing_are_compared() {
     let side = |seed: usize| (0..4_000).map(|line| format!("{}\n", (line * seed) % 4_001)).collect::<String>();
-    let (shown, _) = diff(Edit::Sides(&side(7), &side(11)), "a.txt");
+    let (shown, _) = diff(DiffSource::Sides(&side(7), &side(11)), "a.txt");
     bounded(&shown, "sides");
 }
 

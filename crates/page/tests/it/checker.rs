@@ -1,8 +1,8 @@
-//! Proves that HTML is safe, without trusting who made it: only known tags, attributes, classes and schemes, everything
-//! that is opened is closed, and no character that hides.
+//! Verifies that HTML is safe, independently of the renderer: only known tags, attributes, classes and schemes,
+//! balanced tags, and no hidden characters.
 
-/// Tags that may occur, and their attributes beside `class`.
-const TAGS: &[(&str, &[&str])] = &[
+/// The allowed tags, and their attributes besides `class`.
+const ALLOWED_TAGS: &[(&str, &[&str])] = &[
     ("p", &[]),
     ("h1", &[]),
     ("h2", &[]),
@@ -36,15 +36,13 @@ const TAGS: &[(&str, &[&str])] = &[
     ("img", &["src", "alt", "loading"]),
 ];
 
-/// Tags that have no end.
-const EMPTY: &[&str] = &["hr", "br", "input", "img"];
+/// Tags without an end tag.
+const VOID_TAGS: &[&str] = &["hr", "br", "input", "img"];
 
-/// Classes that may occur.
-const CLASSES: &str = "hl-keyword hl-string hl-comment hl-number hl-function hl-type hl-constant hl-operator hl-variable \
+const ALLOWED_CLASSES: &str = "hl-keyword hl-string hl-comment hl-number hl-function hl-type hl-constant hl-operator hl-variable \
     hl-tag hl-attribute hl-inserted hl-deleted diff diff-side diff-inline diff-file hunk add del ctx gap num a-bold a-dim \
     a-italic a-underline a-inverse ctl cut term code plan step-pending step-running step-completed step-failed note kv lang";
 
-/// Panics unless the HTML is safe.
 #[track_caller]
 pub fn check(html: &str) {
     if let Err(why) = safe(html) {
@@ -53,7 +51,7 @@ pub fn check(html: &str) {
     }
 }
 
-/// Why the HTML is not safe.
+/// Returns an error that describes why the HTML is not safe.
 pub fn safe(html: &str) -> Result<(), String> {
     let mut open = Vec::new();
     let mut rest = html;
@@ -96,8 +94,10 @@ fn check_tag(tag: &str, open: &mut Vec<String>) -> Result<(), String> {
         };
     }
     let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-    let Some((_, allowed)) = TAGS.iter().find(|(known, _)| *known == name) else { return Err(format!("<{name}>")) };
-    if !EMPTY.contains(&name) {
+    let Some((_, allowed)) = ALLOWED_TAGS.iter().find(|(known, _)| *known == name) else {
+        return Err(format!("<{name}>"));
+    };
+    if !VOID_TAGS.contains(&name) {
         open.push(name.to_owned());
     }
     let mut rest = attributes;
@@ -127,9 +127,9 @@ fn check_attribute(tag: &str, name: &str, value: &str, allowed: &[&str]) -> Resu
         number.and_then(|number| number.parse::<u8>().ok()).is_some_and(|number| number < 16)
     };
     let fine = match name {
-        "class" => {
-            value.split(' ').all(|class| is_colour(class) || CLASSES.split_whitespace().any(|known| known == class))
-        }
+        "class" => value
+            .split(' ')
+            .all(|class| is_colour(class) || ALLOWED_CLASSES.split_whitespace().any(|known| known == class)),
         _ if !allowed.contains(&name) => false,
         "href" => ["http://", "https://", "mailto:"].iter().any(|scheme| value.to_lowercase().starts_with(scheme)),
         "src" => value.starts_with('/') && !value.starts_with("//"),

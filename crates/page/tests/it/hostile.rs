@@ -1,10 +1,10 @@
-//! Agents that want to run something in the browser of who watches them.
+//! Attacks of agents on the browser of the user.
 
-use switchboard_page::html::{Edit, code, diff, line, link, markdown, plain, terminal};
+use switchboard_page::html::{DiffSource, code, diff, line, link, markdown, plain, terminal};
 
 use crate::checker::check;
 
-/// Ways to run a script, or to load something.
+/// Attempts to run a script or to load something.
 const ATTACKS: &[&str] = &[
     "<script>alert(1)</script>",
     "<ScRiPt src=//evil.example></sCrIpT>",
@@ -40,7 +40,7 @@ const ATTACKS: &[&str] = &[
     "\u{feff}<script>alert(1)</script>",
 ];
 
-/// Links that lead where they must not, in many disguises.
+/// Forbidden links in many disguises.
 const LINKS: &[&str] = &[
     "[x](javascript:alert(1))",
     "[x](JAVASCRIPT:alert(1))",
@@ -105,11 +105,14 @@ fn nothing_that_agents_write_runs() {
             for language in ["html", "rust", "js", "json", "diff", "yaml", text] {
                 check(code(text, language).html.as_str());
             }
-            check(diff(Edit::Unified(text), text).0.html.as_str());
+            check(diff(DiffSource::Unified(text), text).0.html.as_str());
             check(
-                diff(Edit::Unified(&format!("@@ -1 +1 @@ {text}\n-{text}\n+{text} more\n")), "a.html").0.html.as_str(),
+                diff(DiffSource::Unified(&format!("@@ -1 +1 @@ {text}\n-{text}\n+{text} more\n")), "a.html")
+                    .0
+                    .html
+                    .as_str(),
             );
-            check(diff(Edit::Sides(text, &both), "a.rs").0.html.as_str());
+            check(diff(DiffSource::Sides(text, &both), "a.rs").0.html.as_str());
         }
     }
 }
@@ -139,7 +142,7 @@ fn images_of_the_web_are_not_loaded() {
 #[test]
 fn what_hides_is_shown_everywhere() {
     let text = "a\u{202e}b\u{200b}c";
-    let diffed = diff(Edit::Unified("@@ -1 +1 @@\n-a\n+a\u{202e}b\u{200b}c\n"), "x.rs").0.html;
+    let diffed = diff(DiffSource::Unified("@@ -1 +1 @@\n-a\n+a\u{202e}b\u{200b}c\n"), "x.rs").0.html;
     let fenced = markdown(&format!("```rust\n{text}\n```\n")).html;
     for html in
         [markdown(text).html, fenced, plain(text).html, code(text, "rs").html, terminal(text).html, line(text), diffed]

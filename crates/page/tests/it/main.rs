@@ -1,4 +1,4 @@
-//! What people see, made of what agents write: of what they usually do, and of the worst they can.
+//! The page for typical and for hostile output of agents.
 
 #![cfg(test)]
 

@@ -1,11 +1,11 @@
-//! Properties over nasty alphabets: whatever is written, what is shown is safe, and what is finished stays so.
+//! Properties over hostile alphabets: all output is safe, and finished blocks stay finished.
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use switchboard_page::html::{Edit, asked, code, diff, finished, line, link, markdown, plain, terminal};
+use switchboard_page::html::{DiffSource, asked, code, diff, finished, line, link, markdown, plain, terminal};
 
 use crate::checker::check;
 
-/// Pieces that mean something to somebody.
+/// Pieces with a meaning in HTML, Markdown, terminals or code.
 const PIECES: &[&str] = &[
     "<",
     ">",
@@ -117,8 +117,8 @@ proptest! {
         check(link(&text, &other).as_str());
         check(code(&text, language).html.as_str());
         check(asked(&text, language).html.as_str());
-        check(diff(Edit::Unified(&text), &format!("a.{language}")).0.html.as_str());
-        check(diff(Edit::Sides(&text, &other), &format!("a.{language}")).0.html.as_str());
+        check(diff(DiffSource::Unified(&text), &format!("a.{language}")).0.html.as_str());
+        check(diff(DiffSource::Sides(&text, &other), &format!("a.{language}")).0.html.as_str());
     }
 
     #[test]
@@ -128,7 +128,7 @@ proptest! {
             html.split('<').for_each(|piece| out.push_str(piece.split_once('>').map_or(piece, |(_, text)| text)));
             out
         };
-        // A joiner between two pieces has nothing to join.
+        // A joiner between two pieces has no effect.
         let text = text.replace(['\u{200d}', '\u{fe0f}'], "");
         prop_assert_eq!(bare(code(&text, language).html.as_str()), bare(code(&text, "").html.as_str()));
     }
@@ -141,7 +141,7 @@ proptest! {
         let first = finished(&text);
         let second = finished(&whole);
         prop_assert!(first <= second && second <= whole.len() && whole.is_char_boundary(second));
-        // Looking only at what is not finished comes to the same.
+        // Parsing only the unfinished part has the same result.
         prop_assert_eq!(first + finished(whole.get(first..).unwrap()), second);
     }
 }

@@ -1,18 +1,17 @@
-//! Whatever real agents have said is shown, and safe.
+//! All recordings of real agents are rendered safely.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_event::{Body as What, Event};
+use switchboard_event::{Event, EventBody as What};
 use switchboard_page::{
-    Body,
+    EntryBody,
     body::{began, ended, item, notice, request, turn},
 };
-use switchboard_testkit::{play::events, recording::recordings};
+use switchboard_testkit::{play::stream_events, recording::load_recordings};
 
 use crate::checker::safe;
 
-/// What is shown of an event.
-fn shown(event: &Event) -> Option<Body> {
+fn shown(event: &Event) -> Option<EntryBody> {
     Some(match &event.body {
         What::SessionStarted(started) => began(started),
         What::SessionEnded(over) => ended(over),
@@ -30,8 +29,8 @@ fn shown(event: &Event) -> Option<Body> {
 #[test]
 fn all_recordings_are_shown_safely() {
     let (mut wrong, mut kinds) = (Vec::new(), BTreeMap::<&str, usize>::new());
-    for recording in recordings().unwrap() {
-        for event in events(recording.source, &recording.bytes) {
+    for recording in load_recordings().unwrap() {
+        for event in stream_events(recording.source, &recording.bytes) {
             let Some(body) = shown(&event) else { continue };
             *kinds.entry(body.kind).or_default() += 1;
             let checked = safe(body.title.as_str()).and_then(|()| safe(body.html.as_str()));

@@ -1,11 +1,11 @@
-//! What agents usually write.
+//! Typical output of agents.
 
 use insta::assert_snapshot;
-use switchboard_page::html::{Edit, code, diff, markdown, plain, terminal};
+use switchboard_page::html::{DiffSource, code, diff, markdown, plain, terminal};
 
 use crate::checker::check;
 
-/// The HTML, checked, with a line for each element so that a change is easy to read.
+/// Checks the HTML and puts each element on its own line, so that diffs are readable.
 fn shown(html: &str) -> String {
     check(html);
     html.replace("<tr", "\n<tr").replace("<li", "\n<li").replace("<p", "\n<p").replace("<table", "\n<table")
@@ -49,7 +49,7 @@ fn output_of_a_build() {
 #[test]
 fn a_change() {
     let text = "@@ -1,4 +1,5 @@ mod a;\n fn main() {\n-    let a = 1;\n+    let a = 2;\n+    let b = a;\n }\n@@ -20,2 +21,1 @@\n x\n-y\n";
-    let (html, tally) = diff(Edit::Unified(text), "src/main.rs");
+    let (html, tally) = diff(DiffSource::Unified(text), "src/main.rs");
     assert_eq!((tally.added, tally.removed), (2, 2));
     assert_snapshot!(shown(html.html.as_str()));
 }
@@ -58,12 +58,12 @@ fn a_change() {
 fn a_change_known_by_its_sides() {
     let before: String = (1..=30).map(|number| format!("line {number}\n")).collect();
     let after = before.replace("line 3\n", "line three\n").replace("line 25\n", "");
-    assert_snapshot!(shown(diff(Edit::Sides(&before, &after), "a.txt").0.html.as_str()));
+    assert_snapshot!(shown(diff(DiffSource::Sides(&before, &after), "a.txt").0.html.as_str()));
 }
 
 #[test]
 fn a_new_file_has_one_table() {
-    let html = diff(Edit::Unified("@@ -0,0 +1,2 @@\n+a\n+b\n"), "a.txt").0.html;
+    let html = diff(DiffSource::Unified("@@ -0,0 +1,2 @@\n+a\n+b\n"), "a.txt").0.html;
     assert_eq!(html.as_str().matches("<table").count(), 1);
     assert_snapshot!(shown(html.as_str()));
 }

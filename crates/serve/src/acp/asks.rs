@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use agent_client_protocol::UntypedMessage;
 use serde_json::Value;
-use switchboard_dialects::acp::{Asked, allows, answers, choice};
+use switchboard_dialects::acp::{AcpRequestKind, chosen_label, form_answers, is_allow_option};
 use switchboard_event::{OptionKind, RequestOpened};
 
 use super::open::Open;
@@ -14,7 +14,7 @@ use crate::order::{ApprovalAnswer, ApprovalDecision};
 /// Something to ask.
 pub struct Ask {
     pub request: RequestOpened,
-    pub how: Asked,
+    pub how: AcpRequestKind,
     /// What the editor is sent: methods and their parameters. None if it cannot show it.
     pub questions: Vec<(String, Value)>,
 }
@@ -41,12 +41,12 @@ impl Ask {
         }
         let refused = if open.cancels() > cancels { ApprovalDecision::Cancel } else { ApprovalDecision::Decline };
         match self.how {
-            Asked::Permission => permitted(&self.request, replies.first(), refused),
-            Asked::Questions if self.questions.is_empty() => ApprovalAnswer {
+            AcpRequestKind::Permission => permitted(&self.request, replies.first(), refused),
+            AcpRequestKind::Questions if self.questions.is_empty() => ApprovalAnswer {
                 reason: Some("the user's editor cannot show this question; ask in plain text instead".to_owned()),
                 ..no(refused)
             },
-            Asked::Questions => filled_in(&self.request, &replies, refused),
+            AcpRequestKind::Questions => filled_in(&self.request, &replies, refused),
         }
     }
 
@@ -72,7 +72,7 @@ fn chosen(reply: &Value) -> Option<&str> {
 fn permitted(request: &RequestOpened, reply: Option<&Value>, refused: ApprovalDecision) -> ApprovalAnswer {
     let Some(option) = reply.and_then(chosen) else { return no(refused) };
     let Some(known) = request.options.iter().find(|known| known.id == option) else {
-        let yes = request.options.is_empty() && allows(option);
+        let yes = request.options.is_empty() && is_allow_option(option);
         return no(if yes { ApprovalDecision::Accept } else { refused });
     };
     let decision = match known.kind {
@@ -88,11 +88,11 @@ fn permitted(request: &RequestOpened, reply: Option<&Value>, refused: ApprovalDe
 fn filled_in(request: &RequestOpened, replies: &[Value], refused: ApprovalDecision) -> ApprovalAnswer {
     let answers = match replies {
         [form] if form.get("action").is_some_and(|action| action == "accept") => {
-            answers(request, form.get("content").unwrap_or(&Value::Null))
+            form_answers(request, form.get("content").unwrap_or(&Value::Null))
         }
         _ => {
             let picked = request.questions.iter().zip(replies).filter_map(|(question, reply)| {
-                Some((question.id.clone(), vec![choice(question, chosen(reply)?)?.to_owned()]))
+                Some((question.id.clone(), vec![chosen_label(question, chosen(reply)?)?.to_owned()]))
             });
             picked.collect()
         }

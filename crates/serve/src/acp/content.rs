@@ -4,7 +4,7 @@ use agent_client_protocol::{
     Result,
     v1::schema::{BlobResourceContents, ContentBlock, EmbeddedResource, EmbeddedResourceResource, ResourceLink},
 };
-use switchboard_agents::{Image, Prompt};
+use switchboard_agents::{AgentPrompt, PromptImage};
 
 use super::{
     errors,
@@ -12,14 +12,18 @@ use super::{
 };
 
 /// A prompt of these blocks.
-pub fn prompt(blocks: &[ContentBlock]) -> Result<Prompt> {
-    let (mut prompt, mut words, mut given) = (Prompt::default(), Words::default(), Vec::new());
+pub fn prompt(blocks: &[ContentBlock]) -> Result<AgentPrompt> {
+    let (mut prompt, mut words, mut given) = (AgentPrompt::default(), Words::default(), Vec::new());
     for block in blocks {
         match block {
             ContentBlock::Text(text) => words.typed(&text.text),
             ContentBlock::Image(image) => {
                 words.show();
-                prompt.images.push(Image { media_type: image.mime_type.clone(), data: image.data.clone(), path: None });
+                prompt.images.push(PromptImage {
+                    media_type: image.mime_type.clone(),
+                    data: image.data.clone(),
+                    path: None,
+                });
             }
             ContentBlock::ResourceLink(link) => words.mention(&named(link)),
             ContentBlock::Resource(resource) => {
@@ -55,7 +59,7 @@ fn uri(resource: &EmbeddedResource) -> &str {
 }
 
 /// What a file holds stands below the words that speak of it. One that is an image is an image.
-fn embed(resource: &EmbeddedResource, prompt: &mut Prompt) -> Result<()> {
+fn embed(resource: &EmbeddedResource, prompt: &mut AgentPrompt) -> Result<()> {
     match &resource.resource {
         EmbeddedResourceResource::TextResourceContents(text) => {
             let (place, text) = (place(&text.uri), &text.text);
@@ -68,11 +72,11 @@ fn embed(resource: &EmbeddedResource, prompt: &mut Prompt) -> Result<()> {
 }
 
 /// What is neither text nor an image cannot be said. If it is a file, the agent is told that it has to look for itself.
-fn binary(blob: &BlobResourceContents, prompt: &mut Prompt) -> Result<()> {
+fn binary(blob: &BlobResourceContents, prompt: &mut AgentPrompt) -> Result<()> {
     let kind = blob.mime_type.as_deref().unwrap_or("application/octet-stream");
     if kind.starts_with("image/") {
         let (media_type, data) = (kind.to_owned(), blob.blob.clone());
-        prompt.images.push(Image { media_type, data, path: None });
+        prompt.images.push(PromptImage { media_type, data, path: None });
         return Ok(());
     }
     let Some(path) = path(&blob.uri) else {
@@ -85,7 +89,7 @@ fn binary(blob: &BlobResourceContents, prompt: &mut Prompt) -> Result<()> {
 }
 
 /// A slash command: its name and what stands behind it.
-pub fn slash(prompt: &Prompt) -> Option<(&str, &str)> {
+pub fn slash(prompt: &AgentPrompt) -> Option<(&str, &str)> {
     let typed = prompt.text.trim().strip_prefix('/').filter(|_| prompt.images.is_empty())?;
     let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     (!name.is_empty()).then_some((name, arguments.trim()))

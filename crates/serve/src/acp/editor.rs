@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use agent_client_protocol::{Client, Result, v1::ConnectionTo};
+use parking_lot::Mutex;
 use switchboard_agents::Agent;
-use switchboard_dialects::acp::Abilities;
+use switchboard_dialects::acp::AcpClientCapabilities;
 use switchboard_event::SessionConfig;
 
 use super::{errors, flow::Flow, open::Open};
@@ -34,7 +35,7 @@ struct Inner {
     service: Service,
     front: Front,
     flow: Flow,
-    shows: Mutex<Abilities>,
+    shows: Mutex<AcpClientCapabilities>,
     open: Mutex<HashMap<String, Arc<Open>>>,
 }
 
@@ -44,7 +45,13 @@ pub type Line = ConnectionTo<Client>;
 impl Editor {
     pub fn new(service: Service, front: Front, flow: Flow) -> Self {
         // Until it says what it can show, it is shown the least.
-        let shows = Abilities { notices: false, compaction: false, forms: false, terminals: false, extensions: false };
+        let shows = AcpClientCapabilities {
+            notices: false,
+            compaction: false,
+            forms: false,
+            terminals: false,
+            extensions: false,
+        };
         Self(Arc::new(Inner { service, front, flow, shows: Mutex::new(shows), open: Mutex::default() }))
     }
 
@@ -61,20 +68,20 @@ impl Editor {
     }
 
     /// What it can show.
-    pub fn shows(&self) -> Abilities {
-        *self.0.shows.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn shows(&self) -> AcpClientCapabilities {
+        *self.0.shows.lock()
     }
 
     /// It said what it can show.
-    pub fn can_show(&self, abilities: Abilities) {
-        *self.0.shows.lock().unwrap_or_else(PoisonError::into_inner) = abilities;
+    pub fn can_show(&self, abilities: AcpClientCapabilities) {
+        *self.0.shows.lock() = abilities;
     }
 
     /// Keeps a session that was opened; one that was open under the same id is let go, unless it has a prompt: only it
     /// knows how to answer that.
     pub fn keep(&self, new: &Arc<Open>) -> Result<()> {
         let id = new.id().to_string();
-        let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.open.lock();
         if let Some(before) = open.get(&id) {
             free(before)?;
             before.leave();
@@ -85,13 +92,13 @@ impl Editor {
 
     /// Fails if a session is open and has a prompt that is not answered.
     pub fn check_free(&self, id: &str) -> Result<()> {
-        let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.0.open.lock();
         open.get(id).map_or(Ok(()), |open| free(open))
     }
 
     /// Notes a prompt of a session that is open; from then on the session is kept until it is answered.
     pub fn draw(&self, id: &str, text: &str) -> Result<(Arc<Open>, u64)> {
-        let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.0.open.lock();
         let open = open.get(id).ok_or_else(|| errors::not_open(id))?;
         let ticket = open.tickets().draw(text);
         Ok((open.clone(), ticket))
@@ -99,19 +106,19 @@ impl Editor {
 
     /// A session that is open.
     pub fn find(&self, id: &str) -> Result<Arc<Open>> {
-        let open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.0.open.lock();
         open.get(id).cloned().ok_or_else(|| errors::not_open(id))
     }
 
     /// The editor no longer wants a session.
     pub fn forget(&self, id: &str) -> Result<Arc<Open>> {
-        let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.0.open.lock();
         open.remove(id).ok_or_else(|| errors::not_open(id))
     }
 
     /// The editor is gone: nobody is told anything any more.
     pub fn leave(&self) {
-        let open = std::mem::take(&mut *self.0.open.lock().unwrap_or_else(PoisonError::into_inner));
+        let open = std::mem::take(&mut *self.0.open.lock());
         open.values().for_each(|open| open.leave());
     }
 }

@@ -2,13 +2,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use agent_client_protocol::RequestCancellationHandle;
+use parking_lot::{Mutex, MutexGuard};
 use switchboard_event::{Id, McpServerConfig};
 use tokio::{sync::watch, task::AbortHandle};
 
@@ -33,10 +31,6 @@ pub struct Open {
     cancels: AtomicU64,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Open {
     pub fn new(conversation: Conversation, line: Line) -> Self {
         Self {
@@ -58,7 +52,7 @@ impl Open {
 
     /// Its prompts that are not answered yet.
     pub fn tickets(&self) -> MutexGuard<'_, Tickets> {
-        lock(&self.tickets)
+        self.tickets.lock()
     }
 
     /// The editor was told of all events up to this one.
@@ -74,12 +68,12 @@ impl Open {
 
     /// The editor is asked this.
     pub fn asks(&self, request: &Id, handle: RequestCancellationHandle) {
-        lock(&self.asked).entry(request.clone()).or_default().push(handle);
+        self.asked.lock().entry(request.clone()).or_default().push(handle);
     }
 
     /// Nobody asks this any more. The editor is told so, if it has not answered.
     pub fn answered(&self, request: &str) {
-        for handle in lock(&self.asked).remove(request).into_iter().flatten() {
+        for handle in self.asked.lock().remove(request).into_iter().flatten() {
             // An editor that is gone need not be told.
             drop(handle.cancel());
         }
@@ -97,22 +91,22 @@ impl Open {
 
     /// The next run of the agent gets these servers.
     pub fn give_servers(&self, servers: BTreeMap<String, McpServerConfig>) {
-        *lock(&self.servers) = Some(servers).filter(|servers| !servers.is_empty());
+        *self.servers.lock() = Some(servers).filter(|servers| !servers.is_empty());
     }
 
     /// What is to be different with the next prompt, once.
     pub fn changes(&self) -> Changes {
-        Changes { mcp_servers: lock(&self.servers).take(), ..Changes::default() }
+        Changes { mcp_servers: self.servers.lock().take(), ..Changes::default() }
     }
 
     /// Somebody tells the editor how it goes on.
     pub fn is_pumped(&self, pump: AbortHandle) {
-        *lock(&self.pump) = Some(pump);
+        *self.pump.lock() = Some(pump);
     }
 
     /// The editor is told nothing any more.
     pub fn leave(&self) {
-        if let Some(pump) = lock(&self.pump).take() {
+        if let Some(pump) = self.pump.lock().take() {
             pump.abort();
         }
     }

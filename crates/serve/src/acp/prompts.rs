@@ -7,10 +7,10 @@ use agent_client_protocol::{
     v1::schema::{Meta, PromptRequest, PromptResponse, StopReason, Usage as WireUsage},
 };
 use serde_json::json;
-use switchboard_agents::{Prompt, WhileRunning};
-use switchboard_dialects::acp::{StopReason as Stop, stop_reason, tokens};
+use switchboard_agents::{AgentPrompt, WhileRunning};
+use switchboard_dialects::acp::{StopReason as Stop, stop_reason, token_usage};
 use switchboard_event::{Fault, TurnCompleted, Usage};
-use switchboard_store::State;
+use switchboard_store::SessionPhase;
 use tokio::sync::oneshot::Receiver;
 
 use super::{content, editor::Editor, errors, open::Open, tickets::Ended};
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A prompt that waits for its turn.
 pub struct Waiting {
     open: Arc<Open>,
-    prompt: Prompt,
+    prompt: AgentPrompt,
     ticket: u64,
 }
 
@@ -134,7 +134,7 @@ impl Waiting {
                 Ok(ended) => return Ok(ended.ok()),
                 Err(_) => {
                     let stored = self.open.conversation.service().stored(self.open.id()).await?;
-                    if stored.state == State::Idle {
+                    if stored.state == SessionPhase::Idle {
                         self.open.until_told(stored.head).await;
                         if self.open.tickets().is_without_turn(self.ticket) {
                             return Ok(None);
@@ -169,7 +169,7 @@ fn completed(turn: &TurnCompleted, usage: &Usage) -> Result<PromptResponse> {
         Stop::Cancelled => StopReason::Cancelled,
     });
     if !usage.is_zero() {
-        let used = tokens(usage);
+        let used = token_usage(usage);
         let used = WireUsage::new(used.total_tokens, used.input_tokens, used.output_tokens)
             .thought_tokens(used.thought_tokens)
             .cached_read_tokens(used.cached_read_tokens)

@@ -6,10 +6,10 @@ use agent_client_protocol::UntypedMessage;
 use serde::Deserialize;
 use serde_json::Value;
 use switchboard_dialects::{
-    DIALECTS, Dialect, Messages, Projection as _,
-    acp::{Updates, asked},
+    MessageBuffer, Projection as _,
+    acp::{AcpProjection, request_kind},
 };
-use switchboard_event::{Body, Event, Id, RequestOpened, Usage};
+use switchboard_event::{Event, EventBody, RequestOpened, SessionState};
 
 use super::{
     asks::Ask,
@@ -17,21 +17,17 @@ use super::{
     flow::Flow,
     open::Open,
 };
-use crate::{
-    Problem,
-    conversation::Watch,
-    feed::{Begin, Part},
-};
+use crate::{Problem, conversation::EventWatch};
 
 /// A session on its way to the editor.
 pub struct Pump {
     editor: Editor,
     open: Arc<Open>,
-    watch: Watch,
-    updates: Updates,
-    usage: Usage,
-    /// What the agent asks, while the past is told: only what is still open is asked again.
-    unanswered: Vec<(Id, Ask)>,
+    events: EventWatch,
+    updates: AcpProjection,
+    state: SessionState,
+    /// What the agent asked in the past: only what is still open is asked again.
+    past_asks: Vec<Ask>,
 }
 
 /// What the editor is told of an event.
@@ -60,31 +56,25 @@ impl Message {
     }
 }
 
-/// The dialect that is the events themselves.
-fn verbatim() -> Result<&'static Dialect, Problem> {
-    let missing = || Problem::conflict("no_events", "there is no dialect of the events themselves");
-    DIALECTS.iter().find(|dialect| dialect.verbatim).ok_or_else(missing)
-}
-
 impl Pump {
     /// From the first event of a session.
     pub async fn new(editor: &Editor, open: &Arc<Open>) -> Result<Self, Problem> {
-        let watch = open.conversation.feed(verbatim()?, Begin::Event(0)).await?;
+        let events = open.conversation.events().await?;
         Ok(Self {
             editor: editor.clone(),
             open: open.clone(),
-            watch,
-            updates: Updates::for_client(editor.shows()),
-            usage: Usage::default(),
-            unanswered: Vec::new(),
+            events,
+            updates: AcpProjection::for_client(editor.shows()),
+            state: SessionState::default(),
+            past_asks: Vec::new(),
         })
     }
 
     /// Goes through what has been, up to an event.
     pub async fn catch_up(&mut self, head: u64, tense: Tense) -> Result<(), Problem> {
-        while self.watch.seen() < head {
-            let part = self.watch.next().await?;
-            self.part(&part, tense).await?;
+        while self.events.seen() < head {
+            let events = self.events.next().await?;
+            self.tell_events(&events, tense).await;
         }
         Ok(())
     }
@@ -93,34 +83,30 @@ impl Pump {
     pub fn go_on(mut self) {
         let open = self.open.clone();
         let task = tokio::spawn(async move {
-            for (_, ask) in std::mem::take(&mut self.unanswered) {
+            for ask in std::mem::take(&mut self.past_asks) {
                 ask.put(&self.open);
             }
             // A session that is deleted, or a log that cannot be read, has nothing more to tell.
-            while let Ok(part) = self.watch.next().await {
-                if self.part(&part, Tense::Now).await.is_err() {
-                    return;
-                }
+            while let Ok(events) = self.events.next().await {
+                self.tell_events(&events, Tense::Now).await;
             }
         });
         open.is_pumped(task.abort_handle());
     }
 
-    async fn part(&mut self, part: &Part, tense: Tense) -> Result<(), Problem> {
-        for message in part.messages() {
-            let text = std::str::from_utf8(&message.json).unwrap_or_default();
-            let unread = |_| Problem::conflict("unreadable", "an event of the log cannot be read");
-            let event = Event::from_json(text).map_err(unread)?;
-            self.event(&event, tense).await;
+    async fn tell_events(&mut self, events: &[Event], tense: Tense) {
+        for event in events {
+            self.event(event, tense).await;
             self.open.has_told(event.seq);
         }
-        Ok(())
+        self.past_asks.retain(|ask| self.state.is_open(&ask.request.request));
     }
 
     async fn event(&mut self, event: &Event, tense: Tense) {
+        self.state.apply(event);
         self.before(event, tense);
-        let mut out = Messages::default();
-        self.updates.event(event, &mut out);
+        let mut out = MessageBuffer::default();
+        self.updates.project_event(event, &mut out);
         let messages = out.iter().filter_map(|message| serde_json::from_slice::<Message>(message).ok());
         let messages: Vec<_> = messages.collect();
         let (questions, updates): (Vec<_>, Vec<_>) = messages.into_iter().partition(|message| message.id.is_some());
@@ -129,7 +115,7 @@ impl Pump {
                 send(self.editor.flow(), &self.open.line, message).await;
             }
         }
-        if let Body::RequestOpened(request) = &event.body {
+        if let EventBody::RequestOpened(request) = &event.body {
             self.ask(request, questions, tense);
         }
         self.after(event, tense);
@@ -138,17 +124,13 @@ impl Pump {
     /// What must be known before the editor is told.
     fn before(&mut self, event: &Event, tense: Tense) {
         match (&event.body, event.turn) {
-            (Body::TurnStarted(started), Some(turn)) => {
-                self.usage = Usage::default();
-                if self.open.tickets().turn_started(turn, started) && tense == Tense::Now {
+            (EventBody::TurnStarted(started), Some(turn)) => {
+                let is_cancelled = self.open.tickets().turn_started(turn, started);
+                if is_cancelled && tense == Tense::Now {
                     self.open.clone().stop();
                 }
             }
-            (Body::Usage(usage), _) if !usage.cumulative => self.usage.add(usage),
-            (Body::RequestResolved(resolved), _) => {
-                self.unanswered.retain(|(request, _)| *request != resolved.request);
-                self.open.answered(&resolved.request);
-            }
+            (EventBody::RequestResolved(resolved), _) => self.open.answered(&resolved.request),
             _ => {}
         }
     }
@@ -156,10 +138,10 @@ impl Pump {
     /// What follows when the editor was told.
     fn after(&mut self, event: &Event, tense: Tense) {
         match (&event.body, event.turn) {
-            (Body::TurnCompleted(completed), Some(turn)) => {
-                self.open.tickets().turn_completed(turn, completed, &self.usage);
+            (EventBody::TurnCompleted(completed), Some(turn)) => {
+                self.open.tickets().turn_completed(turn, completed, &self.state.turn_usage);
             }
-            (Body::SessionEnded(ended), _) if tense == Tense::Now => {
+            (EventBody::SessionEnded(ended), _) if tense == Tense::Now => {
                 self.open.tickets().run_ended(event.run, ended.error.as_ref());
             }
             _ => {}
@@ -175,10 +157,10 @@ impl Pump {
 
     fn ask(&mut self, request: &RequestOpened, questions: Vec<Message>, tense: Tense) {
         let questions = questions.into_iter().map(|question| (question.method, question.params)).collect();
-        let ask = Ask { request: request.clone(), how: asked(request), questions };
+        let ask = Ask { request: request.clone(), how: request_kind(request), questions };
         match tense {
             Tense::Now => ask.put(&self.open),
-            Tense::Told | Tense::Known => self.unanswered.push((request.request.clone(), ask)),
+            Tense::Told | Tense::Known => self.past_asks.push(ask),
         }
     }
 }

@@ -10,9 +10,9 @@ use agent_client_protocol::{
         NewSessionResponse, ResumeSessionRequest, ResumeSessionResponse, SessionConfigOption, SessionModeState,
     },
 };
-use switchboard_dialects::acp::Offered;
+use switchboard_dialects::acp::AgentConfigOptions;
 use switchboard_event::{Fault, McpServerConfig, McpTransport, SessionConfig, SessionEnded};
-use switchboard_store::{Filter, Session as Stored};
+use switchboard_store::{SessionFilter, SessionRecord};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
@@ -80,7 +80,7 @@ impl Editor {
     async fn why_not(&self, conversation: &Conversation) -> Error {
         let ended = self.service().engine().session(conversation.id());
         let fault = match ended {
-            Some(session) => session.outcome().await.error,
+            Some(session) => session.wait_for_outcome().await.error,
             None => self.service().stored(conversation.id()).await.ok().and_then(|stored| fault(&stored)),
         };
         let silent = || Fault::new(Default::default(), "the agent ended before it was ready");
@@ -133,13 +133,13 @@ impl Editor {
             Some(Ok(before)) => Some(before),
             Some(Err(_)) => return Err(errors::invalid("a cursor that was never given")),
         };
-        let filter = Filter {
+        let filter = SessionFilter {
             agent: Some(self.front().agent.name.to_owned()),
             cwd: request.cwd.as_deref().map(real).transpose()?,
             archived: Some(false),
             before,
             limit: Some(list::PAGE),
-            ..Filter::default()
+            ..SessionFilter::default()
         };
         let found = self.service().ask(move |log| list::page(log, &filter)).await?;
         Ok(ListSessionsResponse::new(found.sessions).next_cursor(found.next))
@@ -161,8 +161,8 @@ impl Editor {
 }
 
 async fn offers(conversation: &Conversation) -> Result<Offers> {
-    let offered = Offered::from(&conversation.info().await?);
-    let modes = offered.modes().map(serde_json::to_value).transpose().map_err(Error::into_internal_error)?;
+    let offered = AgentConfigOptions::from(&conversation.info().await?);
+    let modes = offered.session_modes().map(serde_json::to_value).transpose().map_err(Error::into_internal_error)?;
     let modes = modes.map(serde_json::from_value).transpose().map_err(Error::into_internal_error)?;
     let options = settings::wire(&offered.config_options())?;
     Ok(Offers { modes, options: (!options.is_empty()).then_some(options) })
@@ -211,7 +211,7 @@ fn at(
 }
 
 /// Why a session failed, as the log has it.
-fn fault(stored: &Stored) -> Option<Fault> {
+fn fault(stored: &SessionRecord) -> Option<Fault> {
     let end: SessionEnded = serde_json::from_str(stored.end.as_ref()?.get()).ok()?;
     end.error
 }

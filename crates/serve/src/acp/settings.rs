@@ -8,7 +8,7 @@ use agent_client_protocol::{
     },
 };
 use serde::{Deserialize, Serialize};
-use switchboard_dialects::acp::{ConfigOption, MODE, MODEL, Offered};
+use switchboard_dialects::acp::{AgentConfigOptions, ConfigOption, MODE_OPTION_ID, MODEL_OPTION_ID};
 
 use tokio::time::{Duration, Instant, timeout_at};
 
@@ -34,13 +34,13 @@ pub struct SetModelResponse {}
 impl Editor {
     pub async fn set_mode(&self, request: &SetSessionModeRequest) -> Result<SetSessionModeResponse> {
         let open = self.find(&request.session_id.0)?;
-        set(&open.conversation, MODE, &request.mode_id.0).await?;
+        set(&open.conversation, MODE_OPTION_ID, &request.mode_id.0).await?;
         Ok(SetSessionModeResponse::new())
     }
 
     pub async fn set_model(&self, request: &SetModelRequest) -> Result<SetModelResponse> {
         let open = self.find(&request.session_id)?;
-        set(&open.conversation, MODEL, &request.model_id).await?;
+        set(&open.conversation, MODEL_OPTION_ID, &request.model_id).await?;
         Ok(SetModelResponse {})
     }
 
@@ -61,7 +61,7 @@ impl Editor {
 
 /// Sets something to one of the values that the agent offers. Gives all settings as they are now.
 async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<ConfigOption>> {
-    let options = Offered::from(&conversation.info().await?).config_options();
+    let options = AgentConfigOptions::from(&conversation.info().await?).config_options();
     let Some(option) = options.iter().find(|option| option.id == id) else {
         return Err(errors::invalid(format!("the agent has no setting `{id}`")));
     };
@@ -72,13 +72,13 @@ async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<C
     }
     let mut changes = Changes::default();
     match id {
-        MODE => changes.mode = Some(value.to_owned()),
-        MODEL => changes.model = Some(value.to_owned()),
+        MODE_OPTION_ID => changes.mode = Some(value.to_owned()),
+        MODEL_OPTION_ID => changes.model = Some(value.to_owned()),
         own => drop(changes.options.insert(own.to_owned(), value.to_owned())),
     }
     conversation.change(&changes).await?;
     confirmed(conversation, id, value).await;
-    let mut options = Offered::from(&conversation.info().await?).config_options();
+    let mut options = AgentConfigOptions::from(&conversation.info().await?).config_options();
     // Some agents confirm it when it matters, with the next prompt.
     if let Some(option) = options.iter_mut().find(|option| option.id == id) {
         value.clone_into(&mut option.current_value);
@@ -89,9 +89,9 @@ async fn set(conversation: &Conversation, id: &str, value: &str) -> Result<Vec<C
 /// Waits for the agent to say that something is set, so that the next answer says so too; but not for long.
 async fn confirmed(conversation: &Conversation, id: &str, value: &str) {
     let Some(session) = conversation.service().engine().session(conversation.id()) else { return };
-    let (mut follower, end) = (session.follow_after(session.first()), Instant::now() + PATIENCE);
+    let (mut follower, end) = (session.follow_after(session.start_seq()), Instant::now() + PATIENCE);
     let is_set = || {
-        let options = Offered::from(&session.info()).config_options();
+        let options = AgentConfigOptions::from(&session.info()).config_options();
         options.iter().any(|option| option.id == id && option.current_value == value)
     };
     while !is_set() && matches!(timeout_at(end, follower.next()).await, Ok(Ok(Some(_)))) {}

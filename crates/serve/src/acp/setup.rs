@@ -12,7 +12,7 @@ use agent_client_protocol::{
 };
 use serde_json::Value;
 use switchboard_agents::Login;
-use switchboard_dialects::acp::Abilities;
+use switchboard_dialects::acp::AcpClientCapabilities;
 
 use super::{editor::Editor, errors};
 
@@ -76,10 +76,10 @@ impl Editor {
 }
 
 /// What an editor can show.
-fn shows(client: &ClientCapabilities) -> Abilities {
+fn shows(client: &ClientCapabilities) -> AcpClientCapabilities {
     let session = client.session.as_ref();
     let said = |name: &str| client.meta.as_ref().and_then(|meta| meta.get(name)).and_then(Value::as_bool);
-    Abilities {
+    AcpClientCapabilities {
         notices: session.is_some_and(|session| session.notices.is_some()),
         compaction: session.is_some_and(|session| session.compaction.is_some()),
         forms: client.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some()),

@@ -70,7 +70,7 @@ struct Health {
 }
 
 async fn health(State(service): State<Service>) -> Result<Body<Health>, Problem> {
-    let reason = match service.ask(|log| Ok(log.health())).await? {
+    let reason = match service.ask(|log| Ok(log.check_health())).await? {
         LogHealth::Sound => None,
         LogHealth::DiskFull => Some("disk_full"),
         LogHealth::ReadOnly => Some("read_only"),

@@ -1,11 +1,11 @@
 //! What agents ask, and the answers.
 
 use axum::{Json as Body, extract::State, routing::on};
+use switchboard_client::{Answered, Approvals};
 
 use super::operation::{Answer, Content, Method, Operation, schema};
 use crate::{
     Problem, Service,
-    commands::{Answered, Approvals},
     input::{Json, Path},
     order::ApprovalAnswer,
 };

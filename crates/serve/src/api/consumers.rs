@@ -9,7 +9,7 @@ use axum::{
     response::Response,
     routing::on,
 };
-use switchboard_dialects::{Surface, usual};
+use switchboard_dialects::{DialectSurface, default_dialect};
 
 use super::{
     operation::{Answer, Content, Operation, schema},
@@ -48,7 +48,7 @@ async fn connect(
     service.stored(&session).await?;
     let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
     let guest = Guest::welcome(&service, &session, &invitation, caller.map(|Extension(caller)| caller)).await?;
-    let open = service.metrics().stream("consumers", usual(Surface::Consumers).name);
+    let open = service.metrics().stream("consumers", default_dialect(DialectSurface::Consumers).name);
     let drain = service.drain().clone();
     Ok(ws::sized(upgrade).on_upgrade(move |socket| async move {
         serve(socket, guest, drain).await;

@@ -11,7 +11,7 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_dialects::{DIALECTS, Dialect, Surface, dialect, usual};
+use switchboard_dialects::{DIALECTS, Dialect, DialectSurface, default_dialect, find_dialect};
 
 use super::operation::{Answer, Content, Operation, schema};
 use crate::{
@@ -71,27 +71,27 @@ struct EventsPage {
 
 /// The name of a dialect, on a wire that is a board's.
 pub fn board_dialect(_: &mut SchemaGenerator) -> Schema {
-    dialect_name(Surface::Board)
+    dialect_name(DialectSurface::Board)
 }
 
 /// The name of a dialect, on a stream.
 pub fn stream_dialect(_: &mut SchemaGenerator) -> Schema {
-    dialect_name(Surface::Stream)
+    dialect_name(DialectSurface::Stream)
 }
 
 /// The name of a dialect, and the usual one of a wire.
-pub fn dialect_name(surface: Surface) -> Schema {
+pub fn dialect_name(surface: DialectSurface) -> Schema {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| json!(dialect.name)).collect();
-    json_schema!({ "type": "string", "enum": names, "default": usual(surface).name })
+    json_schema!({ "type": "string", "enum": names, "default": default_dialect(surface).name })
 }
 
 /// The dialect that is asked for, or the usual one of a wire.
 ///
 /// # Errors
 /// If there is none of that name.
-pub fn chosen(name: Option<&str>, surface: Surface) -> Result<&'static Dialect, Problem> {
-    let Some(name) = name else { return Ok(usual(surface)) };
-    dialect(name).ok_or_else(|| {
+pub fn chosen(name: Option<&str>, surface: DialectSurface) -> Result<&'static Dialect, Problem> {
+    let Some(name) = name else { return Ok(default_dialect(surface)) };
+    find_dialect(name).ok_or_else(|| {
         let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name).collect();
         Problem::bad_request("unknown_dialect", format!("dialect: there is no dialect `{name}`"))
             .with_hint(format!("there are {}", names.join(", ")))
@@ -103,7 +103,7 @@ async fn events(
     Path(id): Path<String>,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
-    let dialect = chosen(query.dialect.as_deref(), Surface::Board)?;
+    let dialect = chosen(query.dialect.as_deref(), DialectSurface::Board)?;
     let (wanted, wait) = (query.wanted()?, query.wait()?);
     Ok(written(&service.page(&id, dialect, wanted, wait).await?))
 }

@@ -3,8 +3,8 @@
 use axum::{extract::State, response::Response, routing::on};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use switchboard_agents::Kind;
-use switchboard_logs::{Filter, HitView, Query as Wanted, Words};
+use switchboard_agents::PassageKind;
+use switchboard_logs::{HitView, LogFilter, LogSearchQuery, SearchWords};
 
 use super::{
     logs::{answer, json},
@@ -64,7 +64,7 @@ async fn search(State(service): State<Service>, Query(query): Query<SearchQuery>
         .ask(move |library| {
             let mut wanted = wanted;
             if let Some(given) = wanted.filter.session.take() {
-                wanted.filter.session = Some(library.session(&given)?.id);
+                wanted.filter.session = Some(library.find_session(&given)?.id);
             }
             let found = library.search(&wanted)?;
             Ok(json(&SearchHits { hits: found.hits.iter().map(HitView::from).collect(), more: found.more }))
@@ -74,25 +74,25 @@ async fn search(State(service): State<Service>, Query(query): Query<SearchQuery>
 }
 
 impl SearchQuery {
-    fn wanted(&self, service: &Service) -> Result<Wanted, Problem> {
+    fn wanted(&self, service: &Service) -> Result<LogSearchQuery, Problem> {
         if self.q.trim().is_empty() || self.q.chars().count() > 10_000 {
             return Err(Problem::bad_field("q", "1 to 10000 characters to search for"));
         }
         let session = self.session.clone().filter(|given| !given.is_empty());
-        let words = if self.regex == Some(true) { Words::Regex } else { Words::Plain };
-        Ok(Wanted {
+        let words = if self.regex == Some(true) { SearchWords::Regex } else { SearchWords::Plain };
+        Ok(LogSearchQuery {
             words: words(self.q.clone()),
             kinds: kinds(self.kind.as_deref())?,
-            filter: Filter { session, ..self.which.filter(service)? },
+            filter: LogFilter { session, ..self.which.filter(service)? },
             limit: logs::count(self.limit, 20, 500)?,
         })
     }
 }
 
-fn kinds(said: Option<&str>) -> Result<Vec<Kind>, Problem> {
+fn kinds(said: Option<&str>) -> Result<Vec<PassageKind>, Problem> {
     let names = said.into_iter().flat_map(|said| said.split(',')).map(str::trim).filter(|name| !name.is_empty());
-    let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    let known = || Kind::ALL.map(Kind::name).join(", ");
+    let kind = |name: &str| PassageKind::ALL.into_iter().find(|kind| kind.wire_name() == name);
+    let known = || PassageKind::ALL.map(PassageKind::wire_name).join(", ");
     let bad = |name: &str| Problem::bad_field("kind", &format!("there is no kind `{name}`; known are {}", known()));
     names.map(|name| kind(name).ok_or_else(|| bad(name))).collect()
 }

@@ -9,9 +9,9 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use switchboard_dialects::Surface;
+use switchboard_dialects::DialectSurface;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Session, SessionView};
+use switchboard_logs::{LogSession, SessionView};
 
 use super::{
     events::{chosen, dialect_name},
@@ -110,7 +110,7 @@ struct LogEvents {
 }
 
 fn log_dialect(_: &mut SchemaGenerator) -> Schema {
-    dialect_name(Surface::Log)
+    dialect_name(DialectSurface::Log)
 }
 
 async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) -> Result<Response, Problem> {
@@ -120,7 +120,7 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     let json = service
         .logs()
         .ask(move |library| {
-            let mut sessions = library.sessions(&filter)?;
+            let mut sessions = library.list_sessions(&filter)?;
             if let Some(text) = query.text.as_deref().map(str::to_lowercase) {
                 sessions.retain(|session| has_text(session, &text));
             }
@@ -136,7 +136,7 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     Ok(answer(json))
 }
 
-fn has_text(session: &Session, text: &str) -> bool {
+fn has_text(session: &LogSession, text: &str) -> bool {
     let said = [&session.facts.title, &session.facts.prompt];
     said.into_iter().flatten().any(|said| said.to_lowercase().contains(text))
 }
@@ -144,7 +144,7 @@ fn has_text(session: &Session, text: &str) -> bool {
 /// The place of a session in the list: when it was written last, and what tells apart those of the same moment.
 type Place = (i64, String, String);
 
-fn place(session: &Session) -> Place {
+fn place(session: &LogSession) -> Place {
     let updated = session.facts.updated.map_or(0, Timestamp::as_micros);
     (updated, session.agent.clone(), session.id.clone())
 }
@@ -162,7 +162,7 @@ fn cursor(text: &str) -> Result<Place, Problem> {
 }
 
 async fn show(State(service): State<Service>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let json = service.logs().ask(move |library| Ok(json(&SessionView::from(&library.session(&id)?)))).await?;
+    let json = service.logs().ask(move |library| Ok(json(&SessionView::from(&library.find_session(&id)?)))).await?;
     Ok(answer(json))
 }
 
@@ -171,11 +171,13 @@ async fn events(
     Path(id): Path<String>,
     Query(query): Query<EventsQuery>,
 ) -> Result<Response, Problem> {
-    let dialect = chosen(query.dialect.as_deref(), Surface::Log)?;
+    let dialect = chosen(query.dialect.as_deref(), DialectSurface::Log)?;
     let limit = logs::count(query.limit, 100, 10_000)?;
     let offset = query.offset.unwrap_or(0);
-    let page =
-        service.logs().ask(move |library| logs::page(library, &library.session(&id)?, dialect, offset, limit)).await?;
+    let page = service
+        .logs()
+        .ask(move |library| logs::page(library, &library.find_session(&id)?, dialect, offset, limit))
+        .await?;
     let mut json = b"{\"events\":[".to_vec();
     json.extend(page.messages.join(&b','));
     let next = page.next.map_or_else(|| "null".to_owned(), |next| next.to_string());

@@ -9,8 +9,9 @@ use axum::{
 };
 use futures_util::future::try_join_all;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use switchboard_store::{Filter, Log, Session as Stored, State as Doing, StoreError};
+use serde::Deserialize;
+use switchboard_client::{SessionPage, SessionView};
+use switchboard_store::{SessionFilter, SessionLog, SessionPhase as ActivityTracker, SessionRecord, StoreError};
 
 use super::operation::{Answer, Content, Method, Operation, schema};
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     commands::Deleted,
     input::{Json, Path, Query},
     order::{ArchiveRequest, LARGEST_BODY, SessionRequest},
-    view::{SessionView, Standing},
+    view::Standing,
 };
 
 /// The operations of this group.
@@ -42,7 +43,7 @@ pub const OPERATIONS: &[Operation] = &[
         name: "listSessions",
         summary: "List sessions, newest first",
         query: Some(schema::<ListQuery>),
-        answers: &[Answer { status: 200, meaning: "A page of them.", content: Content::Json(schema::<SessionList>) }],
+        answers: &[Answer { status: 200, meaning: "A page of them.", content: Content::Json(schema::<SessionPage>) }],
         handler: |method| on(method, list),
         ..Operation::NEW
     },
@@ -119,16 +120,6 @@ enum ListState {
     Cancelled,
 }
 
-/// A page of sessions.
-#[derive(Serialize, JsonSchema)]
-struct SessionList {
-    /// The sessions, newest first.
-    sessions: Vec<SessionView>,
-    /// What `before` must be for the next page; not there if this is the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
 /// So many sessions are read at once, so that a page of long prompts does not fill the memory.
 const CHUNK: usize = 50;
 
@@ -160,7 +151,7 @@ async fn delete(State(service): State<Service>, Path(id): Path<String>) -> Resul
     })
 }
 
-async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) -> Result<Body<SessionList>, Problem> {
+async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) -> Result<Body<SessionPage>, Problem> {
     let limit = query.limit.unwrap_or(50);
     if !(1..=500).contains(&limit) {
         return Err(Problem::bad_field("limit", "a number from 1 to 500"));
@@ -170,7 +161,7 @@ async fn list(State(service): State<Service>, Query(query): Query<ListQuery>) ->
     let (found, more) = service.ask(move |log| page(log, &query, before, limit)).await?;
     let next = found.last().map(|last| last.number.to_string()).filter(|_| more);
     let sessions = try_join_all(found.into_iter().map(|stored| service.show(stored))).await?;
-    Ok(Body(SessionList { sessions, next }))
+    Ok(Body(SessionPage { sessions, next }))
 }
 
 /// The number of the last session of the page before.
@@ -181,12 +172,12 @@ fn cursor(text: &str) -> Result<u64, Problem> {
 
 /// The sessions of a page, and whether there are more.
 fn page(
-    log: &dyn Log,
+    log: &dyn SessionLog,
     query: &ListQuery,
     mut before: Option<u64>,
     limit: usize,
-) -> Result<(Vec<Stored>, bool), StoreError> {
-    let (mut found, mut size) = (Vec::<Stored>::new(), 0);
+) -> Result<(Vec<SessionRecord>, bool), StoreError> {
+    let (mut found, mut size) = (Vec::<SessionRecord>::new(), 0);
     loop {
         let wanted = (limit - found.len()).min(CHUNK);
         let chunk = chunk(log, query, before, wanted + 1)?;
@@ -205,8 +196,13 @@ fn page(
     }
 }
 
-fn chunk(log: &dyn Log, query: &ListQuery, before: Option<u64>, limit: usize) -> Result<Vec<Stored>, StoreError> {
-    log.sessions(&Filter {
+fn chunk(
+    log: &dyn SessionLog,
+    query: &ListQuery,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<Vec<SessionRecord>, StoreError> {
+    log.list_sessions(&SessionFilter {
         agent: query.agent.clone(),
         project: query.project.clone(),
         cwd: query.cwd.clone(),
@@ -215,19 +211,19 @@ fn chunk(log: &dyn Log, query: &ListQuery, before: Option<u64>, limit: usize) ->
         archived: query.archived,
         before,
         limit: Some(limit),
-        ..Filter::default()
+        ..SessionFilter::default()
     })
 }
 
 /// The states of the log that a state of the list means; none means any.
-fn states(state: Option<ListState>) -> Vec<Doing> {
+fn states(state: Option<ListState>) -> Vec<ActivityTracker> {
     match state {
         None => Vec::new(),
-        Some(ListState::Running) => Doing::OPEN.to_vec(),
-        Some(ListState::Waiting) => vec![Doing::Waiting],
-        Some(ListState::Idle) => vec![Doing::Idle],
-        Some(ListState::Done) => vec![Doing::Done],
-        Some(ListState::Failed) => vec![Doing::Failed],
-        Some(ListState::Cancelled) => vec![Doing::Cancelled],
+        Some(ListState::Running) => ActivityTracker::OPEN.to_vec(),
+        Some(ListState::Waiting) => vec![ActivityTracker::Waiting],
+        Some(ListState::Idle) => vec![ActivityTracker::Idle],
+        Some(ListState::Done) => vec![ActivityTracker::Done],
+        Some(ListState::Failed) => vec![ActivityTracker::Failed],
+        Some(ListState::Cancelled) => vec![ActivityTracker::Cancelled],
     }
 }

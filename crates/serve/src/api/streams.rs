@@ -12,8 +12,8 @@ use axum::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use switchboard_agents::agent;
-use switchboard_dialects::{Surface, usual};
+use switchboard_agents::find_agent;
+use switchboard_dialects::{DialectSurface, default_dialect};
 
 use super::{
     events::{board_dialect, chosen, stream_dialect},
@@ -141,7 +141,7 @@ async fn stream(
     Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let dialect = chosen(query.dialect.as_deref(), Surface::Stream)?;
+    let dialect = chosen(query.dialect.as_deref(), DialectSurface::Stream)?;
     let begin = query.begin(last_event_id(&headers)?)?;
     let reader = service.read(&id, dialect, begin).await?;
     let open = service.metrics().stream("sse", dialect.name);
@@ -165,7 +165,7 @@ async fn connect(
     caller: Option<Extension<Caller>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let dialect = chosen(query.dialect.as_deref(), Surface::Board)?;
+    let dialect = chosen(query.dialect.as_deref(), DialectSurface::Board)?;
     let begin = query.begin(None)?;
     let reader: Reader = service.read(&session, dialect, begin).await?;
     let open = service.metrics().stream("websocket", dialect.name);
@@ -185,8 +185,8 @@ async fn connect_harness(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let unknown = |name: &str| Problem::bad_field("agent", &format!("there is no agent `{name}`"));
-    let agent = query.agent.as_deref().map(|name| agent(name).ok_or_else(|| unknown(name))).transpose()?;
-    let open = service.metrics().stream("websocket", usual(Surface::Harness).name);
+    let agent = query.agent.as_deref().map(|name| find_agent(name).ok_or_else(|| unknown(name))).transpose()?;
+    let open = service.metrics().stream("websocket", default_dialect(DialectSurface::Harness).name);
     let caller = caller.map(|Extension(caller)| caller);
     let upgrade = upgrade.map_err(|rejection| not_a_websocket(&rejection))?;
     Ok(ws::sized(upgrade).on_upgrade(move |socket| async move {
@@ -202,9 +202,9 @@ pub(super) fn not_a_websocket(rejection: &WebSocketUpgradeRejection) -> Problem 
 }
 
 async fn run(State(service): State<Service>, Json(request): Json<RunRequest>) -> Result<Response, Problem> {
-    let dialect = usual(Surface::Gateway);
+    let dialect = default_dialect(DialectSurface::Gateway);
     let (session, ends_with_reader) = service.run(request).await?;
-    let reader = service.read(session.id(), dialect, Begin::Event(session.first())).await?;
+    let reader = service.read(session.id(), dialect, Begin::Event(session.start_seq())).await?;
     let open = service.metrics().stream("run", dialect.name);
     let mut response = sse::stream(reader, service.drain().clone(), (open, ends_with_reader));
     if let Ok(id) = session.id().parse() {

@@ -9,8 +9,8 @@ use axum::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use switchboard_logs::{
-    Filter,
-    usage::{By, Order, Question, Usage, csv},
+    LogFilter,
+    usage::{Usage, UsageGrouping, UsageOrder, UsageQuestion, usage_csv},
 };
 
 use super::{
@@ -60,8 +60,8 @@ struct UsageQuery {
 }
 
 fn by_name(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> = By::ALL.iter().map(|by| by.name()).collect();
-    json_schema!({ "type": "string", "enum": names, "default": By::Day.name() })
+    let names: Vec<_> = UsageGrouping::ALL.iter().map(|by| by.as_str()).collect();
+    json_schema!({ "type": "string", "enum": names, "default": UsageGrouping::Day.as_str() })
 }
 
 /// The media type of a table.
@@ -72,17 +72,17 @@ fn format_name(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn order_name(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> = Order::ALL.iter().map(|order| order.name()).collect();
+    let names: Vec<_> = UsageOrder::ALL.iter().map(|order| order.as_str()).collect();
     json_schema!({ "type": "string", "enum": names })
 }
 
 async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -> Result<Response, Problem> {
     let (zone, now) = (query.which.zone(&service)?, service.now());
     let bad = |field: &str, known: String| Problem::bad_field(field, &format!("one of {known}"));
-    let by = query.by.as_deref().map_or(Ok(By::Day), str::parse);
-    let by = by.map_err(|()| bad("by", By::ALL.map(By::name).join(", ")))?;
-    let order = query.order.as_deref().map(str::parse::<Order>).transpose();
-    let order = order.map_err(|_| bad("order", Order::ALL.map(Order::name).join(", ")))?;
+    let by = query.by.as_deref().map_or(Ok(UsageGrouping::Day), str::parse);
+    let by = by.map_err(|()| bad("by", UsageGrouping::ALL.map(UsageGrouping::as_str).join(", ")))?;
+    let order = query.order.as_deref().map(str::parse::<UsageOrder>).transpose();
+    let order = order.map_err(|_| bad("order", UsageOrder::ALL.map(UsageOrder::as_str).join(", ")))?;
     let limit = count(query.limit, 1_000, 10_000)?;
     let (wanted, session) = (query.which.filter(&service)?, query.session);
     let breakdown = query.breakdown == Some(true);
@@ -94,16 +94,17 @@ async fn used(State(service): State<Service>, Query(query): Query<UsageQuery>) -
     let written = service
         .logs()
         .ask(move |library| {
-            let session = session.filter(|given| !given.is_empty()).map(|given| library.session(&given)).transpose()?;
-            let filter = Filter { session: session.map(|session| session.id), ..wanted };
-            let prices = library.prices()?;
-            let question = Question { by, zone: &zone, now, prices: &prices, breakdown };
-            let mut used = library.usage(&filter, &question)?;
+            let session =
+                session.filter(|given| !given.is_empty()).map(|given| library.find_session(&given)).transpose()?;
+            let filter = LogFilter { session: session.map(|session| session.id), ..wanted };
+            let prices = library.load_prices()?;
+            let question = UsageQuestion { by, zone: &zone, now, prices: &prices, breakdown };
+            let mut used = library.usage_report(&filter, &question)?;
             if let Some(order) = order {
-                order.sort(&mut used.rows);
+                order.sort_rows(&mut used.rows);
             }
             used.rows.truncate(limit);
-            Ok(if as_table { csv(&used.rows, by, breakdown).into_bytes() } else { json(&used) })
+            Ok(if as_table { usage_csv(&used.rows, by, breakdown).into_bytes() } else { json(&used) })
         })
         .await?;
     Ok(if as_table { table(written) } else { answer(written) })

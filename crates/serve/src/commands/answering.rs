@@ -1,100 +1,21 @@
 //! What agents ask, and what they are answered. The first answer that makes sense counts.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use switchboard_engine::{CommandError, Session};
-use switchboard_event::{About, Call, Change, Id, Outcome, Question, RequestOpened, RequestOption, Timestamp};
-use switchboard_store::{Session as Stored, State};
+use switchboard_client::{Answered, Approval, Approvals};
+use switchboard_engine::{CommandError, SessionHandle, to_request_answer};
+use switchboard_event::{About, Event, EventBody, Kind, Outcome, RequestOpened, SessionState};
+use switchboard_store::{PageQuery, SessionLog, SessionPhase, SessionRecord, StoreError};
 
 use crate::{
     Problem, Service, foreign,
     order::{ApprovalAnswer, ApprovalDecision},
-    requests::Requests,
     service::Place,
 };
 
 /// How long another process may take to say what its session asks.
 const GLANCE: Duration = Duration::from_millis(300);
-
-/// Something that an agent asks, and that nobody has answered yet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Approval {
-    /// The id to answer to.
-    pub id: Id,
-    /// The session.
-    pub session_id: Id,
-    /// What it is about.
-    pub about: About,
-    /// One line for people.
-    pub title: String,
-    /// Why the agent asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The command that would run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// Where it would run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// The files that would change.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
-    /// The tool call that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<Box<Call>>,
-    /// The questions to answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
-    /// The answers that the agent offers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<RequestOption>,
-    /// Only a person may answer, and only for this one time.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub requires_person: bool,
-    /// When it is declined by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-}
-
-impl Approval {
-    fn new(session: &str, request: &RequestOpened) -> Self {
-        Self {
-            id: request.request.clone(),
-            session_id: session.into(),
-            about: request.about,
-            title: request.title.clone(),
-            reason: request.reason.clone(),
-            command: request.command.clone(),
-            cwd: request.cwd.clone(),
-            changes: request.changes.clone(),
-            call: request.call.clone(),
-            questions: request.questions.clone(),
-            options: request.options.clone(),
-            requires_person: request.requires_person,
-            expires_at: request.expires_at,
-        }
-    }
-}
-
-/// What is open.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct Approvals {
-    /// Oldest first.
-    pub approvals: Vec<Approval>,
-}
-
-/// An answer that was taken.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Answered {
-    /// The request.
-    pub id: Id,
-    /// What became of it.
-    pub outcome: Outcome,
-}
 
 impl Service {
     /// What the agent of a session asks, oldest first. Nothing of a session that has ended is open.
@@ -107,12 +28,12 @@ impl Service {
     }
 
     /// The same of a session that was just looked up.
-    pub(crate) async fn open_approvals(&self, stored: &Stored) -> Result<Vec<Approval>, Problem> {
-        let shown = |open: Vec<Arc<RequestOpened>>| open.iter().map(|open| Approval::new(&stored.id, open)).collect();
+    pub(crate) async fn open_approvals(&self, stored: &SessionRecord) -> Result<Vec<Approval>, Problem> {
+        let shown = |open: &[RequestOpened]| open.iter().map(|open| Approval::new(&stored.id, open)).collect();
         if let Some(session) = self.engine().session(&stored.id) {
-            return Ok(shown(session.requests()));
+            return Ok(session.with_state(|state| shown(&state.requests)));
         }
-        if stored.state != State::Waiting {
+        if stored.state != SessionPhase::Waiting {
             return Ok(Vec::new());
         }
         if let Some(owner) = stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
@@ -126,7 +47,8 @@ impl Service {
         }
         // Whoever runs it does not say; but the log does, if one reads it all.
         let id = stored.id.clone();
-        Ok(shown(self.ask(move |log| Requests::read(log, &id)).await?.into_open()))
+        let state = self.ask(move |log| log.read_state(&id, SessionState::REQUEST_KINDS)).await?;
+        Ok(shown(&state.requests))
     }
 
     /// Answers what the agent of a session asks.
@@ -141,7 +63,7 @@ impl Service {
             }
             Place::Here(session) => {
                 let outcome = outcome(&session, request, answer.decision);
-                match session.answer(answer.answer(request)).await {
+                match session.answer_request(to_request_answer(request.into(), answer.clone())).await {
                     Ok(()) => return Ok(Answered { id: request.into(), outcome }),
                     Err(error) => error,
                 }
@@ -156,7 +78,9 @@ impl Service {
 
     /// Why an answer finds nobody waiting for it.
     async fn too_late(&self, id: &str, request: &str) -> Result<Problem, Problem> {
-        Ok(if self.ever_asked(id, request).await? {
+        let (session, wanted) = (id.to_owned(), request.to_owned());
+        let was_opened = self.ask(move |log| was_opened(log, &session, &wanted)).await?;
+        Ok(if was_opened {
             Problem::conflict("not_open", format!("request {request} is not open: it was answered or withdrawn"))
         } else {
             let detail = format!("session {id} has never asked {request}");
@@ -166,9 +90,27 @@ impl Service {
     }
 }
 
+/// Returns whether a session has ever opened a request.
+fn was_opened(log: &dyn SessionLog, session: &str, request: &str) -> Result<bool, StoreError> {
+    let mut page = PageQuery { after: 0, limit: 1024, max_bytes: 4 << 20, kinds: &[Kind::RequestOpened] };
+    loop {
+        let (rows, _) = log.read_sound_rows(session, page)?;
+        let Some(last) = rows.last() else { return Ok(false) };
+        page.after = last.seq;
+        for row in &rows {
+            let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error))?;
+            if matches!(&event.body, EventBody::RequestOpened(opened) if *opened.request == *request) {
+                return Ok(true);
+            }
+        }
+    }
+}
+
 /// What becomes of a request with this decision.
-fn outcome(session: &Session, request: &str, decision: ApprovalDecision) -> Outcome {
-    let is_question = session.requests().iter().any(|open| open.request == *request && open.about == About::Question);
+fn outcome(session: &SessionHandle, request: &str, decision: ApprovalDecision) -> Outcome {
+    let is_question = session.with_state(|state| {
+        state.requests.iter().any(|open| open.request == *request && open.about == About::Question)
+    });
     match decision {
         ApprovalDecision::Accept | ApprovalDecision::AcceptForSession if is_question => Outcome::Answered,
         ApprovalDecision::Accept | ApprovalDecision::AcceptForSession => Outcome::Allowed,

@@ -58,14 +58,14 @@ impl Service {
                 Place::Here(session) => {
                     // One that has ended by itself meanwhile is no failure.
                     drop(session.cancel().await);
-                    if tokio::time::timeout(ENDING, session.outcome()).await.is_err() {
+                    if tokio::time::timeout(ENDING, session.wait_for_outcome()).await.is_err() {
                         drop(session.kill().await);
-                        session.outcome().await;
+                        session.wait_for_outcome().await;
                     }
                 }
                 Place::Ended(_) => {
                     let wanted = id.to_owned();
-                    match self.ask(move |log| Ok(log.delete(&wanted))).await? {
+                    match self.ask(move |log| Ok(log.delete_session(&wanted))).await? {
                         Ok(()) => return Ok(Deleted::Gone),
                         // It was continued in the last moment: from the beginning.
                         Err(StoreError::Open(_) | StoreError::NotOwner(_)) => {}

@@ -7,6 +7,5 @@ mod running;
 mod starting;
 mod steering;
 
-pub use answering::{Answered, Approval, Approvals};
 pub use deleting::Deleted;
 pub use running::EndsWithReader;

@@ -1,9 +1,9 @@
 //! One task from its start to its end, for a client that has no other wire: nobody can be asked, and the session ends
 //! with its reader.
 
-use switchboard_agents::agent;
-use switchboard_engine::{Audience, Session, StartRequest};
-use switchboard_store::Session as Stored;
+use switchboard_agents::find_agent;
+use switchboard_engine::{RequestAudience, SessionHandle, StartRequest};
+use switchboard_store::SessionRecord;
 
 use crate::{
     Problem, Service,
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A session that is ended when nobody reads it any more.
-pub struct EndsWithReader(Session);
+pub struct EndsWithReader(SessionHandle);
 
 impl Drop for EndsWithReader {
     fn drop(&mut self) {
@@ -27,21 +27,21 @@ impl Service {
     ///
     /// # Errors
     /// If the request makes no sense, or the session cannot be started.
-    pub async fn run(&self, request: RunRequest) -> Result<(Session, EndsWithReader), Problem> {
+    pub async fn run(&self, request: RunRequest) -> Result<(SessionHandle, EndsWithReader), Problem> {
         let request = SessionRequest::from(request);
         let session = self.run_unasked(&request).await.map_err(in_words_of_a_run)?;
         Ok((session.clone(), EndsWithReader(session)))
     }
 
-    async fn run_unasked(&self, request: &SessionRequest) -> Result<Session, Problem> {
+    async fn run_unasked(&self, request: &SessionRequest) -> Result<SessionHandle, Problem> {
         request.check()?;
-        let wanted = StartRequest { audience: Audience::Nobody, ..self.wanted(request)? };
+        let wanted = StartRequest { audience: RequestAudience::None, ..self.wanted(request)? };
         let stored = match &request.session_id {
             Some(id) => Some(self.stored(id).await?),
             None => None,
         };
         // The agent's two-way form has no other use here than to tell more than the one-shot form.
-        if agent(&wanted.agent).is_some_and(|agent| agent.abilities.detailed_one_shot) {
+        if find_agent(&wanted.agent).is_some_and(|agent| agent.abilities.detailed_one_shot) {
             let one_shot = StartRequest { one_shot: true, ..wanted.clone() };
             match self.run_form(stored.as_ref(), one_shot).await {
                 // That form cannot do all that the other can.
@@ -52,7 +52,7 @@ impl Service {
         self.run_form(stored.as_ref(), wanted).await
     }
 
-    async fn run_form(&self, stored: Option<&Stored>, wanted: StartRequest) -> Result<Session, Problem> {
+    async fn run_form(&self, stored: Option<&SessionRecord>, wanted: StartRequest) -> Result<SessionHandle, Problem> {
         match stored {
             Some(stored) => self.resume(stored, wanted).await,
             None => self.begin(wanted).await,

@@ -4,9 +4,9 @@ use std::{path::Path, time::Duration};
 
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
-use switchboard_engine::{Audience, CommandError, Limits, Session, StartRequest};
+use switchboard_engine::{CommandError, RequestAudience, SessionHandle, SessionTimeouts, StartRequest};
 use switchboard_event::{SandboxMode, SessionConfig, describe_ignored};
-use switchboard_store::Session as Stored;
+use switchboard_store::SessionRecord;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
@@ -63,7 +63,7 @@ impl Service {
     pub(crate) async fn remark_ignored(&self, id: &str, fields: &[String]) {
         if let (Some(text), Some(session)) = (describe_ignored(fields), self.engine().session(id)) {
             // A session that has just ended takes no notice.
-            drop(session.remark(text).await);
+            drop(session.write_remark(text).await);
         }
     }
 
@@ -71,7 +71,7 @@ impl Service {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub async fn begin(&self, mut wanted: StartRequest) -> Result<Session, Problem> {
+    pub async fn begin(&self, mut wanted: StartRequest) -> Result<SessionHandle, Problem> {
         self.resolve_roots(&mut wanted.config).await?;
         let folder = self.folder(wanted.config.working_directory.as_deref()).await?;
         wanted.config.working_directory = Some(folder.path().to_string_lossy().into_owned());
@@ -88,7 +88,7 @@ impl Service {
             .logs()
             .ask(move |library| {
                 let mut wanted = wanted;
-                if library.session(&named)?.id != named {
+                if library.find_session(&named)?.id != named {
                     return Err(Problem::no_session(&named));
                 }
                 logs::adopt(library, &named, &mut wanted)?;
@@ -113,10 +113,10 @@ impl Service {
             fork: request.fork,
             command: request.command.clone(),
             env: request.env.clone(),
-            audience: Audience::Client,
+            audience: RequestAudience::Client,
             stay: request.stay,
             remarks: describe_ignored(&request.ignored_fields).into_iter().collect(),
-            limits: Limits {
+            timeouts: SessionTimeouts {
                 total: request.timeout()?.or(limits.total),
                 approval: request.approval_timeout()?.unwrap_or(limits.approval),
                 ..limits
@@ -149,7 +149,7 @@ impl Service {
     }
 
     /// Gives a running session the next prompt. Says no if it ended before that, all of it.
-    async fn join(&self, session: &Session, wanted: &StartRequest) -> Result<bool, Problem> {
+    async fn join(&self, session: &SessionHandle, wanted: &StartRequest) -> Result<bool, Problem> {
         let id = session.id();
         if wanted.fork {
             let detail = format!("session {id} is running: a copy can be continued once it has ended");
@@ -160,13 +160,13 @@ impl Service {
         unchanged(&wanted.config, &stored)?;
         for remark in &wanted.remarks {
             // A session that has just ended takes no notice.
-            drop(session.remark(remark.clone()).await);
+            drop(session.write_remark(remark.clone()).await);
         }
         let prompt = wanted.prompt.clone().unwrap_or_default();
-        match session.prompt(prompt).await {
+        match session.send_prompt(prompt).await {
             Ok(()) => Ok(true),
             Err(CommandError::Ended) => {
-                let ended = tokio::time::timeout(ENDING, session.outcome()).await;
+                let ended = tokio::time::timeout(ENDING, session.wait_for_outcome()).await;
                 ended.map_err(|_| Problem::conflict("ending", format!("session {id} is just ending: try again")))?;
                 Ok(false)
             }
@@ -175,10 +175,14 @@ impl Service {
     }
 
     /// Continues a session that has ended, as the agent itself does it.
-    pub(crate) async fn resume(&self, stored: &Stored, mut wanted: StartRequest) -> Result<Session, Problem> {
+    pub(crate) async fn resume(
+        &self,
+        stored: &SessionRecord,
+        mut wanted: StartRequest,
+    ) -> Result<SessionHandle, Problem> {
         fits(&stored.agent, &wanted)?;
         if wanted.config.writable_roots.is_none() {
-            wanted.config.writable_roots = stored.config()?.writable_roots;
+            wanted.config.writable_roots = stored.parse_config()?.writable_roots;
         }
         self.resolve_roots(&mut wanted.config).await?;
         let given = wanted.config.working_directory.take();
@@ -204,14 +208,14 @@ impl Service {
     }
 
     /// Starts a session, whether or not whoever asked for it is still there.
-    async fn launch(&self, wanted: StartRequest) -> Result<Session, Problem> {
+    async fn launch(&self, wanted: StartRequest) -> Result<SessionHandle, Problem> {
         if !self.serves() {
             let detail = "this process ends with the sessions it has, and begins no others";
             return Err(Problem::conflict("no_server", detail).with_hint("`switchboard serve` begins sessions"));
         }
         let (service, place) = (self.clone(), self.place_for_one()?);
         let launched = tokio::spawn(async move {
-            let session = service.engine().start(wanted).await?;
+            let session = service.engine().start_session(wanted).await?;
             service.welcome(&session, place);
             Ok(session)
         });
@@ -220,11 +224,11 @@ impl Service {
     }
 
     /// Counts a session that has started, and its end.
-    fn welcome(&self, session: &Session, place: OwnedSemaphorePermit) {
+    fn welcome(&self, session: &SessionHandle, place: OwnedSemaphorePermit) {
         self.metrics().started(session);
         let (service, session) = (self.clone(), session.clone());
         tokio::spawn(async move {
-            let outcome = session.outcome().await;
+            let outcome = session.wait_for_outcome().await;
             service.metrics().ended(&session, outcome.reason);
             drop(place);
         });
@@ -232,9 +236,9 @@ impl Service {
 }
 
 /// A session that runs keeps its settings; saying what they are already is no harm.
-fn unchanged(config: &SessionConfig, stored: &Stored) -> Result<(), Problem> {
+fn unchanged(config: &SessionConfig, stored: &SessionRecord) -> Result<(), Problem> {
     let values = |config: &SessionConfig| serde_json::to_value(config).unwrap_or_default();
-    let (given, held) = (values(config), values(&stored.config()?));
+    let (given, held) = (values(config), values(&stored.parse_config()?));
     let differs = |(name, value): (&String, &Value)| (held.get(name) != Some(value)).then(|| name.clone());
     match given.as_object().into_iter().flatten().find_map(differs) {
         None => Ok(()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use serde::Serialize;
-use switchboard_agents::Command;
+use switchboard_agents::AgentCommand;
 
 use crate::{
     Problem, Service, foreign,
@@ -45,7 +45,7 @@ impl Service {
     /// # Errors
     /// If there is no such session, or it has ended.
     pub async fn interrupt(&self, id: &str) -> Result<Standing, Problem> {
-        self.tell(id, Command::Interrupt, "interrupt", None::<&()>).await
+        self.tell(id, AgentCommand::Interrupt, "interrupt", None::<&()>).await
     }
 
     /// Has the agent use another model.
@@ -54,7 +54,7 @@ impl Service {
     /// If there is no such session, it has ended, or its agent cannot.
     pub async fn set_model(&self, id: &str, request: &ModelRequest) -> Result<Standing, Problem> {
         not_empty("model", &request.model)?;
-        self.tell(id, Command::SetModel(request.model.clone()), "model", Some(request)).await
+        self.tell(id, AgentCommand::SetModel(request.model.clone()), "model", Some(request)).await
     }
 
     /// Has the agent use another of its modes.
@@ -63,7 +63,7 @@ impl Service {
     /// If there is no such session, it has ended, or its agent cannot.
     pub async fn set_mode(&self, id: &str, request: &ModeRequest) -> Result<Standing, Problem> {
         not_empty("mode", &request.mode)?;
-        self.tell(id, Command::SetMode(request.mode.clone()), "mode", Some(request)).await
+        self.tell(id, AgentCommand::SetMode(request.mode.clone()), "mode", Some(request)).await
     }
 
     /// Sets one of the agent's own selectors.
@@ -72,7 +72,7 @@ impl Service {
     /// If there is no such session, it has ended, or its agent cannot.
     pub async fn set_option(&self, id: &str, request: &OptionRequest) -> Result<Standing, Problem> {
         not_empty("id", &request.id)?;
-        let command = Command::SetOption { id: request.id.clone(), value: request.value.clone() };
+        let command = AgentCommand::SetOption { id: request.id.clone(), value: request.value.clone() };
         self.tell(id, command, "option", Some(request)).await
     }
 
@@ -87,13 +87,13 @@ impl Service {
         }
         let CommandRequest { name, arguments } = request.clone();
         let name = name.strip_prefix('/').map_or(name.clone(), str::to_owned);
-        self.tell(id, Command::Slash { name, arguments }, "command", Some(request)).await
+        self.tell(id, AgentCommand::Slash { name, arguments }, "command", Some(request)).await
     }
 
     async fn tell(
         &self,
         id: &str,
-        command: Command,
+        command: AgentCommand,
         operation: &str,
         body: Option<&impl Serialize>,
     ) -> Result<Standing, Problem> {
@@ -103,7 +103,7 @@ impl Service {
                 foreign::call(&socket, Method::POST, &path, body).await
             }
             Place::Here(session) => {
-                session.command(command).await?;
+                session.send_command(command).await?;
                 Ok((&self.stored(id).await?).into())
             }
             Place::Ended(_) => {

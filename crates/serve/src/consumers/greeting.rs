@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_dialects::{
-    Dialect, Surface,
+    Dialect, DialectSurface,
     consumer::{
-        self, PROTOCOL, State,
+        self, PROTOCOL_VERSION, State,
         wire::{Consumer, Permission, Role, ServerMessage},
     },
-    usual,
+    default_dialect,
 };
 
 use super::{hearing::Speaker, room::Seat};
@@ -79,13 +79,13 @@ impl Guest {
     ) -> Result<Self, Problem> {
         let consumer = invitation.consumer(service)?;
         let room = service.rooms().enter(service, session).await?;
-        let dialect = usual(Surface::Consumers);
+        let dialect = default_dialect(DialectSurface::Consumers);
         let (engine, id) = (service.engine().clone(), room.conversation.id().clone());
         let head = service.ask(move |_| Head::of(&engine, &id, dialect)).await?;
         let lost = invitation.lost(head.count, dialect);
         let begin = if lost.is_some() { 0 } else { invitation.begin(head.count) };
         let feed = room.conversation.feed(dialect, Begin::Message(begin)).await?;
-        let mut state = consumer::state_of(&head.saved).unwrap_or_default();
+        let mut state = consumer::restore_state(&head.saved).unwrap_or_default();
         if state.session_id.is_empty() {
             // Its agent has not said anything yet.
             let stored = service.stored(session).await?;
@@ -101,7 +101,7 @@ impl Guest {
         let mut told = vec![
             ServerMessage::SessionInit {
                 session: Box::new(self.state.clone()),
-                protocol_version: PROTOCOL,
+                protocol_version: PROTOCOL_VERSION,
                 numbering: Some(self.numbering.clone()),
             },
             ServerMessage::Identity(seat.consumer.clone()),
@@ -129,7 +129,7 @@ impl Invitation {
         if given().any(|given| given.chars().any(char::is_control)) {
             return Err(Problem::bad_request("bad_query", "name and consumer have no control characters"));
         }
-        let fresh = || (service.setup().machine.fresh_id)().to_string();
+        let fresh = || (service.setup().machine.new_id)().to_string();
         let id = self.consumer.clone().unwrap_or_else(fresh);
         let tail: String = id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
         let name = self.name.clone().unwrap_or_else(|| format!("guest-{tail}"));

@@ -1,6 +1,6 @@
 //! What consumers want of the agent, as the rest of the server takes it.
 
-use switchboard_agents::{Prompt, WhileRunning};
+use switchboard_agents::{AgentPrompt, WhileRunning};
 use switchboard_dialects::consumer::wire::{Behavior, PermissionAnswer, SlashCommand, UserInput};
 
 use super::room::Seat;
@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Errors
 /// If it is empty or too long, or an image is none.
-pub fn prompt(input: &UserInput) -> Result<Prompt, Problem> {
+pub fn prompt(input: &UserInput) -> Result<AgentPrompt, Problem> {
     let image = |image: &switchboard_dialects::consumer::wire::ImageData| ImageData {
         media_type: image.media_type.clone(),
         data: image.data.clone(),

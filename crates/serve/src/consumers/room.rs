@@ -4,9 +4,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use switchboard_dialects::consumer::wire::{Consumer, Role};
 use switchboard_event::Id;
 use tokio::sync::watch;
@@ -28,7 +29,7 @@ impl Rooms {
     /// If there is no such session.
     pub async fn enter(&self, service: &Service, session: &str) -> Result<Arc<Room>, Problem> {
         let conversation = service.take_up(session).await?;
-        let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rooms = self.0.lock();
         if let Some(room) = rooms.get(conversation.id()).and_then(Weak::upgrade) {
             return Ok(room);
         }
@@ -41,7 +42,7 @@ impl Rooms {
 
     /// A session was deleted: whoever is in its room is told.
     pub fn deleted(&self, session: &str) {
-        let room = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(session).and_then(Weak::upgrade);
+        let room = self.0.lock().get(session).and_then(Weak::upgrade);
         if let Some(room) = room {
             room.change(|board| board.deleted = true);
         }
@@ -119,12 +120,12 @@ impl Room {
 
     /// What is seen now.
     pub fn look(&self) -> Board {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.board.lock().clone()
     }
 
     /// Changes what is seen.
     pub fn change<T>(&self, change: impl FnOnce(&mut Board) -> T) -> T {
-        let given = change(&mut self.board.lock().unwrap_or_else(PoisonError::into_inner));
+        let given = change(&mut self.board.lock());
         self.changes.send_replace(());
         given
     }

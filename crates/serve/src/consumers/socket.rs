@@ -12,7 +12,7 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 use switchboard_dialects::consumer::{
-    unified::{Fields, Json},
+    unified::{VerbatimFields, VerbatimJson},
     wire::{Consumer, Permission, Sequenced, ServerMessage},
 };
 use tokio::{
@@ -141,7 +141,7 @@ impl Line<'_> {
         match lost {
             Lost::Gone => Close::Gone,
             Lost::Deleted => {
-                let (subtype, metadata) = ("session_deleted".to_owned(), Fields::default());
+                let (subtype, metadata) = ("session_deleted".to_owned(), VerbatimFields::default());
                 // Who is gone meanwhile need not know.
                 self.send(ServerMessage::SessionLifecycle { subtype, metadata }).await.ok();
                 Close::Deleted
@@ -190,7 +190,8 @@ impl Line<'_> {
             let left = usize::try_from(story.count - part.first_offset()).unwrap_or(usize::MAX);
             let past = part.messages().get(..left.min(part.messages().len())).unwrap_or_default();
             let past = story.history(past, part.first_offset());
-            let messages = past.iter().filter_map(|message| serde_json::from_slice(&message.json).ok().map(Json));
+            let messages =
+                past.iter().filter_map(|message| serde_json::from_slice(&message.json).ok().map(VerbatimJson));
             let messages: Vec<_> = messages.collect();
             story.place = part.first_offset() + past.len() as u64;
             let (told, more) = (past.len(), story.place < story.count);

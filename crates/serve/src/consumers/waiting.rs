@@ -3,16 +3,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use switchboard_agents::Prompt;
+use switchboard_agents::AgentPrompt;
 use switchboard_dialects::{
-    Surface,
+    DialectSurface,
     consumer::{
         self,
         wire::{Consumer, ImageData, ServerMessage, UserInput},
     },
-    usual,
+    default_dialect,
 };
-use switchboard_store::State;
+use switchboard_store::SessionPhase;
 use tokio::time::Instant;
 
 use super::{
@@ -164,7 +164,7 @@ impl Room {
             return Ok(session.is_in_turn() && !session.is_over());
         }
         let stored = service.stored(id).await?;
-        let works = matches!(stored.state, State::Running | State::Waiting);
+        let works = matches!(stored.state, SessionPhase::Running | SessionPhase::Waiting);
         match board.given.filter(|given| !works && !stored.state.is_final() && Instant::now() < given.until) {
             Some(given) => Ok(self.turns().await? <= given.turns),
             None => Ok(works),
@@ -175,7 +175,7 @@ impl Room {
     ///
     /// # Errors
     /// If it does not take it, or cannot be started.
-    pub async fn give(&self, prompt: Prompt) -> Result<(), Problem> {
+    pub async fn give(&self, prompt: AgentPrompt) -> Result<(), Problem> {
         let (service, id) = (self.conversation.service(), self.conversation.id());
         if let Place::Elsewhere(_) = service.place(id).await? {
             let given = Given { turns: self.turns().await?, until: Instant::now() + SEEN };
@@ -192,8 +192,8 @@ impl Room {
     async fn turns(&self) -> Result<u64, Problem> {
         let (service, id) = (self.conversation.service(), self.conversation.id().clone());
         let engine = service.engine().clone();
-        let head = service.ask(move |_| Head::of(&engine, &id, usual(Surface::Consumers))).await?;
-        Ok(consumer::state_of(&head.saved).unwrap_or_default().num_turns)
+        let head = service.ask(move |_| Head::of(&engine, &id, default_dialect(DialectSurface::Consumers))).await?;
+        Ok(consumer::restore_state(&head.saved).unwrap_or_default().num_turns)
     }
 
     /// Sends what waits when the turn has ended.
@@ -225,7 +225,7 @@ impl Room {
     async fn wait_for_turn(&self) -> Result<(), Problem> {
         let conversation = &self.conversation;
         let head = conversation.service().stored(conversation.id()).await?.head;
-        let mut feed = conversation.feed(usual(Surface::Consumers), Begin::Event(head)).await?;
+        let mut feed = conversation.feed(default_dialect(DialectSurface::Consumers), Begin::Event(head)).await?;
         let mut changes = self.changes();
         while self.is_busy().await? && self.look().waiting.is_some() {
             tokio::select! {

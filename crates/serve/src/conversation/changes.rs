@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_agents::Command;
-use switchboard_engine::{CommandError, Session};
+use switchboard_agents::AgentCommand;
+use switchboard_engine::{CommandError, SessionHandle};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
 use super::Conversation;
@@ -49,6 +49,8 @@ impl TryFrom<SessionConfig> for Changes {
             (config.blocked_tools.is_some(), "blockedTools"),
             (config.max_turns.is_some(), "maxTurns"),
             (config.writable_paths.is_some(), "writablePaths"),
+            (config.allowed_domains.is_some(), "allowedDomains"),
+            (config.published_ports.is_some(), "publishedPorts"),
         ];
         if let Some((_, field)) = fixed.into_iter().find(|(is_set, _)| *is_set) {
             return Err(field);
@@ -118,10 +120,10 @@ impl Changes {
     }
 
     /// What a running agent can be told, one by one.
-    fn commands(&self) -> Vec<Command> {
-        let option = |(id, value): (&String, &String)| Command::SetOption { id: id.clone(), value: value.clone() };
-        let model = self.model.clone().map(Command::SetModel);
-        let mode = self.mode.clone().map(Command::SetMode);
+    fn commands(&self) -> Vec<AgentCommand> {
+        let option = |(id, value): (&String, &String)| AgentCommand::SetOption { id: id.clone(), value: value.clone() };
+        let model = self.model.clone().map(AgentCommand::SetModel);
+        let mode = self.mode.clone().map(AgentCommand::SetMode);
         model.into_iter().chain(mode).chain(self.options.iter().map(option)).collect()
     }
 }
@@ -172,12 +174,12 @@ impl Conversation {
 
 /// Tells a running agent. False if only another process of it can have that: then what it was told holds anyway, and the
 /// settings of its next process say the same.
-async fn tell(session: &Session, news: &Changes) -> Result<bool, Problem> {
+async fn tell(session: &SessionHandle, news: &Changes) -> Result<bool, Problem> {
     for command in news.commands() {
         if !can_be_told(session, &command) {
             return Ok(false);
         }
-        match session.command(command).await {
+        match session.send_command(command).await {
             Ok(()) => {}
             Err(CommandError::Ended) => return Ok(false),
             Err(error) => return Err(error.into()),
@@ -187,11 +189,11 @@ async fn tell(session: &Session, news: &Changes) -> Result<bool, Problem> {
 }
 
 /// A running agent can be told this, if it makes sense to it.
-fn can_be_told(session: &Session, command: &Command) -> bool {
+fn can_be_told(session: &SessionHandle, command: &AgentCommand) -> bool {
     let abilities = session.agent().abilities;
     match command {
-        Command::SetModel(_) => abilities.set_model,
-        Command::SetMode(_) => abilities.set_mode,
+        AgentCommand::SetModel(_) => abilities.set_model,
+        AgentCommand::SetMode(_) => abilities.set_mode,
         _ => true,
     }
 }

@@ -2,16 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use switchboard_agents::{Agent, Command, Prompt};
+use switchboard_agents::{Agent, AgentCommand, AgentPrompt};
+use switchboard_client::Answered;
 use switchboard_dialects::Dialect;
-use switchboard_engine::{CommandError, Session, StartRequest};
-use switchboard_event::{Id, Info, SessionConfig};
+use switchboard_engine::{CommandError, SessionHandle, StartRequest};
+use switchboard_event::{Id, Info, SessionConfig, SessionState};
 use tokio::sync::Mutex;
 
-use super::{Changes, Watch, offers};
+use super::{Changes, EventWatch, Watch};
 use crate::{
     Problem, Service,
-    commands::Answered,
     feed::Begin,
     order::{ApprovalAnswer, CommandRequest, ImageData, PromptRequest},
     service::Place,
@@ -78,12 +78,12 @@ impl Conversation {
     ///
     /// # Errors
     /// If the agent cannot be started so, or takes no such prompt.
-    pub async fn prompt(&self, prompt: Prompt, changes: &Changes) -> Result<(), Problem> {
+    pub async fn prompt(&self, prompt: AgentPrompt, changes: &Changes) -> Result<(), Problem> {
         self.change(changes).await?;
         let _alone = self.turnstile().lock().await;
         loop {
             match self.service().place(self.id()).await? {
-                Place::Here(session) => match session.prompt(prompt.clone()).await {
+                Place::Here(session) => match session.send_prompt(prompt.clone()).await {
                     // It ended just now: the next run takes the prompt.
                     Err(CommandError::Ended) => self.ended(&session).await?,
                     told => return Ok(told?),
@@ -135,7 +135,7 @@ impl Conversation {
     pub async fn close(&self) {
         if let Some(session) = self.service().engine().session(self.id()) {
             // One that has ended by itself is as good.
-            drop(session.command(Command::Close).await);
+            drop(session.send_command(AgentCommand::Close).await);
         }
     }
 
@@ -144,7 +144,7 @@ impl Conversation {
     /// # Errors
     /// If there is no such session any more.
     pub async fn settings(&self) -> Result<SessionConfig, Problem> {
-        Ok(self.service().stored(self.id()).await?.config()?)
+        Ok(self.service().stored(self.id()).await?.parse_config()?)
     }
 
     /// What the agent said about itself in its last run.
@@ -156,13 +156,13 @@ impl Conversation {
             return Ok(session.info());
         }
         let id = self.id().clone();
-        self.service().ask(move |log| offers::of_session(log, &id)).await
+        Ok(self.service().ask(move |log| log.read_state(&id, SessionState::INFO_KINDS)).await?.info)
     }
 
     /// Waits until the agent's process, if it runs here, is ready for a prompt. False if it ended before that.
     pub async fn ready(&self) -> bool {
         match self.service().engine().session(self.id()) {
-            Some(session) => session.ready().await,
+            Some(session) => session.wait_until_ready().await,
             None => true,
         }
     }
@@ -179,6 +179,14 @@ impl Conversation {
     /// If there is no such session any more.
     pub async fn feed(&self, dialect: &'static Dialect, begin: Begin) -> Result<Watch, Problem> {
         Watch::new(self.service().clone(), self.id().clone(), dialect, begin).await
+    }
+
+    /// Follows the events of the session from the first, across all its runs.
+    ///
+    /// # Errors
+    /// If there is no such session any more.
+    pub async fn events(&self) -> Result<EventWatch, Problem> {
+        EventWatch::new(self.service().clone(), self.id().clone()).await
     }
 
     /// Starts the agent again, with settings beside those that hold.
@@ -199,26 +207,26 @@ impl Conversation {
     }
 
     /// Ends the agent's process, so that another can take its place. Not in the middle of a turn.
-    pub(super) async fn end(&self, session: &Session) -> Result<(), Problem> {
+    pub(super) async fn end(&self, session: &SessionHandle) -> Result<(), Problem> {
         if session.is_in_turn() {
             let detail = "a turn is going on, and the agent cannot change this before it is over";
             return Err(Problem::conflict("turn_in_progress", detail).with_hint("wait for its end, or interrupt it"));
         }
         // One that has ended by itself is as good.
-        drop(session.command(Command::Close).await);
+        drop(session.send_command(AgentCommand::Close).await);
         self.ended(session).await
     }
 
-    async fn ended(&self, session: &Session) -> Result<(), Problem> {
-        let ended = tokio::time::timeout(ENDING, session.outcome()).await;
+    async fn ended(&self, session: &SessionHandle) -> Result<(), Problem> {
+        let ended = tokio::time::timeout(ENDING, session.wait_for_outcome()).await;
         let slow = |_| Problem::conflict("ending", format!("session {} is just ending: try again", self.id()));
         ended.map(drop).map_err(slow)
     }
 }
 
 /// A prompt as another process takes it.
-fn request(prompt: Prompt) -> PromptRequest {
-    let image = |image: switchboard_agents::Image| ImageData { media_type: image.media_type, data: image.data };
+fn request(prompt: AgentPrompt) -> PromptRequest {
+    let image = |image: switchboard_agents::PromptImage| ImageData { media_type: image.media_type, data: image.data };
     PromptRequest {
         prompt: prompt.text,
         images: prompt.images.into_iter().map(image).collect(),

@@ -11,4 +11,4 @@ pub use changes::Changes;
 pub use handle::Conversation;
 pub use offers::Offers;
 pub use open::Opening;
-pub use watch::Watch;
+pub use watch::{EventWatch, Watch};

@@ -3,23 +3,17 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use switchboard_event::{Body, Event, Info, SessionConfig};
-use switchboard_store::{Log, Page, StoreError};
+use parking_lot::Mutex;
+use switchboard_event::{Info, SessionConfig};
 
 use crate::{Problem, Service};
 
 /// How long what an agent said holds.
 const HOLDS: Duration = Duration::from_secs(5 * 60);
-
-/// So much of a log is read at once.
-const PAGE: Page = Page { after: 0, limit: 4096, max_bytes: 4 << 20 };
-
-/// What every event about the session as a whole has in it.
-const MARK: &str = r#""kind":"session."#;
 
 /// What agents said that they offer, by agent and folder.
 #[derive(Default)]
@@ -30,7 +24,7 @@ type Place = Arc<tokio::sync::Mutex<Option<(Instant, Info)>>>;
 
 impl Offers {
     fn place(&self, agent: &str, cwd: &str) -> Place {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.0.lock();
         places.entry((agent.to_owned(), cwd.to_owned())).or_default().clone()
     }
 }
@@ -47,26 +41,8 @@ impl Service {
         if let Some((_, info)) = known.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {
             return Ok(info.clone());
         }
-        let info = self.engine().discover(agent, SessionConfig::default(), Some(folder)).await?;
+        let info = self.engine().discover_capabilities(agent, SessionConfig::default(), Some(folder)).await?;
         *known = Some((Instant::now(), info.clone()));
         Ok(info)
-    }
-}
-
-/// What the agent of a session said about itself, as the log has it.
-pub(super) fn of_session(log: &dyn Log, session: &str) -> Result<Info, StoreError> {
-    let (mut info, mut after) = (Info::default(), 0);
-    loop {
-        let (rows, _) = log.sound_rows(session, Page { after, ..PAGE })?;
-        let Some(last) = rows.last() else { return Ok(info) };
-        after = last.seq;
-        for row in rows.iter().filter(|row| row.json.contains(MARK)) {
-            let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error))?;
-            match event.body {
-                Body::SessionStarted(started) => info.learn(&started.info),
-                Body::SessionUpdated(updated) => info.learn(&updated.info),
-                _ => {}
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_engine::{Audience, StartRequest};
+use switchboard_engine::{RequestAudience, StartRequest};
 use switchboard_event::SessionConfig;
 
 use super::Conversation;
@@ -40,7 +40,7 @@ impl Service {
     pub async fn take_up(&self, id: &str) -> Result<Conversation, Problem> {
         let stored = self.stored(id).await?;
         let unknown = || Problem::conflict("unknown_agent", format!("there is no agent `{}` here", stored.agent));
-        let agent = switchboard_agents::agent(&stored.agent).ok_or_else(unknown)?;
+        let agent = switchboard_agents::find_agent(&stored.agent).ok_or_else(unknown)?;
         Ok(Conversation::new(self.clone(), stored.id.clone(), agent))
     }
 
@@ -61,12 +61,12 @@ impl Service {
     /// If there is none, or the log cannot be written.
     pub async fn archive(&self, id: &str, archived: bool) -> Result<(), Problem> {
         let id = id.to_owned();
-        self.ask(move |log| log.archive(&id, archived)).await
+        self.ask(move |log| log.set_archived(&id, archived)).await
     }
 
     /// A session that stays, with nothing said about it yet.
     pub(super) fn staying(&self) -> StartRequest {
         let limits = self.setup().limits;
-        StartRequest { audience: Audience::Client, stay: true, limits, ..StartRequest::default() }
+        StartRequest { audience: RequestAudience::Client, stay: true, timeouts: limits, ..StartRequest::default() }
     }
 }

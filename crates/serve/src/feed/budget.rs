@@ -1,25 +1,30 @@
 //! The memory that all readers of a server take together. A reader that can't send on what it has read loses it when
 //! others need the memory, and reads it from the log again once its client takes more.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, num::NonZero, ops::RangeInclusive, sync::Arc, thread};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use tokio::{
+    runtime::{Builder, Handle, Runtime},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinHandle,
+};
 
 use super::Part;
 
 /// What all readers together hold of what they have read and not sent on.
 const MAX_HELD_BYTES: usize = 16 << 20;
 
-/// How many pages are read from the log at the same time. Each takes a thread and a connection to the database, whose
-/// memory the allocator keeps.
-const MAX_CONCURRENT_READS: usize = 4;
+/// The range of how many pages are read from the log at the same time: one per core within it.
+const CONCURRENT_READS: RangeInclusive<usize> = 2..=4;
 
 /// Bounds the memory of all readers.
 pub struct ReadBudget {
     reads: Arc<Semaphore>,
+    /// The threads that read, as many as there are concurrent reads. Each has a connection to the database and a heap that
+    /// the allocator keeps, and the shared pool would start a new one whenever the last is not idle yet. `None` if they
+    /// could not be created.
+    threads: Option<Runtime>,
     max_bytes: usize,
     held: Mutex<HeldParts>,
 }
@@ -46,7 +51,21 @@ impl Default for ReadBudget {
 
 impl ReadBudget {
     fn new(max_bytes: usize) -> Self {
-        Self { reads: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)), max_bytes, held: Mutex::default() }
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let reads = cores.clamp(*CONCURRENT_READS.start(), *CONCURRENT_READS.end());
+        let threads = Builder::new_current_thread().max_blocking_threads(reads).thread_name("log-reader").build().ok();
+        Self { reads: Arc::new(Semaphore::new(reads)), threads, max_bytes, held: Mutex::default() }
+    }
+
+    /// Reads from the log on a thread where that may take its time.
+    pub fn spawn_read<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        let Some(threads) = &self.threads else { return tokio::task::spawn_blocking(read) };
+        // What it starts, such as following the session of another process, runs where everything else does.
+        let server = Handle::current();
+        threads.spawn_blocking(move || {
+            let _entered = server.enter();
+            read()
+        })
     }
 
     /// Waits until the log may be read. May be dropped while it waits.
@@ -56,7 +75,7 @@ impl ReadBudget {
 
     /// Holds messages for a reader. Those that were held the longest go if there are too many.
     pub fn hold(self: &Arc<Self>, part: Part) -> HeldPart {
-        let mut held = self.lock();
+        let mut held = self.held.lock();
         let (id, bytes) = (held.next_id, part.bytes());
         held.next_id += 1;
         held.bytes += bytes;
@@ -68,22 +87,27 @@ impl ReadBudget {
         }
         HeldPart { id, budget: self.clone() }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HeldParts> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for ReadBudget {
+    fn drop(&mut self) {
+        // A runtime must not wait for its threads inside of another one.
+        if let Some(threads) = self.threads.take() {
+            threads.shutdown_background();
+        }
     }
 }
 
 impl HeldPart {
     /// The messages; nothing if others needed the memory. Keep them only while they are copied.
     pub fn part(&self) -> Option<Part> {
-        self.budget.lock().parts.get(&self.id).map(|(_, part)| part.clone())
+        self.budget.held.lock().parts.get(&self.id).map(|(_, part)| part.clone())
     }
 }
 
 impl Drop for HeldPart {
     fn drop(&mut self) {
-        let mut held = self.budget.lock();
+        let mut held = self.budget.held.lock();
         if let Some((bytes, _)) = held.parts.remove(&self.id) {
             held.bytes -= bytes;
         }
@@ -116,6 +140,6 @@ mod tests {
         let large = budget.hold(part(5000));
         assert!(third.part().is_none() && large.part().is_some(), "a reader always gets one part");
         drop((first, second, third, large));
-        assert_eq!(budget.lock().bytes, 0);
+        assert_eq!(budget.held.lock().bytes, 0);
     }
 }

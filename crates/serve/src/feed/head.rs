@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use switchboard_dialects::Dialect;
-use switchboard_engine::{Engine, Look};
+use switchboard_engine::{Engine, TailRead};
 use switchboard_event::Id;
-use switchboard_store::{At, StoreError};
+use switchboard_store::{CheckpointPosition, StoreError};
 
-use super::{Passage, alone::Subject};
+use super::{Passage, catch_up::Subject};
 
 /// Behind all events that there can be.
 const LAST: u64 = i64::MAX as u64;
@@ -29,9 +29,9 @@ impl Head {
     /// If there is no such session, or the log cannot be read.
     pub fn of(engine: &Engine, session: &Id, dialect: &'static Dialect) -> Result<Self, StoreError> {
         let subject = Subject { session: session.clone(), dialect, log: Arc::clone(engine.log()) };
-        let mut state = subject.resume(At::Seq(LAST))?;
+        let mut state = subject.resume(CheckpointPosition::Seq(LAST))?;
         let mut follower = engine.follow(session, state.seq)?;
-        while let Look::Here(slice) = follower.look()? {
+        while let TailRead::Events(slice) = follower.read()? {
             Passage::projected(&slice, &mut state)?;
             subject.save(&mut state);
         }

@@ -1,8 +1,8 @@
 //! A session as messages of a dialect, for any number of readers. Each reader has its own place, begins anywhere, and
 //! may be as slow as it likes: one far behind reads the log by itself, those at the end share one projection.
 
-mod alone;
 mod budget;
+mod catch_up;
 mod head;
 mod passage;
 mod reader;
@@ -10,22 +10,22 @@ mod shared;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use switchboard_dialects::Dialect;
 use switchboard_engine::{Engine, Follower};
 use switchboard_event::Id;
 use switchboard_store::StoreError;
-use tokio::sync::OwnedSemaphorePermit;
 
 pub use budget::HeldPart;
 pub use head::Head;
 pub use passage::{Message, Passage};
-pub use reader::{Part, Reader, Step};
+pub use reader::{Part, Reader};
 
-use alone::Alone;
 use budget::ReadBudget;
+use catch_up::CatchUpReader;
 use shared::Shared;
 
 /// Where a reader begins.
@@ -45,31 +45,31 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// Waits until the log may be read, see [`Self::open`].
-    pub async fn read_permit(&self) -> Option<OwnedSemaphorePermit> {
-        self.budget.read_permit().await
-    }
-
-    /// A reader of a session.
+    /// Opens a reader of a session.
     ///
     /// # Errors
     /// If there is no such session, or the log cannot be read.
-    pub fn open(
+    pub async fn open(
         self: &Arc<Self>,
         engine: &Engine,
-        session: &Id,
+        session: Id,
         dialect: &'static Dialect,
         begin: Begin,
     ) -> Result<Reader, StoreError> {
-        let follower = engine.follow(session, 0)?;
-        let shared = self.shared(session, dialect, &follower);
-        let alone = Alone::new(session, dialect, follower, engine.log().clone(), begin);
-        Ok(Reader::new(alone, shared, self.budget.clone()))
+        let (feeds, engine, permit) = (self.clone(), engine.clone(), self.budget.read_permit().await);
+        let opening = self.budget.spawn_read(move || {
+            let follower = engine.follow(&session, 0)?;
+            drop(permit);
+            let shared = feeds.shared(&session, dialect, &follower);
+            let reader = CatchUpReader::new(&session, dialect, follower, engine.log().clone(), begin);
+            Ok(Reader::new(reader, shared, feeds.budget.clone()))
+        });
+        opening.await.map_err(|_| StoreError::Closed)?
     }
 
     /// The projection of those at the end of this run.
     fn shared(&self, session: &Id, dialect: &'static Dialect, follower: &Follower) -> Arc<Shared> {
-        let mut feeds = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feeds = self.shared.lock();
         let key = (session.clone(), dialect.name);
         if let Some(shared) = feeds.get(&key).and_then(Weak::upgrade).filter(|shared| shared.is_of(follower)) {
             return shared;

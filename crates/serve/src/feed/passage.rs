@@ -1,11 +1,11 @@
 //! Messages that follow each other, ready for any wire.
 
 use bytes::Bytes;
-use switchboard_dialects::Messages;
-use switchboard_engine::Slice;
+use switchboard_dialects::MessageBuffer;
+use switchboard_engine::EventSlice;
 use switchboard_store::StoreError;
 
-use super::alone::State;
+use super::catch_up::State;
 
 /// A message of a dialect.
 #[derive(Clone, Debug)]
@@ -38,18 +38,18 @@ impl Passage {
     }
 
     /// Events that are passed on as they are.
-    pub fn verbatim(slice: Slice, from: u64) -> Self {
-        let to = slice.last_seq().unwrap_or_default();
-        let messages = slice.rows().map(|(seq, json)| Message { json, seq, is_last: true }).collect();
+    pub fn verbatim(slice: EventSlice, from: u64) -> Self {
+        let to = slice.last_seq();
+        let messages = slice.into_rows().map(|(seq, json)| Message { json, seq, is_last: true }).collect();
         Self { messages, from, to, count: to }
     }
 
     /// Events as a projection says them.
-    pub fn projected(slice: &Slice, state: &mut State) -> Result<Self, StoreError> {
-        let mut messages = Messages::default();
+    pub fn projected(slice: &EventSlice, state: &mut State) -> Result<Self, StoreError> {
+        let mut messages = MessageBuffer::default();
         let mut marks: Vec<(u64, bool)> = Vec::new();
         slice.for_each(|event| {
-            state.projection.event(event, &mut messages);
+            state.projection.project_event(event, &mut messages);
             let more = messages.len() - marks.len();
             marks.extend((1..=more).map(|place| (event.seq, place == more)));
         })?;
@@ -64,7 +64,7 @@ impl Passage {
             is_last,
         });
         let messages: Vec<_> = cut.collect();
-        let (from, to) = (state.seq, slice.last_seq().unwrap_or(state.seq));
+        let (from, to) = (state.seq, slice.last_seq());
         state.count += messages.len() as u64;
         state.seq = to;
         Ok(Self { messages, from, to, count: state.count })

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use switchboard_engine::Look;
+use switchboard_engine::TailRead;
 use switchboard_store::StoreError;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 
 use super::{
     Message, Passage,
-    alone::{Alone, Went},
     budget::{HeldPart, ReadBudget},
-    shared::{Found, Shared},
+    catch_up::CatchUpReader,
+    shared::{Detached, Shared},
 };
 
 /// One reader of a session.
@@ -25,24 +25,17 @@ pub struct Reader {
 }
 
 enum Way {
-    Alone(Box<Alone>),
+    Alone(Box<CatchUpReader>),
     /// It reads the log, on a thread that may wait for the disk. It is kept here, so that nothing is lost if nobody
     /// waits for it just now.
-    Reading(JoinHandle<(Box<Alone>, Result<Went, StoreError>)>),
+    Reading(JoinHandle<CatchUpResult>),
     /// It is with the others. What it would need to go by itself is kept.
-    Together(Box<Alone>),
+    Together(Box<CatchUpReader>),
     Over,
 }
 
-/// What a reader gets.
-pub enum Step {
-    /// More messages.
-    More(Part),
-    /// None now.
-    Nothing,
-    /// The session has ended, and all was given out.
-    Over,
-}
+/// A reader that has read from the log, and what it has read.
+type CatchUpResult = (Box<CatchUpReader>, Result<TailRead<Passage>, StoreError>);
 
 /// The messages of a passage that are for this reader.
 #[derive(Clone)]
@@ -79,7 +72,7 @@ impl Part {
 }
 
 impl Reader {
-    pub(super) fn new(alone: Alone, shared: Arc<Shared>, budget: Arc<ReadBudget>) -> Self {
+    pub(super) fn new(alone: CatchUpReader, shared: Arc<Shared>, budget: Arc<ReadBudget>) -> Self {
         Self { way: Way::Alone(Box::new(alone)), shared, budget, seen: 0, count: 0 }
     }
 
@@ -110,9 +103,9 @@ impl Reader {
     pub async fn next(&mut self) -> Result<Option<Part>, StoreError> {
         loop {
             match self.step().await? {
-                Step::More(part) => return Ok(Some(part)),
-                Step::Over => return Ok(None),
-                Step::Nothing => self.wait().await,
+                TailRead::Events(part) => return Ok(Some(part)),
+                TailRead::Ended => return Ok(None),
+                TailRead::CaughtUp => self.wait().await,
             }
         }
     }
@@ -121,15 +114,15 @@ impl Reader {
     ///
     /// # Errors
     /// If the log cannot be read, or the session was deleted.
-    pub async fn step(&mut self) -> Result<Step, StoreError> {
+    pub async fn step(&mut self) -> Result<TailRead<Part>, StoreError> {
         loop {
             let stepped = match &mut self.way {
-                Way::Over => return Ok(Step::Over),
+                Way::Over => return Ok(TailRead::Ended),
                 Way::Together(_) => self.together()?,
                 Way::Alone(_) | Way::Reading(_) => self.alone().await?,
             };
             match stepped {
-                Some(Step::More(part)) if part.messages().is_empty() => {}
+                Some(TailRead::Events(part)) if part.messages().is_empty() => {}
                 Some(step) => return Ok(step),
                 None => {}
             }
@@ -149,26 +142,25 @@ impl Reader {
     /// Waits until there may be more.
     async fn wait(&mut self) {
         if let Way::Together(alone) | Way::Alone(alone) = &self.way {
-            let (follower, seen) = (alone.follower.at(self.seen), self.seen);
-            follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
+            alone.follower.wait_for_events_after(self.seen).await;
         }
     }
 
     /// A step with the others.
-    fn together(&mut self) -> Result<Option<Step>, StoreError> {
+    fn together(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
         let Way::Together(alone) = &mut self.way else { return Ok(None) };
         if alone.subject.dialect.verbatim {
             return self.closely();
         }
-        match self.shared.behind(self.seen, &alone.subject)? {
-            Found::Passage(passage) => {
+        match self.shared.read(self.seen, &alone.subject)? {
+            Ok(TailRead::Events(passage)) => {
                 let first = passage.messages.partition_point(|message| message.seq <= self.seen);
                 (self.seen, self.count) = (passage.to, passage.count);
-                Ok(Some(Step::More(Part::new(passage, first))))
+                Ok(Some(TailRead::Events(Part::new(passage, first))))
             }
-            Found::Nothing => Ok(Some(Step::Nothing)),
-            Found::Over => Ok(Some(Step::Over)),
-            Found::Lost(state) => {
+            Ok(TailRead::CaughtUp) => Ok(Some(TailRead::CaughtUp)),
+            Ok(TailRead::Ended) => Ok(Some(TailRead::Ended)),
+            Err(Detached(state)) => {
                 alone.go_on(self.seen, state);
                 self.separate();
                 Ok(None)
@@ -177,21 +169,21 @@ impl Reader {
     }
 
     /// Events as they are need no projection, so there is nothing to share.
-    fn closely(&mut self) -> Result<Option<Step>, StoreError> {
+    fn closely(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
         let Way::Together(alone) = &mut self.way else { return Ok(None) };
         if !alone.follower.is_close() {
             alone.go_on(self.seen, None);
             self.separate();
             return Ok(None);
         }
-        Ok(Some(match alone.follower.look()? {
-            Look::Here(slice) => {
+        Ok(Some(match alone.follower.read()? {
+            TailRead::Events(slice) => {
                 let passage = Passage::verbatim(slice, self.seen);
                 (self.seen, self.count) = (passage.to, passage.count);
-                Step::More(Part::new(Arc::new(passage), 0))
+                TailRead::Events(Part::new(Arc::new(passage), 0))
             }
-            Look::Nothing => Step::Nothing,
-            Look::Over => Step::Over,
+            TailRead::CaughtUp => TailRead::CaughtUp,
+            TailRead::Ended => TailRead::Ended,
         }))
     }
 
@@ -203,35 +195,35 @@ impl Reader {
     }
 
     /// A step by itself.
-    async fn alone(&mut self) -> Result<Option<Step>, StoreError> {
+    async fn alone(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
         if let Way::Alone(_) = &self.way {
             let permit = self.budget.read_permit().await;
             if let Way::Alone(mut alone) = std::mem::replace(&mut self.way, Way::Over) {
-                self.way = Way::Reading(spawn_blocking(move || {
-                    let went = alone.step();
+                self.way = Way::Reading(self.budget.spawn_read(move || {
+                    let read = alone.read();
                     drop(permit);
-                    (alone, went)
+                    (alone, read)
                 }));
             }
         }
         let Way::Reading(reading) = &mut self.way else { return Ok(None) };
-        let (mut alone, went) = reading.await.map_err(|_| StoreError::Closed)?;
-        let step = match went {
+        let (mut alone, read) = reading.await.map_err(|_| StoreError::Closed)?;
+        let step = match read {
             Err(error) => {
                 self.way = Way::Over;
                 return Err(error);
             }
-            Ok(Went::Over) => {
+            Ok(TailRead::Ended) => {
                 self.way = Way::Over;
-                return Ok(Some(Step::Over));
+                return Ok(Some(TailRead::Ended));
             }
-            Ok(Went::Nothing) => {
+            Ok(TailRead::CaughtUp) => {
                 (self.seen, self.count) = alone.place();
-                Step::Nothing
+                TailRead::CaughtUp
             }
-            Ok(Went::Passage(passage)) => {
+            Ok(TailRead::Events(passage)) => {
                 (self.seen, self.count) = (passage.to, passage.count);
-                Step::More(Part::new(Arc::new(passage), 0))
+                TailRead::Events(Part::new(Arc::new(passage), 0))
             }
         };
         let verbatim = alone.subject.dialect.verbatim;

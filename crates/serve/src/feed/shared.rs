@@ -1,16 +1,14 @@
 //! The projection that all readers at the end of a session share: each event is said once, whoever listens.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
-use switchboard_engine::{Follower, Look};
+use parking_lot::Mutex;
+use switchboard_engine::{Follower, TailRead};
 use switchboard_store::StoreError;
 
 use super::{
     Passage,
-    alone::{State, Subject},
+    catch_up::{State, Subject},
 };
 
 /// So much of what was said is kept for those who are a little behind.
@@ -29,15 +27,9 @@ struct Core {
     bytes: usize,
 }
 
-/// What a reader finds.
-pub enum Found {
-    /// More messages; those of events up to its place are not for it.
-    Passage(Arc<Passage>),
-    Nothing,
-    Over,
-    /// The end is far from here: the reader must go by itself, perhaps with what is left here.
-    Lost(Option<State>),
-}
+/// The position of a reader is not among what is shared: it must read by itself, with the projection that was shared
+/// if nobody needs that any more.
+pub struct Detached(pub Option<State>);
 
 impl Shared {
     pub fn new(follower: Follower) -> Self {
@@ -45,12 +37,12 @@ impl Shared {
     }
 
     pub fn is_of(&self, follower: &Follower) -> bool {
-        self.follower.is_beside(follower)
+        self.follower.follows_same_run(follower)
     }
 
     /// A reader has caught up. Whoever is farthest leads. True if the reader can go on from here.
     pub fn join(&self, state: &mut Option<State>) -> bool {
-        let mut core = self.core();
+        let mut core = self.core.lock();
         let Some(seq) = state.as_ref().map(|state| state.seq) else { return false };
         match core.as_mut() {
             Some(core) if core.state.seq >= seq => core.begins() <= seq,
@@ -68,32 +60,28 @@ impl Shared {
         }
     }
 
-    /// What comes behind a place.
-    pub fn behind(&self, seq: u64, subject: &Subject) -> Result<Found, StoreError> {
-        let mut guard = self.core();
+    /// Returns the messages behind an event; those of events up to it are not for the reader.
+    pub fn read(&self, seq: u64, subject: &Subject) -> Result<Result<TailRead<Arc<Passage>>, Detached>, StoreError> {
+        let mut guard = self.core.lock();
         let Some(core) = guard.as_mut().filter(|core| core.state.seq >= seq && core.begins() <= seq) else {
-            return Ok(Found::Lost(None));
+            return Ok(Err(Detached(None)));
         };
         if let Some(passage) = core.find(seq) {
-            return Ok(Found::Passage(passage));
+            return Ok(Ok(TailRead::Events(passage)));
         }
         if !core.follower.is_close() {
             // Nobody read for a while. To read the log here would keep the others waiting.
-            return Ok(Found::Lost(guard.take().map(|core| core.state)));
+            return Ok(Err(Detached(guard.take().map(|core| core.state))));
         }
-        match core.follower.look()? {
-            Look::Here(slice) => {
+        Ok(Ok(match core.follower.read()? {
+            TailRead::Events(slice) => {
                 let passage = Passage::projected(&slice, &mut core.state)?;
                 subject.save(&mut core.state);
-                Ok(Found::Passage(core.keep(passage)))
+                TailRead::Events(core.keep(passage))
             }
-            Look::Nothing => Ok(Found::Nothing),
-            Look::Over => Ok(Found::Over),
-        }
-    }
-
-    fn core(&self) -> MutexGuard<'_, Option<Core>> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+            TailRead::CaughtUp => TailRead::CaughtUp,
+            TailRead::Ended => TailRead::Ended,
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ use std::{net::UdpSocket, sync::Arc, time::Instant};
 
 use switchboard_engine::{
     is_root,
-    supervise::{Connections, Sockets, has_other_users_inside, is_of_session, sockets},
+    supervise::{SessionSockets, TcpConnections, belongs_to_session, has_other_users_inside, scan_session_sockets},
 };
 use tokio::{
     sync::{Mutex, OnceCell},
@@ -55,7 +55,7 @@ impl Caller {
     pub(crate) fn new(peer: Peer, lookout: Lookout) -> Self {
         // At once, since a process that ends leaves its number to another. It is a handful of small files.
         let verdict = match peer {
-            Peer::Unix { pid: Some(pid), .. } => Some(match is_of_session(pid) {
+            Peer::Unix { pid: Some(pid), .. } => Some(match belongs_to_session(pid) {
                 Some(true) => Verdict::Session,
                 Some(false) => Verdict::Outside,
                 None => Verdict::Unknown,
@@ -111,8 +111,8 @@ struct Seen {
 
 /// What was there to see.
 struct View {
-    sockets: Sockets,
-    connections: Connections,
+    sockets: SessionSockets,
+    connections: TcpConnections,
 }
 
 impl Lookout {
@@ -137,15 +137,15 @@ impl View {
         // Before the connections, too: a caller that ends after they were listed is not seen any more.
         let had_other_users_inside = !is_root() && has_other_users_inside().unwrap_or(true);
         // Connections first: a socket that is handed on in between is then not seen outside.
-        let connections = Connections::now();
-        let mut sockets = sockets().unwrap_or_default();
+        let connections = TcpConnections::read();
+        let mut sockets = scan_session_sockets().unwrap_or_default();
         sockets.has_other_users_inside |= had_other_users_inside;
         Self { connections, sockets }
     }
 
     /// Nothing can be seen, so no caller is seen outside.
     fn blind() -> Self {
-        Self { sockets: Sockets::default(), connections: Connections::default() }
+        Self { sockets: SessionSockets::default(), connections: TcpConnections::default() }
     }
 
     fn judge(&self, theirs: std::net::SocketAddr, ours: std::net::SocketAddr) -> Verdict {
@@ -155,7 +155,7 @@ impl View {
             return Verdict::Unknown;
         };
         // Files of other users cannot be looked at, but agents run as we do, unless they have become another user.
-        let is_anothers = !is_root() && !socket.is_ours() && !self.sockets.has_other_users_inside;
+        let is_anothers = !is_root() && !socket.is_own_users() && !self.sockets.has_other_users_inside;
         if self.sockets.inside.contains(&inode) {
             Verdict::Session
         } else if self.sockets.outside.contains(&inode) || is_anothers {

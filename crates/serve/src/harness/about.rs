@@ -1,7 +1,7 @@
 //! `initialize`: who serves, and what it can do.
 
 use switchboard_agents::Agent;
-use switchboard_dialects::harness::{AgentInfo, Capabilities, InitializeResult, RequestId, result};
+use switchboard_dialects::harness::{AgentInfo, Capabilities, HarnessRequestId, InitializeResult, result_response};
 
 use super::connection::Connection;
 
@@ -13,12 +13,12 @@ const UNKNOWN: &str = "unknown";
 
 impl Connection {
     /// The first request. Never fails: an agent that cannot be started is refused when a thread wants it.
-    pub(super) async fn initialize(&self, id: &RequestId) {
+    pub(super) async fn initialize(&self, id: &HarnessRequestId) {
         let about = match self.purpose().agent {
             Some(agent) => InitializeResult { agent_info: self.info(agent).await, capabilities: capabilities(agent) },
             None => InitializeResult { agent_info: own_info(), capabilities: any_capabilities() },
         };
-        self.say(result(id, about)).await;
+        self.say(result_response(id, about)).await;
     }
 
     async fn info(&self, agent: &'static Agent) -> AgentInfo {

@@ -1,13 +1,11 @@
 //! What the agents of a connection ask, until it is answered. Ids of requests are unique in a session; on a connection
 //! with several threads, one that is taken already gets another.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use switchboard_dialects::harness::{Asked, Decision, Verdict, warning};
+use switchboard_dialects::harness::{Decision, HarnessRequestKind, RequestVerdict, warning_notice};
 use switchboard_event::Id;
 
 use super::{connection::Connection, thread::OpenThread};
@@ -22,7 +20,7 @@ pub struct Asks(Mutex<HashMap<String, Ask>>);
 struct Ask {
     thread: Arc<OpenThread>,
     request: Id,
-    asked: Asked,
+    asked: HarnessRequestKind,
 }
 
 impl Ask {
@@ -33,8 +31,8 @@ impl Ask {
 
 impl Asks {
     /// Something is asked; gives the id that it has on this connection.
-    pub fn open(&self, thread: &Arc<OpenThread>, request: Id, asked: Asked) -> String {
-        let mut asks = self.asks();
+    pub fn open(&self, thread: &Arc<OpenThread>, request: Id, asked: HarnessRequestKind) -> String {
+        let mut asks = self.0.lock();
         let session = thread.conversation.id();
         let taken = asks.get(&*request).is_some_and(|ask| !ask.is(session, &request));
         let id = if taken { format!("{request}@{session}") } else { request.to_string() };
@@ -44,7 +42,7 @@ impl Asks {
 
     /// It is no longer asked; gives the id that it had on this connection.
     pub fn close(&self, session: &Id, request: &Id) -> Option<String> {
-        let mut asks = self.asks();
+        let mut asks = self.0.lock();
         let found = [request.to_string(), format!("{request}@{session}")];
         let id = found.into_iter().find(|id| asks.get(id).is_some_and(|ask| ask.is(session, request)))?;
         asks.remove(&id);
@@ -52,11 +50,7 @@ impl Asks {
     }
 
     fn find(&self, id: &str) -> Option<Ask> {
-        self.asks().get(id).cloned()
-    }
-
-    fn asks(&self) -> MutexGuard<'_, HashMap<String, Ask>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(id).cloned()
     }
 }
 
@@ -69,7 +63,7 @@ impl Connection {
             return;
         }
         let response = result.as_deref().map_err(String::as_str);
-        let unheard = match Verdict::read(asked, response) {
+        let unheard = match RequestVerdict::read_response(asked, response) {
             Err(why) => why,
             Ok(verdict) => match thread.conversation.answer(&request, &answer(verdict)).await {
                 Err(problem) if problem.code == "bad_answer" || problem.code == "unsupported" => problem.detail.into(),
@@ -78,12 +72,12 @@ impl Connection {
             },
         };
         let text = format!("the response to {id} makes no sense, so the request is still open: {unheard}");
-        self.say(warning(session, &text)).await;
+        self.say(warning_notice(session, &text)).await;
     }
 }
 
-fn answer(verdict: Verdict) -> ApprovalAnswer {
-    let Verdict { decision, option, answers, input, message } = verdict;
+fn answer(verdict: RequestVerdict) -> ApprovalAnswer {
+    let RequestVerdict { decision, option, answers, input, message } = verdict;
     let decision = match decision {
         Decision::Accept => ApprovalDecision::Accept,
         Decision::AcceptForSession => ApprovalDecision::AcceptForSession,

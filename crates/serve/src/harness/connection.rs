@@ -3,17 +3,20 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use switchboard_agents::Agent;
-use switchboard_dialects::harness::{Call, Incoming, RequestId, RpcError, code, failed, warning};
-use switchboard_event::{GivenSettings, Id, describe_ignored};
+use switchboard_dialects::harness::{
+    Call, HarnessClientMessage, HarnessRequestId, RpcError, code, error_response, warning_notice,
+};
+use switchboard_event::{ClientSettings, Id, describe_ignored};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
@@ -83,12 +86,14 @@ impl Connection {
 
     /// Takes a line. Returns when it is under way, which may be before it is done; lines are to be given one by one.
     pub async fn hear(&self, line: &[u8]) {
-        match Incoming::read(line) {
-            Ok(None | Some(Incoming::Notification { .. })) => {}
-            Ok(Some(Incoming::Request { id, method, params })) => self.requested(id, &method, params.as_deref()).await,
-            Ok(Some(Incoming::Response { id, result })) => {
+        match HarnessClientMessage::read(line) {
+            Ok(None | Some(HarnessClientMessage::Notification { .. })) => {}
+            Ok(Some(HarnessClientMessage::Request { id, method, params })) => {
+                self.requested(id, &method, params.as_deref()).await
+            }
+            Ok(Some(HarnessClientMessage::Response { id, result })) => {
                 // All that we ask has a text for an id.
-                let Some(id) = id.text() else { return };
+                let Some(id) = id.as_text() else { return };
                 let Ok(place) = self.0.under_way.clone().acquire_owned().await else { return };
                 let connection = self.clone();
                 tokio::spawn(async move {
@@ -121,7 +126,7 @@ impl Connection {
         threads.iter().for_each(|thread| thread.stop());
     }
 
-    async fn requested(&self, id: RequestId, method: &str, params: Option<&RawValue>) {
+    async fn requested(&self, id: HarnessRequestId, method: &str, params: Option<&RawValue>) {
         let (call, given) = match self.read(method, params) {
             Ok(read) => read,
             Err(error) => return self.refuse(Some(&id), &error).await,
@@ -129,7 +134,7 @@ impl Connection {
         if let Call::Initialize(_) = &call {
             self.initialize(&id).await;
             if let Some(text) = describe_ignored(&given.ignored) {
-                self.say(warning("", &text)).await;
+                self.say(warning_notice("", &text)).await;
             }
             return;
         }
@@ -146,7 +151,7 @@ impl Connection {
     }
 
     /// What a request means, if it may be made now.
-    fn read(&self, method: &str, params: Option<&RawValue>) -> Result<(Call, GivenSettings), RpcError> {
+    fn read(&self, method: &str, params: Option<&RawValue>) -> Result<(Call, ClientSettings), RpcError> {
         let first = method == "initialize";
         match (first, self.0.initialized.load(Ordering::Relaxed)) {
             (false, false) => return Err(RpcError::new(code::NOT_INITIALIZED, "`initialize` must come first")),
@@ -168,7 +173,7 @@ impl Connection {
         if !lanes.is_shared(DEFAULTS) {
             self.choose_thread(&mut call);
         }
-        let turn = match (&call, call.thread()) {
+        let turn = match (&call, call.thread_id()) {
             (Call::ThreadResume(_), Some(thread)) => lanes.enter(thread).and_hold(lanes.share(DEFAULTS)),
             (_, Some(thread)) => lanes.enter(thread),
             (Call::ConfigSet(_) | Call::ConfigList(_) | Call::ConfigRead(_), None) => lanes.enter(DEFAULTS),
@@ -189,11 +194,11 @@ impl Connection {
         }
     }
 
-    async fn perform(&self, id: &RequestId, mut call: Call, given: GivenSettings) -> Result<(), RpcError> {
+    async fn perform(&self, id: &HarnessRequestId, mut call: Call, given: ClientSettings) -> Result<(), RpcError> {
         self.may_command().await?;
         self.choose_thread(&mut call);
         if let (Some(text), false) = (describe_ignored(&given.ignored), matches!(call, Call::ThreadStart(_))) {
-            self.say(warning(call.thread().unwrap_or_default(), &text)).await;
+            self.say(warning_notice(call.thread_id().unwrap_or_default(), &text)).await;
         }
         match call {
             Call::Initialize(_) => Ok(()),
@@ -219,9 +224,9 @@ impl Connection {
         }
     }
 
-    async fn refuse(&self, id: Option<&RequestId>, error: &RpcError) {
+    async fn refuse(&self, id: Option<&HarnessRequestId>, error: &RpcError) {
         // Who is gone need not be told.
-        self.say(failed(id, error)).await;
+        self.say(error_response(id, error)).await;
     }
 
     /// The server.
@@ -246,23 +251,23 @@ impl Connection {
 
     /// Values of selectors for threads to come, by agent.
     pub(super) fn defaults(&self) -> MutexGuard<'_, HashMap<&'static str, BTreeMap<String, String>>> {
-        self.0.defaults.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.defaults.lock()
     }
 
     /// The threads that are open.
     pub(super) fn threads(&self) -> MutexGuard<'_, HashMap<Id, Arc<OpenThread>>> {
-        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.threads.lock()
     }
 
     /// Returns the thread that was started or resumed last, if it is still open.
     fn last_opened(&self) -> Option<Id> {
-        let last = self.0.last_opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.0.last_opened.lock().clone();
         last.filter(|id| self.threads().contains_key(id))
     }
 
     /// Notes that a thread was started or resumed.
     pub(super) fn set_last_opened(&self, id: Id) {
-        *self.0.last_opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+        *self.0.last_opened.lock() = Some(id);
     }
 
     /// A thread that is open.

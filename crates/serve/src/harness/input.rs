@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use switchboard_agents::Prompt;
+use switchboard_agents::AgentPrompt;
 use switchboard_dialects::harness::{RpcError, UserInput};
 use switchboard_engine::paths::{LocateError, LocatedFile};
 
@@ -21,7 +21,7 @@ const KINDS: [(&str, &str); 5] =
     [("png", "image/png"), ("jpg", "image/jpeg"), ("jpeg", "image/jpeg"), ("gif", "image/gif"), ("webp", "image/webp")];
 
 /// A prompt out of its pieces: texts are joined with blank lines.
-pub async fn prompt(service: &Service, input: Vec<UserInput>) -> Result<Prompt, RpcError> {
+pub async fn prompt(service: &Service, input: Vec<UserInput>) -> Result<AgentPrompt, RpcError> {
     let (mut texts, mut images, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     for (place, piece) in input.into_iter().enumerate() {
         let bad = |why: &str| RpcError::bad_params(format!("input[{place}]: {why}"));

@@ -1,10 +1,8 @@
 //! The order of what is asked: what is about one thread is done one by one, as it came; the rest at once.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// What is under way, by what it is about.
@@ -51,13 +49,13 @@ impl Lanes {
 
     /// Returns whether requests are under way that share a lane.
     pub fn is_shared(&self, name: &str) -> bool {
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.0.lock();
         lanes.get_mut(name).is_some_and(|lane| !lane.is_done() && !lane.shared.is_empty())
     }
 
     fn with(&self, name: &str, enter: impl FnOnce(&mut Lane, watch::Receiver<()>) -> Vec<watch::Receiver<()>>) -> Turn {
         let (held, tail) = watch::channel(());
-        let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.0.lock();
         lanes.retain(|_, lane| !lane.is_done());
         let before = enter(lanes.entry(name.to_owned()).or_default(), tail);
         Turn { before, held: vec![held] }

@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use switchboard_dialects::{
-    Dialect, Surface,
+    Dialect, DialectSurface, default_dialect,
     harness::{
-        Asked, Said, TurnStartResult, asked_as, history_told, look, replayed, resolved_as, result, updated, warning,
+        HarnessMessageKind, HarnessRequestKind, TurnStartResult, classify_message, mark_replayed, replay_completed,
+        result_response, start_as_update, warning_notice, with_message_id, with_request_id,
     },
-    usual,
 };
+use switchboard_engine::TailRead;
 use switchboard_event::{Id, Origin};
 
 use super::{connection::Connection, outbox::Gone, thread::OpenThread};
 use crate::{
     Problem,
-    feed::{Begin, Message, Step},
+    feed::{Begin, Message},
 };
 
 /// Something that was asked in the past, and by whom it can still be answered.
-type Open = Vec<(Id, Asked, Bytes)>;
+type Open = Vec<(Id, HarnessRequestKind, Bytes)>;
 
 impl Connection {
     /// Tells what happens in a thread from now on. One that has a history up to some event tells that first.
@@ -64,65 +65,81 @@ impl Connection {
     async fn told_history(&self, thread: &Arc<OpenThread>, head: u64) -> Result<u64, Ended> {
         let id = thread.conversation.id();
         let mut reader = self.service().read(id, dialect(), Begin::Event(0)).await?;
-        let mut open = Open::new();
+        let (mut open, mut turn) = (Open::new(), None);
         while reader.seen() < head {
-            let Step::More(part) = reader.step().await.map_err(Problem::from)? else { break };
+            let TailRead::Events(part) = reader.step().await.map_err(Problem::from)? else { break };
             for message in part.messages().iter().take_while(|message| message.seq <= head) {
-                self.pass_history(thread, message, &mut open).await?;
+                self.pass_history(thread, message, &mut open, &mut turn).await?;
             }
         }
-        self.outbox().say(history_told(id)).await?;
+        // A turn that is only passed on its way through the history is not in progress.
+        if let Some(turn) = turn {
+            thread.turn_began(turn, false);
+        }
+        self.outbox().say(replay_completed(id)).await?;
         for (request, asked, message) in open {
             self.ask(thread, request, asked, message).await?;
         }
         Ok(reader.seen().min(head))
     }
 
-    async fn pass_history(&self, thread: &OpenThread, message: &Message, open: &mut Open) -> Result<(), Gone> {
+    async fn pass_history(
+        &self,
+        thread: &OpenThread,
+        message: &Message,
+        open: &mut Open,
+        turn: &mut Option<String>,
+    ) -> Result<(), Gone> {
         let json = &message.json;
-        match look(json) {
-            Said::Asks { request, asked } => {
+        match classify_message(json) {
+            HarnessMessageKind::Asks { request, asked } => {
                 open.push((request, asked, json.clone()));
                 return Ok(());
             }
-            Said::Resolved { request } => open.retain(|(asked, ..)| *asked != request),
-            Said::TurnStarted { id, .. } => drop(thread.turn_began(id, false)),
-            Said::TurnCompleted => thread.turn_ended(),
-            Said::Ended => thread.run_ended(),
-            Said::Started => return self.outbox().say(replayed(&updated(json))).await,
-            Said::Updated | Said::Other => {}
+            HarnessMessageKind::Resolved { request } => open.retain(|(asked, ..)| *asked != request),
+            HarnessMessageKind::TurnStarted { id, .. } => *turn = Some(id),
+            HarnessMessageKind::TurnCompleted => *turn = None,
+            HarnessMessageKind::Ended => thread.run_ended(),
+            HarnessMessageKind::Started => return self.outbox().say(mark_replayed(&start_as_update(json))).await,
+            HarnessMessageKind::Updated | HarnessMessageKind::Other => {}
         }
-        self.outbox().say(replayed(json)).await
+        self.outbox().say(mark_replayed(json)).await
     }
 
     /// Passes on what happens now.
     async fn pass(&self, thread: &Arc<OpenThread>, json: Bytes) -> Result<(), Gone> {
-        match look(&json) {
-            Said::Started => return self.outbox().say(updated(&json)).await,
-            Said::Asks { request, asked } => return self.ask(thread, request, asked, json.clone()).await,
-            Said::Resolved { request } => {
+        match classify_message(&json) {
+            HarnessMessageKind::Started => return self.outbox().say(start_as_update(&json)).await,
+            HarnessMessageKind::Asks { request, asked } => return self.ask(thread, request, asked, json.clone()).await,
+            HarnessMessageKind::Resolved { request } => {
                 if let Some(id) = self.asks().close(thread.conversation.id(), &request).filter(|id| request != **id) {
-                    return self.outbox().say(resolved_as(&json, &id)).await;
+                    return self.outbox().say(with_request_id(&json, &id)).await;
                 }
             }
-            Said::TurnStarted { id, turn, origin } => {
+            HarnessMessageKind::TurnStarted { id, turn, origin } => {
                 if let Some(starting) = thread.turn_began(id, origin != Origin::Background) {
-                    self.outbox().say(result(&starting.id, TurnStartResult { turn })).await?;
+                    self.outbox().say(result_response(&starting.id, TurnStartResult { turn })).await?;
                     // Whoever asked may have gone on to other things.
                     starting.answered.send(()).ok();
                 }
             }
             // Before it is told, for who hears of it may begin the next.
-            Said::TurnCompleted => thread.turn_ended(),
-            Said::Ended => thread.run_ended(),
-            Said::Updated | Said::Other => {}
+            HarnessMessageKind::TurnCompleted => thread.turn_ended(),
+            HarnessMessageKind::Ended => thread.run_ended(),
+            HarnessMessageKind::Updated | HarnessMessageKind::Other => {}
         }
         self.outbox().say(json).await
     }
 
-    async fn ask(&self, thread: &Arc<OpenThread>, request: Id, asked: Asked, json: Bytes) -> Result<(), Gone> {
+    async fn ask(
+        &self,
+        thread: &Arc<OpenThread>,
+        request: Id,
+        asked: HarnessRequestKind,
+        json: Bytes,
+    ) -> Result<(), Gone> {
         let id = self.asks().open(thread, request.clone(), asked);
-        let json = if request == *id { json } else { asked_as(&json, &id).into() };
+        let json = if request == *id { json } else { with_message_id(&json, &id).into() };
         self.outbox().say(json).await
     }
 
@@ -131,7 +148,7 @@ impl Connection {
         let id = thread.conversation.id();
         self.threads().remove(id);
         let text = format!("thread {id} is no longer open on this connection: {}", problem.detail);
-        self.say(warning(id, &text)).await;
+        self.say(warning_notice(id, &text)).await;
     }
 }
 
@@ -159,5 +176,5 @@ impl From<Problem> for Ended {
 }
 
 fn dialect() -> &'static Dialect {
-    usual(Surface::Harness)
+    default_dialect(DialectSurface::Harness)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_dialects::harness::{ConfigOption, Model, RpcError, model, option};
+use switchboard_dialects::harness::{ConfigOption, Model, RpcError, to_config_option, to_model};
 use switchboard_event::{Info, Selector, SelectorValue};
 
 use crate::conversation::Changes;
@@ -34,7 +34,7 @@ impl Selectors {
 
     /// As the client sees them.
     pub fn shown(&self) -> Vec<ConfigOption<'_>> {
-        self.selectors.iter().map(option).collect()
+        self.selectors.iter().map(to_config_option).collect()
     }
 
     /// With other values.
@@ -114,7 +114,7 @@ fn modes(info: &Info) -> Selector {
 /// The models that can be set, exactly one of them as the default: the agent's, else the one in use, else the first. An
 /// agent that only says which it uses offers that.
 pub fn models<'a>(info: &'a Info, used: Option<&'a str>) -> Vec<Model<'a>> {
-    let mut models: Vec<_> = info.models.iter().map(model).collect();
+    let mut models: Vec<_> = info.models.iter().map(to_model).collect();
     let used = used.or(info.model.as_deref());
     if let (true, Some(id)) = (models.is_empty(), used) {
         models.push(Model { id, display_name: id, description: None, is_default: true });

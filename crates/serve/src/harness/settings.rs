@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use switchboard_agents::Agent;
 use switchboard_dialects::harness::{
-    ConfigListParams, ConfigListResult, ConfigMeta, ConfigReadResult, ConfigSetParams, ModelListParams,
-    ModelListResult, RequestId, RpcError, Sandbox, code, result,
+    ConfigListParams, ConfigListResult, ConfigMeta, ConfigReadResult, ConfigSetParams, HarnessRequestId,
+    ModelListParams, ModelListResult, RpcError, SandboxSettings, code, result_response,
 };
 use switchboard_event::{Info, SessionConfig};
 use tokio::time::{Instant, sleep, timeout};
@@ -25,7 +25,7 @@ const CONFIRMING: Duration = Duration::from_secs(10);
 const BETWEEN: Duration = Duration::from_millis(10);
 
 impl Connection {
-    pub(super) async fn model_list(&self, id: &RequestId, params: &ModelListParams) -> Result<(), RpcError> {
+    pub(super) async fn model_list(&self, id: &HarnessRequestId, params: &ModelListParams) -> Result<(), RpcError> {
         let (info, used) = match &params.thread_id {
             Some(thread) => {
                 let conversation = self.conversation(thread).await?;
@@ -37,20 +37,20 @@ impl Connection {
         let mut data = models(&info, used.as_deref());
         let limit = params.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         data.truncate(limit);
-        self.say(result(id, ModelListResult { data })).await;
+        self.say(result_response(id, ModelListResult { data })).await;
         Ok(())
     }
 
-    pub(super) async fn config_list(&self, id: &RequestId, params: &ConfigListParams) -> Result<(), RpcError> {
+    pub(super) async fn config_list(&self, id: &HarnessRequestId, params: &ConfigListParams) -> Result<(), RpcError> {
         let selectors = match &params.thread_id {
             Some(thread) => self.selectors(&self.conversation(thread).await?).await?,
             None => self.default_selectors(self.agent(params.agent.as_deref())?).await?,
         };
-        self.say(result(id, ConfigListResult { options: selectors.shown() })).await;
+        self.say(result_response(id, ConfigListResult { options: selectors.shown() })).await;
         Ok(())
     }
 
-    pub(super) async fn config_set(&self, id: &RequestId, params: &ConfigSetParams) -> Result<(), RpcError> {
+    pub(super) async fn config_set(&self, id: &HarnessRequestId, params: &ConfigSetParams) -> Result<(), RpcError> {
         let selectors = match &params.thread_id {
             Some(thread) => self.set(&self.conversation(thread).await?, params).await?,
             None => {
@@ -60,7 +60,7 @@ impl Connection {
                 self.default_selectors(agent).await?
             }
         };
-        self.say(result(id, ConfigListResult { options: selectors.shown() })).await;
+        self.say(result_response(id, ConfigListResult { options: selectors.shown() })).await;
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    pub(super) async fn config_read(&self, id: &RequestId, params: &ConfigListParams) -> Result<(), RpcError> {
+    pub(super) async fn config_read(&self, id: &HarnessRequestId, params: &ConfigListParams) -> Result<(), RpcError> {
         let (agent, info, config, selectors) = match &params.thread_id {
             Some(thread) => {
                 let conversation = self.conversation(thread).await?;
@@ -98,7 +98,7 @@ impl Connection {
             }
         };
         let answer = self.effective(agent, &info, &config, &selectors);
-        self.say(result(id, answer)).await;
+        self.say(result_response(id, answer)).await;
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Connection {
         let default = || models(info, None).into_iter().find(|model| model.is_default).map(|model| model.id);
         let setup = self.service().setup();
         let approval_mode = config.approval_mode.unwrap_or(setup.approval);
-        let sandbox = Sandbox {
+        let sandbox = SandboxSettings {
             mode: config.sandbox_mode.unwrap_or_default(),
             writable_roots: config.writable_roots.clone().unwrap_or_default(),
             network_access: config.network_access,
@@ -147,7 +147,7 @@ impl Connection {
         }
         // One that cannot be asked apart from its session says no more than that.
         let mut info = self.discover(conversation.agent()).await.unwrap_or_default();
-        info.learn(&own);
+        info.apply_update(&own);
         Ok(info)
     }
 

@@ -1,8 +1,7 @@
 //! A thread that is open on a connection: what the client was told of it so far.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use switchboard_dialects::harness::RequestId;
+use parking_lot::Mutex;
+use switchboard_dialects::harness::HarnessRequestId;
 use tokio::{
     sync::{oneshot, watch},
     task::AbortHandle,
@@ -42,7 +41,7 @@ struct Told {
 /// A `turn/start` whose turn has not begun.
 pub struct Starting {
     /// What the answer is to carry.
-    pub id: RequestId,
+    pub id: HarnessRequestId,
     /// Whom to tell that it was answered.
     pub answered: oneshot::Sender<()>,
 }
@@ -55,19 +54,19 @@ impl OpenThread {
 
     /// The turn that is going on.
     pub fn turn(&self) -> Option<String> {
-        self.told().turn.clone()
+        self.told.lock().turn.clone()
     }
 
     /// A turn began; gives the request that waits for one, if somebody prompted this one.
     pub fn turn_began(&self, turn: String, prompted: bool) -> Option<Starting> {
-        let mut told = self.told();
+        let mut told = self.told.lock();
         told.turn = Some(turn);
         if prompted { told.starting.take() } else { None }
     }
 
     /// The turn is over.
     pub fn turn_ended(&self) {
-        self.told().turn = None;
+        self.told.lock().turn = None;
         self.ends.send_modify(|ends| ends.turns += 1);
     }
 
@@ -83,27 +82,23 @@ impl OpenThread {
 
     /// The next turn answers a request.
     pub fn expect_turn(&self, starting: Starting) {
-        self.told().starting = Some(starting);
+        self.told.lock().starting = Some(starting);
     }
 
     /// The next turn answers nobody any more. False if it has done so already.
     pub fn expect_no_turn(&self) -> bool {
-        self.told().starting.take().is_some()
+        self.told.lock().starting.take().is_some()
     }
 
     /// Somebody tells what happens.
     pub fn told_by(&self, pump: AbortHandle) {
-        self.told().pump = Some(pump);
+        self.told.lock().pump = Some(pump);
     }
 
     /// Nothing more is told of it here: it was opened again.
     pub fn stop(&self) {
-        if let Some(pump) = self.told().pump.take() {
+        if let Some(pump) = self.told.lock().pump.take() {
             pump.abort();
         }
-    }
-
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

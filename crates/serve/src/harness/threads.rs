@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use switchboard_agents::{Agent, agent};
+use switchboard_agents::{Agent, find_agent};
 use switchboard_dialects::harness::{
-    Done, RequestId, RpcError, Sandbox, Thread, ThreadArchiveParams, ThreadListParams, ThreadListResult, ThreadMeta,
-    ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult, result, thread_started, warning,
+    Done, HarnessRequestId, RpcError, SandboxSettings, Thread, ThreadArchiveParams, ThreadListParams, ThreadListResult,
+    ThreadMeta, ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult, result_response,
+    thread_started, warning_notice,
 };
-use switchboard_event::{GivenSettings, SessionConfig, Timestamp, describe_ignored};
-use switchboard_store::{Filter, Session as Stored};
+use switchboard_event::{ClientSettings, SessionConfig, Timestamp, describe_ignored};
+use switchboard_store::{SessionFilter, SessionRecord};
 
 use super::{connection::Connection, refusal::refusal, thread::OpenThread, turns::changes_of};
 use crate::{
@@ -26,9 +27,9 @@ const PREVIEW: usize = 200;
 impl Connection {
     pub(super) async fn thread_start(
         &self,
-        id: &RequestId,
+        id: &HarnessRequestId,
         params: ThreadStartParams,
-        mut given: GivenSettings,
+        mut given: ClientSettings,
     ) -> Result<(), RpcError> {
         let named = given.config.agent_type.take();
         let agent = self.agent(params.agent.as_deref().or(named.as_deref()))?;
@@ -43,17 +44,17 @@ impl Connection {
         let shown = Shown::new(&stored, conversation.agent().provider);
         let answer = ThreadStartResult { thread: shown.thread(), model_provider: conversation.agent().provider };
         let thread = self.open(conversation.clone());
-        self.say(result(id, answer)).await;
+        self.say(result_response(id, answer)).await;
         self.introduce(&thread, &shown, None).await;
         if let Some(text) = describe_ignored(&given.ignored) {
-            self.say(warning(thread.conversation.id(), &text)).await;
+            self.say(warning_notice(thread.conversation.id(), &text)).await;
         }
         Ok(())
     }
 
     pub(super) async fn thread_resume(
         &self,
-        id: &RequestId,
+        id: &HarnessRequestId,
         params: ThreadResumeParams,
         given: SessionConfig,
     ) -> Result<(), RpcError> {
@@ -69,7 +70,7 @@ impl Connection {
         let info = conversation.info().await.map_err(refusal)?;
         let shown = Shown::new(&stored, info.provider.as_deref().unwrap_or(conversation.agent().provider));
         let thread = self.open(conversation);
-        self.say(result(id, ThreadResumeResult { thread: shown.thread() })).await;
+        self.say(result_response(id, ThreadResumeResult { thread: shown.thread() })).await;
         self.introduce(&thread, &shown, Some(stored.head)).await;
         Ok(())
     }
@@ -91,32 +92,32 @@ impl Connection {
         self.tell(thread, history);
     }
 
-    pub(super) async fn thread_list(&self, id: &RequestId, params: &ThreadListParams) -> Result<(), RpcError> {
+    pub(super) async fn thread_list(&self, id: &HarnessRequestId, params: &ThreadListParams) -> Result<(), RpcError> {
         let limit = match params.limit.unwrap_or(USUAL) {
             0 => return Err(RpcError::bad_params("limit: at least 1")),
             limit => usize::try_from(limit.min(MOST)).unwrap_or(usize::MAX),
         };
         let before = params.cursor.as_deref().map(place).transpose()?;
         let archived = Some(params.archived.unwrap_or(false));
-        let filter = Filter { archived, before, limit: Some(limit + 1), ..Filter::default() };
-        let mut found = self.service().ask(move |log| log.sessions(&filter)).await.map_err(refusal)?;
+        let filter = SessionFilter { archived, before, limit: Some(limit + 1), ..SessionFilter::default() };
+        let mut found = self.service().ask(move |log| log.list_sessions(&filter)).await.map_err(refusal)?;
         let more = found.len() > limit;
         found.truncate(limit);
         let shown: Vec<_> = found.iter().map(|stored| Shown::new(stored, provider(&stored.agent))).collect();
         let next_cursor = found.last().filter(|_| more).map(|last| cursor(last.number));
         let page = ThreadListResult { data: shown.iter().map(Shown::thread).collect(), next_cursor };
-        self.say(result(id, page)).await;
+        self.say(result_response(id, page)).await;
         Ok(())
     }
 
     pub(super) async fn thread_archive(
         &self,
-        id: &RequestId,
+        id: &HarnessRequestId,
         params: &ThreadArchiveParams,
         archived: bool,
     ) -> Result<(), RpcError> {
         self.service().archive(&params.thread_id, archived).await.map_err(refusal)?;
-        self.say(result(id, Done {})).await;
+        self.say(result_response(id, Done {})).await;
         Ok(())
     }
 
@@ -124,7 +125,7 @@ impl Connection {
     pub(super) fn agent(&self, name: Option<&str>) -> Result<&'static Agent, RpcError> {
         let hint = "`switchboard agents` lists them".to_owned();
         match name {
-            Some(name) => agent(name).ok_or_else(|| {
+            Some(name) => find_agent(name).ok_or_else(|| {
                 RpcError::bad_params(format!("agent: there is no agent `{name}`"))
                     .with_data("unknown_agent", Some(hint))
             }),
@@ -143,7 +144,7 @@ impl Connection {
         } else {
             Selectors::of(&self.discover(agent).await?).changes(chosen)?
         };
-        let sandbox = params.sandbox.map(Sandbox::from);
+        let sandbox = params.sandbox.map(SandboxSettings::from);
         Ok(SessionConfig {
             working_directory: params.cwd,
             model: params.model,
@@ -165,12 +166,12 @@ impl Connection {
 
 /// A thread, as clients see it.
 struct Shown<'a> {
-    stored: &'a Stored,
+    stored: &'a SessionRecord,
     provider: &'a str,
 }
 
 impl<'a> Shown<'a> {
-    fn new(stored: &'a Stored, provider: &'a str) -> Self {
+    fn new(stored: &'a SessionRecord, provider: &'a str) -> Self {
         Self { stored, provider }
     }
 
@@ -203,7 +204,7 @@ fn seconds(time: Timestamp) -> i64 {
 
 /// Who makes an agent; nothing is known of one that is not in the table.
 fn provider(name: &str) -> &'static str {
-    agent(name).map_or("", |agent| agent.provider)
+    find_agent(name).map_or("", |agent| agent.provider)
 }
 
 /// Where a page ends, for clients to give back. It means nothing to them.

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use switchboard_agents::Prompt;
+use switchboard_agents::AgentPrompt;
 use switchboard_dialects::harness::{
-    Done, RequestId, RpcError, Sandbox, TurnInterruptParams, TurnStartParams, code, result,
+    Done, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, code, result_response,
 };
 use switchboard_event::SessionConfig;
-use switchboard_store::State;
+use switchboard_store::SessionPhase;
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep_until},
@@ -46,7 +46,7 @@ pub fn changes_of(mut config: SessionConfig, given: &SessionConfig) -> Result<Ch
 impl Connection {
     pub(super) async fn turn_start(
         &self,
-        id: &RequestId,
+        id: &HarnessRequestId,
         mut params: TurnStartParams,
         given: SessionConfig,
     ) -> Result<(), RpcError> {
@@ -70,7 +70,8 @@ impl Connection {
             return Ok(false);
         }
         let stored = self.service().stored(id).await.map_err(refusal)?;
-        Ok(matches!(stored.state, State::Running | State::Waiting) && stored.owner != self.service().setup().owner)
+        Ok(matches!(stored.state, SessionPhase::Running | SessionPhase::Waiting)
+            && stored.owner != self.service().setup().owner)
     }
 
     async fn changes(
@@ -85,7 +86,7 @@ impl Connection {
         } else {
             self.selectors(&thread.conversation).await?.changes(chosen)?
         };
-        let sandbox = params.sandbox_policy.map(Sandbox::from);
+        let sandbox = params.sandbox_policy.map(SandboxSettings::from);
         let own = SessionConfig {
             model: params.model,
             mode: chosen.mode,
@@ -103,9 +104,9 @@ impl Connection {
     /// Gives the prompt, and waits for its turn to begin: whoever tells of that answers the request first.
     async fn begin(
         &self,
-        id: &RequestId,
+        id: &HarnessRequestId,
         thread: &Arc<OpenThread>,
-        prompt: Prompt,
+        prompt: AgentPrompt,
         changes: &Changes,
     ) -> Result<(), RpcError> {
         let (answered, mut begun) = oneshot::channel();
@@ -141,7 +142,7 @@ impl Connection {
         if !stored.state.is_final() || ends < stored.runs {
             return Ok(None);
         }
-        let fault = stored.end().ok().flatten().and_then(|end| end.error);
+        let fault = stored.parse_end().ok().flatten().and_then(|end| end.error);
         let why = fault.map_or_else(|| "the agent ended before the turn began".to_owned(), |fault| fault.message);
         Ok(Some(RpcError::new(code::INTERNAL_ERROR, why).with_data("ended", None)))
     }
@@ -158,7 +159,11 @@ impl Connection {
         }
     }
 
-    pub(super) async fn turn_interrupt(&self, id: &RequestId, params: &TurnInterruptParams) -> Result<(), RpcError> {
+    pub(super) async fn turn_interrupt(
+        &self,
+        id: &HarnessRequestId,
+        params: &TurnInterruptParams,
+    ) -> Result<(), RpcError> {
         let thread = self.thread(&params.thread_id)?;
         if thread.turn().as_ref() != Some(&params.turn_id) {
             let text = format!("turn {} of thread {} is not running", params.turn_id, params.thread_id);
@@ -171,7 +176,7 @@ impl Connection {
             }
             Err(problem) => return Err(refusal(problem)),
         }
-        self.say(result(id, Done {})).await;
+        self.say(result_response(id, Done {})).await;
         Ok(())
     }
 }

@@ -82,6 +82,15 @@ impl Listener {
         Ok(Self::Unix(listener, file))
     }
 
+    /// The address of a TCP listener.
+    #[must_use]
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(_, address) => Some(*address),
+            Self::Unix(..) => None,
+        }
+    }
+
     /// What it really is: port 0 has become one that was free.
     #[must_use]
     pub fn address(&self) -> Address {

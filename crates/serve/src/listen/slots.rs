@@ -3,9 +3,10 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 /// All connections of a server.
@@ -51,7 +52,7 @@ impl ConnectionSlots {
     /// Takes a slot for an anonymous connection. When all are taken, the oldest anonymous connection is closed for it;
     /// when all belong to authenticated clients, there is none.
     pub fn acquire(self: &Arc<Self>) -> Option<ConnectionSlot> {
-        let mut members = self.lock();
+        let mut members = self.members.lock();
         if members.count() >= self.limit {
             let (_, eviction) = members.anonymous.pop_first()?;
             eviction.notify_one();
@@ -70,7 +71,7 @@ impl ConnectionSlots {
     }
 
     fn release(&self, id: u64) {
-        let mut members = self.lock();
+        let mut members = self.members.lock();
         members.anonymous.remove(&id);
         members.authenticated.remove(&id);
         self.publish(&members);
@@ -78,10 +79,6 @@ impl ConnectionSlots {
 
     fn publish(&self, members: &SlotMembers) {
         self.open.send_replace(members.count());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SlotMembers> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,7 +102,7 @@ impl Drop for ConnectionSlot {
 impl SlotHandle {
     /// Marks the connection as one of an authenticated client: it keeps its slot until it ends.
     pub fn mark_authenticated(&self) {
-        let mut members = self.slots.lock();
+        let mut members = self.slots.members.lock();
         if members.anonymous.remove(&self.id).is_some() {
             members.authenticated.insert(self.id);
         }

@@ -58,7 +58,7 @@ fn make_room(path: &Path) -> Result<(), ListenError> {
         return Err(ListenError::NotASocket(path.to_owned()));
     }
     let reachable = SocketPath::new(path).map_err(failed)?;
-    match UnixStream::connect(reachable.path()) {
+    match UnixStream::connect(reachable.as_path()) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(failed(error)),
@@ -72,7 +72,7 @@ fn private_socket(path: &Path) -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     // Before it has a name, so that there is no moment at which others can connect.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    bind_to(&socket, &SocketAddrUnix::new(reachable.path())?)?;
+    bind_to(&socket, &SocketAddrUnix::new(reachable.as_path())?)?;
     listen(&socket, WAITING)?;
     Ok(socket)
 }

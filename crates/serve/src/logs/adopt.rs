@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use switchboard_engine::{Adopted, StartRequest};
+use switchboard_engine::{AdoptedSession, StartRequest};
 use switchboard_event::{Id, Usage};
-use switchboard_logs::{Filter, Library, LogsError, Session};
+use switchboard_logs::{LogFilter, LogLibrary, LogSession, LogsError};
 use thiserror::Error;
 
 /// Why a session of the logs cannot go on.
@@ -65,7 +65,7 @@ pub enum AdoptError {
 ///
 /// # Errors
 /// If there is no such session, or it cannot go on here.
-pub fn adopt(library: &Library, id: &str, request: &mut StartRequest) -> Result<(), AdoptError> {
+pub fn adopt(library: &LogLibrary, id: &str, request: &mut StartRequest) -> Result<(), AdoptError> {
     let session = named(library, id, &request.agent)?;
     adopt_session(library, &session, request)
 }
@@ -74,7 +74,7 @@ pub fn adopt(library: &Library, id: &str, request: &mut StartRequest) -> Result<
 ///
 /// # Errors
 /// If it cannot go on here.
-pub fn adopt_session(library: &Library, session: &Session, request: &mut StartRequest) -> Result<(), AdoptError> {
+pub fn adopt_session(library: &LogLibrary, session: &LogSession, request: &mut StartRequest) -> Result<(), AdoptError> {
     if let Some(own) = &session.own {
         request.resume = Some(own.id.clone());
         return Ok(());
@@ -85,23 +85,23 @@ pub fn adopt_session(library: &Library, session: &Session, request: &mut StartRe
         request.config.working_directory = folder(session)?;
     }
     let used = used(library, session)?;
-    request.adopt = Some(Adopted { session: Id::from(session.id.as_str()), used });
+    request.adopt = Some(AdoptedSession { session: Id::from(session.id.as_str()), usage: used });
     Ok(())
 }
 
 /// Returns the session of that id: of the agent that was named, if that has one. Several are never told apart by a guess.
-fn named(library: &Library, id: &str, agent: &str) -> Result<Session, LogsError> {
+fn named(library: &LogLibrary, id: &str, agent: &str) -> Result<LogSession, LogsError> {
     if !agent.is_empty() {
-        match library.session_of(id, &[agent.to_owned()]) {
+        match library.find_session_of_agents(id, &[agent.to_owned()]) {
             Err(LogsError::NoSession(_)) => {}
             found => return found,
         }
     }
-    library.session_of(id, &[])
+    library.find_session_of_agents(id, &[])
 }
 
 /// Only its own agent can go on with it, where it has kept it.
-fn check(session: &Session, named: &str) -> Result<(), AdoptError> {
+fn check(session: &LogSession, named: &str) -> Result<(), AdoptError> {
     let (id, its) = (session.id.clone(), session.agent.clone());
     if let Some(machine) = session.machine.clone() {
         Err(AdoptError::Elsewhere { session: id, machine })
@@ -117,7 +117,7 @@ fn check(session: &Session, named: &str) -> Result<(), AdoptError> {
 }
 
 /// The folder that it began in: agents look for their sessions there.
-fn folder(session: &Session) -> Result<Option<String>, AdoptError> {
+fn folder(session: &LogSession) -> Result<Option<String>, AdoptError> {
     match session.facts.cwd.clone() {
         Some(folder) if !Path::new(&folder).is_dir() => {
             Err(AdoptError::NoFolder { session: session.id.clone(), folder })
@@ -127,12 +127,12 @@ fn folder(session: &Session) -> Result<Option<String>, AdoptError> {
 }
 
 /// What it has used so far. A copy began with what another had used, which nobody has written down.
-fn used(library: &Library, session: &Session) -> Result<Option<Usage>, LogsError> {
+fn used(library: &LogLibrary, session: &LogSession) -> Result<Option<Usage>, LogsError> {
     if session.facts.base.is_some() {
         return Ok(None);
     }
-    let ledger = library.ledger(&Filter { session: Some(session.id.clone()), ..Filter::default() })?;
-    let own = ledger.entries.iter().filter(|entry| ledger.name(entry.subagent).is_empty());
+    let ledger = library.usage_ledger(&LogFilter { session: Some(session.id.clone()), ..LogFilter::default() })?;
+    let own = ledger.entries.iter().filter(|entry| ledger.resolve_name(entry.subagent).is_empty());
     let sum = own.fold(Usage::default(), |sum, entry| Usage {
         input: sum.input + entry.input,
         output: sum.output + entry.output,

@@ -3,14 +3,15 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use axum::http::StatusCode;
-use switchboard_agents::Depth;
-use switchboard_logs::{Home, Library, LogsError, Progress, Setup};
-use switchboard_store::Log;
+use parking_lot::Mutex;
+use switchboard_agents::ScanDepth;
+use switchboard_logs::{AgentHome, LibraryConfig, LogLibrary, LogsError, ScanProgress};
+use switchboard_store::SessionLog;
 use tokio::{
     sync::{Semaphore, watch},
     task::spawn_blocking,
@@ -37,11 +38,11 @@ const AT_ONCE: usize = 4;
 pub struct Archive(Arc<Inner>);
 
 struct Inner {
-    homes: Vec<Home>,
+    homes: Vec<AgentHome>,
     data: PathBuf,
-    own: Arc<dyn Log>,
+    own: Arc<dyn SessionLog>,
     /// What is asked. It has a connection of its own, so that it does not wait for what is being written.
-    asked: Mutex<Option<Arc<Library>>>,
+    asked: Mutex<Option<Arc<LogLibrary>>>,
     keeper: Mutex<Keeper>,
     state: watch::Sender<State>,
     places: Semaphore,
@@ -58,7 +59,7 @@ struct Keeper {
 #[derive(Clone)]
 enum State {
     /// It is being made: so far it is.
-    Making(Progress),
+    Making(ScanProgress),
     /// It was up to date at this moment.
     Ready(Instant),
     /// It cannot be had.
@@ -67,14 +68,14 @@ enum State {
 
 impl Archive {
     /// An index that nobody has asked for.
-    pub fn new(homes: Vec<Home>, data: PathBuf, own: Arc<dyn Log>) -> Self {
+    pub fn new(homes: Vec<AgentHome>, data: PathBuf, own: Arc<dyn SessionLog>) -> Self {
         Self(Arc::new(Inner {
             homes,
             data,
             own,
             asked: Mutex::default(),
             keeper: Mutex::new(Keeper { runs: false, asked: Instant::now() }),
-            state: watch::Sender::new(State::Making(Progress::default())),
+            state: watch::Sender::new(State::Making(ScanProgress::default())),
             places: Semaphore::new(AT_ONCE),
         }))
     }
@@ -85,7 +86,7 @@ impl Archive {
     /// If it takes long to become so, if it cannot be had, or if it says so.
     pub async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Library) -> Result<T, Problem> + Send + 'static,
+        question: impl FnOnce(&LogLibrary) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         self.keep();
         self.ready().await?;
@@ -114,19 +115,19 @@ impl Archive {
             State::Ready(at) if at + FRESH >= asked => Ok(()),
             State::Failed(problem) => Err(problem),
             State::Making(progress) => Err(making(&progress)),
-            State::Ready(_) => Err(making(&Progress::default())),
+            State::Ready(_) => Err(making(&ScanProgress::default())),
         }
     }
 
     /// Sees to it that somebody keeps it up to date.
     fn keep(&self) {
-        let mut keeper = self.0.keeper();
+        let mut keeper = self.0.keeper.lock();
         keeper.asked = Instant::now();
         if !std::mem::replace(&mut keeper.runs, true) {
             self.0.state.send_if_modified(|state| {
                 let failed = matches!(state, State::Failed(_));
                 if failed {
-                    *state = State::Making(Progress::default());
+                    *state = State::Making(ScanProgress::default());
                 }
                 failed
             });
@@ -135,7 +136,7 @@ impl Archive {
     }
 
     async fn keep_on(self) {
-        let mut library: Option<Library> = None;
+        let mut library: Option<LogLibrary> = None;
         loop {
             let (inner, known) = (self.0.clone(), library.take());
             let kept = spawn_blocking(move || inner.refresh(known)).await;
@@ -152,7 +153,7 @@ impl Archive {
             if !failed {
                 sleep(BETWEEN).await;
             }
-            let mut keeper = self.0.keeper();
+            let mut keeper = self.0.keeper.lock();
             if failed || keeper.asked.elapsed() > IDLE {
                 keeper.runs = false;
                 return;
@@ -162,18 +163,14 @@ impl Archive {
 }
 
 impl Inner {
-    fn keeper(&self) -> MutexGuard<'_, Keeper> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn open(&self) -> Result<Library, LogsError> {
+    fn open(&self) -> Result<LogLibrary, LogsError> {
         let (data, homes, own) = (self.data.clone(), self.homes.clone(), Some(self.own.clone().into()));
-        Library::open(Setup { data, homes, alone: false, keep: false, own })
+        LogLibrary::open(LibraryConfig { data, homes, alone: false, keep: false, own })
     }
 
     /// What is asked.
-    fn library(&self) -> Result<Arc<Library>, LogsError> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+    fn library(&self) -> Result<Arc<LogLibrary>, LogsError> {
+        let mut asked = self.asked.lock();
         if let Some(library) = &*asked {
             return Ok(library.clone());
         }
@@ -181,9 +178,9 @@ impl Inner {
     }
 
     /// Brings it up to date.
-    fn refresh(&self, library: Option<Library>) -> Result<Library, LogsError> {
+    fn refresh(&self, library: Option<LogLibrary>) -> Result<LogLibrary, LogsError> {
         let library = library.map_or_else(|| self.open(), Ok)?;
-        library.refresh(Depth::All, &|progress| {
+        library.refresh_index(ScanDepth::All, &|progress| {
             self.state.send_if_modified(|state| match state {
                 State::Making(known) => {
                     *known = progress;
@@ -196,7 +193,7 @@ impl Inner {
     }
 }
 
-fn making(progress: &Progress) -> Problem {
+fn making(progress: &ScanProgress) -> Problem {
     let done = (progress.bytes.saturating_mul(100)).checked_div(progress.of_bytes).unwrap_or(0);
     let detail = format!("the index of logs is being made: {done} % is done");
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "indexing", detail).with_hint("ask again in a moment")

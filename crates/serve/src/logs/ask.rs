@@ -4,8 +4,8 @@ use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::json;
-use switchboard_agents::{LOGS, agent};
-use switchboard_logs::{Filter, when};
+use switchboard_agents::{LOGS, find_agent};
+use switchboard_logs::{LogFilter, when};
 
 use crate::{Problem, Service};
 
@@ -44,14 +44,14 @@ impl Which {
     ///
     /// # Errors
     /// If it makes no sense.
-    pub fn filter(&self, service: &Service) -> Result<Filter, Problem> {
+    pub fn filter(&self, service: &Service) -> Result<LogFilter, Problem> {
         let (zone, now) = (self.zone(service)?, service.now());
-        let bad = |field: &str, error: &when::BadTime| Problem::bad_field(field, &error.to_string());
+        let bad = |field: &str, error: &when::TimeParseError| Problem::bad_field(field, &error.to_string());
         let (since, until) = (self.since.as_deref(), self.until.as_deref());
-        let (from, _) = when::between(since, None, &zone, now).map_err(|error| bad("since", &error))?;
-        let (_, to) = when::between(since, until, &zone, now).map_err(|error| bad("until", &error))?;
+        let (from, _) = when::parse_time_bounds(since, None, &zone, now).map_err(|error| bad("since", &error))?;
+        let (_, to) = when::parse_time_bounds(since, until, &zone, now).map_err(|error| bad("until", &error))?;
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        Ok(Filter {
+        Ok(LogFilter {
             agents: agents(self.agent.as_deref())?,
             project: said(&self.project),
             model: said(&self.model),
@@ -69,8 +69,8 @@ impl Which {
 /// # Errors
 /// If there is none of that name.
 pub fn zone(name: Option<&str>, usual: &TimeZone) -> Result<TimeZone, Problem> {
-    let bad = |error: when::BadTime| Problem::bad_field("timezone", &error.to_string());
-    name.map_or_else(|| Ok(usual.clone()), |name| when::zone(name).map_err(bad))
+    let bad = |error: when::TimeParseError| Problem::bad_field("timezone", &error.to_string());
+    name.map_or_else(|| Ok(usual.clone()), |name| when::parse_time_zone(name).map_err(bad))
 }
 
 /// How many are wanted, within bounds.
@@ -88,7 +88,7 @@ pub fn count(wanted: Option<u32>, usual: u32, most: u32) -> Result<usize, Proble
 fn agents(said: Option<&str>) -> Result<Vec<String>, Problem> {
     let names = said.into_iter().flat_map(|said| said.split(',')).map(str::trim).filter(|name| !name.is_empty());
     // Switchboard's own sessions are there also of agents that leave no logs.
-    let known = |name: &str| agent(name).is_some();
+    let known = |name: &str| find_agent(name).is_some();
     let bad = |name: &str| {
         let there: Vec<_> = LOGS.iter().map(|logs| logs.agent).collect();
         let problem = Problem::bad_field("agent", &format!("`{name}` is no agent that is known"));

@@ -1,8 +1,8 @@
 //! What was said and done in a session of the logs, in messages of a dialect.
 
-use switchboard_dialects::{Dialect, Messages};
+use switchboard_dialects::{Dialect, MessageBuffer};
 use switchboard_event::Event;
-use switchboard_logs::{Library, Session, Transcript, export};
+use switchboard_logs::{LogLibrary, LogSession, Transcript, export};
 
 use crate::Problem;
 
@@ -24,10 +24,10 @@ pub struct Page {
 ///
 /// # Errors
 /// If neither can be read.
-fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Problem> {
-    Ok(match library.transcript(session)? {
+fn events(library: &LogLibrary, session: &LogSession) -> Result<(Vec<Event>, bool), Problem> {
+    Ok(match library.read_transcript(session)? {
         Transcript::Events(events) => (events, false),
-        Transcript::Kept(kept) => (export::kept::events(session, &kept), true),
+        Transcript::Kept(kept) => (export::kept::rebuild_events(session, &kept), true),
     })
 }
 
@@ -36,17 +36,17 @@ fn events(library: &Library, session: &Session) -> Result<(Vec<Event>, bool), Pr
 /// # Errors
 /// If the session cannot be read.
 pub fn page(
-    library: &Library,
-    session: &Session,
+    library: &LogLibrary,
+    session: &LogSession,
     dialect: &Dialect,
     offset: u64,
     limit: usize,
 ) -> Result<Page, Problem> {
     let (events, is_kept) = events(library, session)?;
-    let (mut projection, mut messages) = ((dialect.projection)(), Messages::default());
+    let (mut projection, mut messages) = ((dialect.projection)(), MessageBuffer::default());
     let (mut page, mut place, mut bytes) = (Page { is_kept, ..Page::default() }, 0_u64, 0_usize);
     for event in &events {
-        projection.event(event, &mut messages);
+        projection.project_event(event, &mut messages);
         for message in messages.iter() {
             if place >= offset {
                 let is_full = page.messages.len() >= limit || (bytes > 0 && bytes + message.len() > LARGEST);

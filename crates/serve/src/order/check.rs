@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use switchboard_agents::{AGENTS, Answer, Decision, Image, Prompt};
-use switchboard_event::{Id, SessionConfig};
+use switchboard_agents::{AGENTS, AgentPrompt, PromptImage};
+use switchboard_event::SessionConfig;
 
-use super::{ApprovalAnswer, ApprovalDecision, ImageData, PromptRequest, SessionRequest};
+use super::{ImageData, PromptRequest, SessionRequest};
 use crate::Problem;
 
 /// A prompt has at most so many characters.
@@ -68,7 +68,7 @@ impl SessionRequest {
     ///
     /// # Errors
     /// If it is too long, or an image is none. Only a new session that stays open may have none.
-    pub fn prompt(&self) -> Result<Option<Prompt>, Problem> {
+    pub fn prompt(&self) -> Result<Option<AgentPrompt>, Problem> {
         let none = self.prompt.is_empty() && self.images.is_empty() && self.stay && self.session_id.is_none();
         if none { Ok(None) } else { prompt(&self.prompt, &self.images).map(Some) }
     }
@@ -118,7 +118,7 @@ impl PromptRequest {
     ///
     /// # Errors
     /// If it is too long, or an image is none.
-    pub fn prompt(&self) -> Result<Prompt, Problem> {
+    pub fn prompt(&self) -> Result<AgentPrompt, Problem> {
         prompt(&self.prompt, &self.images)
     }
 
@@ -130,27 +130,6 @@ impl PromptRequest {
         let config = self.config.clone().unwrap_or_default();
         check_settings(&config)?;
         Ok(config)
-    }
-}
-
-impl ApprovalAnswer {
-    /// The answer to a request, as the engine takes it.
-    #[must_use]
-    pub fn answer(&self, request: &str) -> Answer {
-        let decision = match self.decision {
-            ApprovalDecision::Accept => Decision::Allow,
-            ApprovalDecision::AcceptForSession => Decision::AllowSession,
-            ApprovalDecision::Decline => Decision::Decline,
-            ApprovalDecision::Cancel => Decision::Cancel,
-        };
-        Answer {
-            request: Id::from(request),
-            decision,
-            option: self.option.clone(),
-            input: self.input.clone(),
-            answers: self.answers.clone(),
-            message: self.reason.clone(),
-        }
     }
 }
 
@@ -176,7 +155,7 @@ fn check_settings(config: &SessionConfig) -> Result<(), Problem> {
     Ok(())
 }
 
-fn prompt(text: &str, images: &[ImageData]) -> Result<Prompt, Problem> {
+fn prompt(text: &str, images: &[ImageData]) -> Result<AgentPrompt, Problem> {
     // Characters, not bytes; so many bytes are few enough in any script.
     let length = if text.len() <= LONGEST_PROMPT { text.len() } else { text.chars().count() };
     if length == 0 {
@@ -194,8 +173,8 @@ fn prompt(text: &str, images: &[ImageData]) -> Result<Prompt, Problem> {
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
     }
     let image =
-        |image: &ImageData| Image { media_type: image.media_type.clone(), data: image.data.clone(), path: None };
-    Ok(Prompt { text: text.to_owned(), images: images.iter().map(image).collect(), output_schema: None })
+        |image: &ImageData| PromptImage { media_type: image.media_type.clone(), data: image.data.clone(), path: None };
+    Ok(AgentPrompt { text: text.to_owned(), images: images.iter().map(image).collect(), output_schema: None })
 }
 
 /// The size of an image that is one.

@@ -1,6 +1,6 @@
 //! What the bodies of requests may have, and what becomes of settings that stand in them under other names.
 
-use switchboard_event::{GivenSettings, SessionConfig, SettingsError, SettingsForm};
+use switchboard_event::{ClientSettings, SessionConfig, SettingsError, SettingsForm};
 
 use super::{
     ApprovalAnswer, ArchiveRequest, CommandRequest, ModeRequest, ModelRequest, OptionRequest, PromptRequest,
@@ -22,7 +22,7 @@ macro_rules! with_settings {
         $(impl RequestBody for $body {
             const FORM: SettingsForm = with_config($fields);
 
-            fn accept(&mut self, given: GivenSettings) -> Result<Vec<String>, SettingsError> {
+            fn accept(&mut self, given: ClientSettings) -> Result<Vec<String>, SettingsError> {
                 add_to(&mut self.config, &given.config)?;
                 self.ignored_fields = given.ignored;
                 Ok(Vec::new())

@@ -10,11 +10,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
 use switchboard_event::SessionConfig;
 
 pub use run::RunRequest;
 pub(crate) use shape::agent_name;
+pub use switchboard_client::{
+    ApprovalAnswer, ApprovalDecision, ArchiveRequest, CommandRequest, ImageData, ModeRequest, ModelRequest,
+    OptionRequest,
+};
 
 /// A body with images, as base64, and the rest beside them.
 pub const LARGEST_BODY: usize = 32 << 20;
@@ -76,18 +79,6 @@ pub struct SessionRequest {
     pub ignored_fields: Vec<String>,
 }
 
-/// An image.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ImageData {
-    /// What kind, such as `image/png`.
-    #[schemars(regex(pattern = "^image/[A-Za-z0-9.+-]+$"))]
-    pub media_type: String,
-    /// The bytes as base64.
-    #[schemars(extend("contentEncoding" = "base64", "pattern" = shape::BASE64, "minLength" = 4))]
-    pub data: String,
-}
-
 /// Another prompt for a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -105,85 +96,4 @@ pub struct PromptRequest {
     /// Fields of the request that mean nothing.
     #[serde(skip)]
     pub ignored_fields: Vec<String>,
-}
-
-/// The answer to what an agent asks.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ApprovalAnswer {
-    /// Yes or no.
-    pub decision: ApprovalDecision,
-    /// One of the options that the agent offered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub option: Option<String>,
-    /// What the agent is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The input that is allowed instead of what was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
-    pub input: Option<Box<RawValue>>,
-    /// The answers, by question.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub answers: BTreeMap<String, Vec<String>>,
-}
-
-/// Yes or no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ApprovalDecision {
-    /// Yes, this once. Questions are answered with it.
-    Accept,
-    /// Yes, and the like until the session ends.
-    AcceptForSession,
-    /// No, and go on.
-    Decline,
-    /// No, and stop the turn.
-    Cancel,
-}
-
-/// Whether a session is put away.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ArchiveRequest {
-    /// It is.
-    pub archived: bool,
-}
-
-/// The model to use from now on.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ModelRequest {
-    /// Its name.
-    #[schemars(length(min = 1, max = 1000))]
-    pub model: String,
-}
-
-/// The mode to use from now on.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ModeRequest {
-    /// Its name.
-    #[schemars(length(min = 1, max = 1000))]
-    pub mode: String,
-}
-
-/// A slash command of the agent.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct CommandRequest {
-    /// Its name, with or without the slash.
-    #[schemars(length(min = 1, max = 1000))]
-    pub name: String,
-    /// What stands behind it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[schemars(length(max = 100_000))]
-    pub arguments: String,
-}
-
-/// One of the agent's own selectors.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct OptionRequest {
-    /// Which.
-    #[schemars(length(min = 1, max = 1000))]
-    pub id: String,
-    /// To what.
-    #[schemars(length(max = 1000))]
-    pub value: String,
 }

@@ -5,9 +5,6 @@ use serde_json::{Value, json};
 use switchboard_agents::AGENTS;
 use switchboard_event::SessionConfig;
 
-/// Base64 as the decoder takes it: no line breaks, and nothing left over.
-pub const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$";
-
 /// The name of an agent that this server knows.
 pub fn driver_name(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = AGENTS.iter().map(|agent| agent.name).collect();

@@ -6,7 +6,7 @@ use axum::{extract::State, response::Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_engine::paths::WorkingDirectory;
-use switchboard_store::{Filter, Log, StoreError};
+use switchboard_store::{SessionFilter, SessionLog, StoreError};
 
 use crate::{Problem, Service, api::answer, input::Query};
 
@@ -34,7 +34,7 @@ pub async fn begin(State(service): State<Service>) -> Result<Response, Problem> 
             }
             shown.push(view);
         }
-        let used = log.sessions(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
+        let used = log.list_sessions(&SessionFilter { limit: Some(LOOKED_AT), ..SessionFilter::default() })?;
         let last = used.first().map(|stored| stored.agent.to_string());
         let mut known = HashSet::new();
         let folders = used.into_iter().map(|stored| stored.cwd).filter(|cwd| known.insert(cwd.clone()));
@@ -52,11 +52,15 @@ pub async fn begin(State(service): State<Service>) -> Result<Response, Problem> 
 
 impl Service {
     /// What an agent offered in the last session that somebody had with it.
-    fn last_seen(&self, log: &dyn Log, agent: &str) -> Result<Value, StoreError> {
-        let newest = log.sessions(&Filter { agent: Some(agent.to_owned()), limit: Some(1), ..Filter::default() })?;
+    fn last_seen(&self, log: &dyn SessionLog, agent: &str) -> Result<Value, StoreError> {
+        let newest = log.list_sessions(&SessionFilter {
+            agent: Some(agent.to_owned()),
+            limit: Some(1),
+            ..SessionFilter::default()
+        })?;
         let Some(stored) = newest.into_iter().next() else { return Ok(json!({})) };
-        let facts = self.ledger().facts(log, &stored)?;
-        let info = &facts.info;
+        let summary = self.summaries().update(&stored)?;
+        let info = &summary.state.info;
         Ok(json!({ "models": info.models, "modes": info.modes, "options": info.options, "commands": info.commands }))
     }
 

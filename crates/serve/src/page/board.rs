@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::{extract::State, response::Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_store::{Filter, Log, Session as Stored, State as Doing, StoreError};
+use switchboard_store::{SessionFilter, SessionLog, SessionPhase as ActivityTracker, SessionRecord, StoreError};
 
 use super::card::project;
 use crate::{Problem, Service, api::answer, input::Query};
@@ -46,7 +46,7 @@ struct Board {
 
 /// Sessions that were found.
 struct Found {
-    sessions: Vec<Stored>,
+    sessions: Vec<SessionRecord>,
     more: bool,
 }
 
@@ -58,7 +58,7 @@ pub async fn board(State(service): State<Service>, Query(query): Query<BoardQuer
     if !(1..=MOST).contains(&limit) {
         return Err(Problem::bad_field("limit", &format!("a number from 1 to {MOST}")));
     }
-    let at = service.watch().now();
+    let at = service.board_watch().now();
     let asker = service.clone();
     let json = service.ask(move |log| {
         let found = find(log, &query, before, limit)?;
@@ -68,29 +68,29 @@ pub async fn board(State(service): State<Service>, Query(query): Query<BoardQuer
         let mut sessions = found.sessions;
         let there: BTreeSet<u64> = sessions.iter().map(|stored| stored.number).collect();
         sessions.extend(open.into_iter().filter(|stored| !there.contains(&stored.number)));
-        let cards = asker.cards(log, sessions)?;
+        let cards = asker.cards(sessions)?;
         Ok(serde_json::to_vec(&Board { cards, agents, projects, next, at }).unwrap_or_default())
     });
     let json = json.await?;
-    service.watch().begin(&service);
+    service.board_watch().begin(&service);
     Ok(answer(json))
 }
 
 impl Service {
     /// Sessions in short. Of those that would take long to read, the rest is told later.
-    fn cards(&self, log: &dyn Log, sessions: Vec<Stored>) -> Result<Vec<Value>, StoreError> {
+    fn cards(&self, sessions: Vec<SessionRecord>) -> Result<Vec<Value>, StoreError> {
         let mut room = MOST_READ;
-        let card = |stored: Stored| {
-            let behind = self.ledger().behind(log, &stored)?;
+        let card = |stored: SessionRecord| {
+            let behind = self.summaries().behind(&stored)?;
             let whole = behind <= room;
-            let facts = if whole {
+            let summary = if whole {
                 room -= behind;
-                Some(self.ledger().facts(log, &stored)?)
+                Some(self.summaries().update(&stored)?)
             } else {
                 None
             };
-            let card = self.card(stored.clone(), facts.as_deref());
-            self.watch().given(&stored, whole, &card);
+            let card = self.card(stored.clone(), summary.as_deref());
+            self.board_watch().given(&stored, whole, &card);
             Ok(card)
         };
         sessions.into_iter().map(card).collect()
@@ -98,10 +98,10 @@ impl Service {
 }
 
 /// The sessions of a page.
-fn find(log: &dyn Log, query: &BoardQuery, mut before: Option<u64>, limit: usize) -> Result<Found, StoreError> {
+fn find(log: &dyn SessionLog, query: &BoardQuery, mut before: Option<u64>, limit: usize) -> Result<Found, StoreError> {
     let (mut sessions, mut looked) = (Vec::new(), 0);
     loop {
-        let chunk = log.sessions(&Filter { before, limit: Some(CHUNK), ..filter(query) })?;
+        let chunk = log.list_sessions(&SessionFilter { before, limit: Some(CHUNK), ..filter(query) })?;
         let is_last = chunk.len() < CHUNK;
         looked += chunk.len();
         for stored in chunk {
@@ -121,31 +121,34 @@ fn find(log: &dyn Log, query: &BoardQuery, mut before: Option<u64>, limit: usize
 }
 
 /// What is open is on the first page, however old it is.
-fn open(log: &dyn Log, query: &BoardQuery) -> Result<Vec<Stored>, StoreError> {
-    let states = Doing::OPEN.to_vec();
-    let mut open = log.sessions(&Filter { states, limit: Some(MOST), ..filter(query) })?;
+fn open(log: &dyn SessionLog, query: &BoardQuery) -> Result<Vec<SessionRecord>, StoreError> {
+    let states = ActivityTracker::OPEN.to_vec();
+    let mut open = log.list_sessions(&SessionFilter { states, limit: Some(MOST), ..filter(query) })?;
     open.retain(|stored| is_meant(query, stored));
     Ok(open)
 }
 
-fn filter(query: &BoardQuery) -> Filter {
+fn filter(query: &BoardQuery) -> SessionFilter {
     let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    Filter {
+    SessionFilter {
         agent: text(&query.agent),
         text: text(&query.text),
         archived: Some(query.archived.unwrap_or(false)),
-        ..Filter::default()
+        ..SessionFilter::default()
     }
 }
 
-fn is_meant(query: &BoardQuery, stored: &Stored) -> bool {
+fn is_meant(query: &BoardQuery, stored: &SessionRecord) -> bool {
     query.project.as_deref().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| project(stored) == wanted)
 }
 
 /// The agents and projects of the sessions that can be asked for.
-fn names(log: &dyn Log, query: &BoardQuery) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
-    let sessions =
-        log.sessions(&Filter { limit: Some(1_000), archived: filter(query).archived, ..Filter::default() })?;
+fn names(log: &dyn SessionLog, query: &BoardQuery) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
+    let sessions = log.list_sessions(&SessionFilter {
+        limit: Some(1_000),
+        archived: filter(query).archived,
+        ..SessionFilter::default()
+    })?;
     let agents = sessions.iter().map(|stored| stored.agent.to_string()).collect();
     let projects = sessions.iter().map(project).filter(|project| !project.is_empty()).collect();
     Ok((agents, projects))

@@ -1,33 +1,33 @@
 //! What the page asks for: its files, sessions as entries with safe HTML, cards, and streams of changes. Made for that page
 //! and changed with it (`docs/page.md`); programs have the operations of `api/`.
 //!
-//! * `files` are the page itself. `desk` has the entries of a session, `desks` those of many.
+//! * `files` are the page itself. `session_timeline` has the entries of a session, `timeline_cache` those of many.
 //! * `session`, `stream`, `parts` and `export` are about one session, `transcript` about one of the logs.
-//! * `card` is a session in short, `ledger` knows what each has used, `board` and `watch` show all of them.
+//! * `card` is a session in short, made of its summary (`session_summaries`); `board` and `board_watch` show all of them.
 //! * `begin` is what one needs to know to start a session.
 
 mod begin;
 mod board;
+mod board_watch;
 mod card;
-mod desk;
-mod desks;
 mod export;
 mod files;
-mod ledger;
 mod parts;
 mod session;
+mod session_summaries;
+mod session_timeline;
 mod source;
 mod stream;
+mod timeline_cache;
 mod transcript;
-mod watch;
 
 use axum::{Router, routing::get};
 
-pub use desks::Desks;
+pub use board_watch::BoardWatch;
 pub use files::nothing_here;
-pub use ledger::Ledger;
+pub use session_summaries::SessionSummaries;
+pub use timeline_cache::TimelineCache;
 pub use transcript::Transcripts;
-pub use watch::Watch;
 
 use crate::Service;
 
@@ -55,7 +55,7 @@ pub fn routes(router: Router<Service>) -> Router<Service> {
         .route("/api/page/logs/{id}/entries/{n}/text", get(transcript::text))
         .route("/api/page/logs/{id}/media/{seq}/{k}", get(transcript::image))
         .route("/api/page/board", get(board::board))
-        .route("/api/page/board/stream", get(watch::stream))
+        .route("/api/page/board/stream", get(board_watch::stream))
         .route("/api/page/new", get(begin::begin))
         .route("/api/page/folders", get(begin::folders))
 }

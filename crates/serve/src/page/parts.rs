@@ -9,32 +9,27 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
-use switchboard_event::{Body, Delta, Details, Event, Field, Item};
+use switchboard_engine::{Follower, TailRead};
+use switchboard_event::{self as event, Delta, Details, Event, EventBody, Field, Item};
 use switchboard_page::{
     body::{picture, whole},
-    sheet::{Kind, Line, Way},
+    sheet::{EntryKind, EntryRecord, GrowthFormat},
 };
-use switchboard_store::{Page, StoreError};
+use switchboard_store::StoreError;
 
-use super::{
-    desk::Desk,
-    source::{Events, row},
-};
+use super::session_timeline::SessionTimeline;
 use crate::{
     Problem, Service,
     api::answer,
     input::{Path, Query},
 };
 
-/// So much is read at once.
-const PAGE: Page = Page { after: 0, limit: 2048, max_bytes: 2 << 20 };
+/// The maximum number of events read, and of bytes returned, for one answer.
+const MAX_EVENTS_READ: usize = 20_000;
+const MAX_RAW_BYTES: usize = 4 << 20;
 
-/// So much is looked at, and given, in one answer.
-const MOST_LOOKED_AT: usize = 20_000;
-const MOST_BYTES: usize = 4 << 20;
-
-/// A text has at most so many bytes.
-const MOST_TEXT: usize = 64 << 20;
+/// The maximum size of a text.
+const MAX_TEXT_BYTES: usize = 64 << 20;
 
 /// Events that are given as they are, and where to go on.
 #[derive(Default)]
@@ -52,15 +47,14 @@ impl Raw {
     }
 
     /// Adds an event, and the one that has the record which caused it.
-    fn add(&mut self, events: &dyn Events, seq: u64, json: String) -> Result<(), StoreError> {
-        let cause = json.rsplit_once(r#","cause":"#).and_then(|(_, rest)| rest.strip_suffix('}')?.parse().ok());
-        self.events.insert(seq, json);
-        if let Some(cause) = cause.filter(|cause| !self.events.contains_key(cause))
-            && let Some(row) = row(events, cause)?
+    fn add(&mut self, follower: &Follower, event: &Event, json: &str) {
+        self.events.insert(event.seq, json.to_owned());
+        if let Some(cause) = event.cause.filter(|cause| !self.events.contains_key(cause))
+            && let Some(event) = follower.read_event(cause)
+            && let Ok(json) = serde_json::to_string(&event)
         {
-            self.events.insert(cause, row.json);
+            self.events.insert(cause, json);
         }
-        Ok(())
     }
 
     fn bytes(&self) -> usize {
@@ -72,48 +66,42 @@ impl Raw {
 ///
 /// # Errors
 /// If they cannot be read.
-pub fn raw(desk: &Desk, n: u32, after: Option<u64>) -> Result<Option<Raw>, StoreError> {
-    let Some(line) = desk.line(n)? else { return Ok(None) };
-    let (events, mut raw, needle) = (&*desk.events, Raw::default(), naming(&line));
-    let mut after = after.unwrap_or(0).max(line.first.saturating_sub(1));
-    let mut looked = 0;
-    while after < line.last {
-        let rows = events.rows(Page { after, ..PAGE })?;
-        if rows.is_empty() {
-            break;
-        }
-        looked += rows.len();
-        for row in rows.into_iter().take_while(|row| row.seq <= line.last) {
-            after = row.seq;
-            if belongs(&line, &needle, row.seq, &row.json) {
-                raw.add(events, row.seq, row.json)?;
+pub fn raw(timeline: &SessionTimeline, n: u32, after: Option<u64>) -> Result<Option<Raw>, StoreError> {
+    let Some(line) = timeline.line(n)? else { return Ok(None) };
+    let (mut raw, mut read) = (Raw::default(), 0);
+    let after = after.unwrap_or(0).max(line.first.saturating_sub(1));
+    let mut follower = timeline.events.follow(after)?;
+    let others = follower.clone();
+    while follower.position() < line.last
+        && let TailRead::Events(slice) = follower.read_sound()?
+    {
+        slice.for_each_with_json(|event, json| {
+            if raw.next.is_some() || event.seq > line.last {
+                return;
             }
-            if raw.bytes() > MOST_BYTES {
-                break;
+            read += 1;
+            if belongs(&line, event) {
+                raw.add(&others, event, json);
             }
-        }
-        if after < line.last && (looked >= MOST_LOOKED_AT || raw.bytes() > MOST_BYTES) {
-            raw.next = Some(after);
+            let is_full = read >= MAX_EVENTS_READ || raw.bytes() > MAX_RAW_BYTES;
+            raw.next = (is_full && event.seq < line.last).then_some(event.seq);
+        })?;
+        if raw.next.is_some() {
             break;
         }
     }
     Ok(Some(raw))
 }
 
-/// What every event has in it that is about the item of an entry.
-fn naming(line: &Line) -> String {
-    format!(r#","item":{},"#, switchboard_event::raw_string(&line.id))
-}
-
-/// An event is one of an entry.
-fn belongs(line: &Line, needle: &str, seq: u64, json: &str) -> bool {
-    if seq == line.first || Some(seq) == line.done || seq == line.base {
+/// Returns whether an event is one of an entry.
+fn belongs(line: &EntryRecord, event: &Event) -> bool {
+    if event.seq == line.first || Some(event.seq) == line.done || event.seq == line.base {
         return true;
     }
     match line.kind {
-        Kind::Turn | Kind::Session | Kind::Request => false,
-        Kind::Notice => line.quiet && json.contains(r#","kind":"notice","#),
-        _ => json.contains(needle),
+        EntryKind::Turn | EntryKind::Session | EntryKind::Request => false,
+        EntryKind::Notice => line.quiet && matches!(event.body, EventBody::Notice(_)),
+        _ => event.item.as_ref() == Some(&line.id),
     }
 }
 
@@ -121,17 +109,19 @@ fn belongs(line: &Line, needle: &str, seq: u64, json: &str) -> bool {
 ///
 /// # Errors
 /// If its events cannot be read.
-pub fn text(desk: &Desk, n: u32) -> Result<Option<String>, StoreError> {
-    let Some(line) = desk.line(n)? else { return Ok(None) };
-    let events = &*desk.events;
-    let Some(event) = one(events, line.done.unwrap_or(line.base))? else { return Ok(None) };
+pub fn text(timeline: &SessionTimeline, n: u32) -> Result<Option<String>, StoreError> {
+    let Some(line) = timeline.line(n)? else { return Ok(None) };
+    let follower = timeline.events.follow(line.first.saturating_sub(1))?;
+    let Some(event) = follower.read_event(line.done.unwrap_or(line.base)) else { return Ok(None) };
     Ok(Some(match &event.body {
-        Body::ItemCompleted(item) if is_cut(item) => all_deltas(events, &line, item)?,
-        Body::ItemCompleted(item) => whole(item),
-        Body::ItemStarted(item) | Body::ItemDelta(Delta::Set { patch: item }) => all_deltas(events, &line, item)?,
-        Body::Notice(notice) => notice.text.clone().unwrap_or_default(),
-        Body::TurnStarted(turn) => turn.prompt.clone().unwrap_or_default(),
-        Body::TurnCompleted(turn) => turn.result.clone().unwrap_or_default(),
+        EventBody::ItemCompleted(item) if is_cut(item) => join_deltas(follower, &line, item)?,
+        EventBody::ItemCompleted(item) => whole(item),
+        EventBody::ItemStarted(item) | EventBody::ItemDelta(Delta::Set { patch: item }) => {
+            join_deltas(follower, &line, item)?
+        }
+        EventBody::Notice(notice) => notice.text.clone().unwrap_or_default(),
+        EventBody::TurnStarted(turn) => turn.prompt.clone().unwrap_or_default(),
+        EventBody::TurnCompleted(turn) => turn.result.clone().unwrap_or_default(),
         body => serde_json::to_string_pretty(body).unwrap_or_default(),
     }))
 }
@@ -146,29 +136,30 @@ fn is_cut(item: &Item) -> bool {
     }
 }
 
-/// What was added to an item, all of it; what the item has, if nothing was.
-fn all_deltas(events: &dyn Events, line: &Line, item: &Item) -> Result<String, StoreError> {
-    let (mut text, mut after) = (String::new(), line.first.saturating_sub(1));
-    let named = naming(line);
-    while after < line.last && text.len() < MOST_TEXT {
-        let rows = events.rows(Page { after, ..PAGE })?;
-        let Some(last) = rows.last() else { break };
-        after = last.seq;
-        for row in rows.iter().filter(|row| row.seq <= line.last && row.json.contains(&named)) {
-            if let Ok(Event { body: Body::ItemDelta(Delta::Append { field, text: more, .. }), .. }) =
-                Event::from_json(&row.json)
-                && Way::of(line.kind, field).is_some()
-                && field != Field::Summary
-            {
-                text.push_str(&more);
-            }
-        }
+/// Returns all text that was added to an item; what the item has, if none was.
+fn join_deltas(follower: Follower, line: &EntryRecord, item: &Item) -> Result<String, StoreError> {
+    let mut text = String::new();
+    let mut follower = follower.with_kinds(&[event::Kind::ItemDelta]);
+    while follower.position() < line.last
+        && text.len() < MAX_TEXT_BYTES
+        && let TailRead::Events(slice) = follower.read_sound()?
+    {
+        slice.for_each_of_items(
+            |item| *item == *line.id,
+            |event| match &event.body {
+                EventBody::ItemDelta(Delta::Append { field, text: more, .. })
+                    if event.seq <= line.last
+                        && event.item.as_ref() == Some(&line.id)
+                        && *field != Field::Summary
+                        && GrowthFormat::of(line.kind, *field).is_some() =>
+                {
+                    text.push_str(more);
+                }
+                _ => {}
+            },
+        )?;
     }
     Ok(if text.is_empty() { whole(item) } else { text })
-}
-
-fn one(events: &dyn Events, seq: u64) -> Result<Option<Event>, StoreError> {
-    Ok(row(events, seq)?.and_then(|row| Event::from_json(&row.json).ok()))
 }
 
 /// An image: its media type and its bytes.
@@ -178,10 +169,11 @@ pub type Image = (&'static str, Vec<u8>);
 ///
 /// # Errors
 /// If the event cannot be read.
-pub fn image(desk: &Desk, seq: u64, k: usize) -> Result<Option<Image>, StoreError> {
-    let Some(event) = one(&*desk.events, seq)? else { return Ok(None) };
-    let (Body::ItemStarted(item) | Body::ItemCompleted(item) | Body::ItemDelta(Delta::Set { patch: item })) =
-        &event.body
+pub fn image(timeline: &SessionTimeline, seq: u64, k: usize) -> Result<Option<Image>, StoreError> {
+    let Some(event) = timeline.events.follow(0)?.read_event(seq) else { return Ok(None) };
+    let (EventBody::ItemStarted(item)
+    | EventBody::ItemCompleted(item)
+    | EventBody::ItemDelta(Delta::Set { patch: item })) = &event.body
     else {
         return Ok(None);
     };
@@ -212,7 +204,7 @@ pub async fn of_session_raw(
     Path((id, n)): Path<(String, u32)>,
     Query(query): Query<RawQuery>,
 ) -> Result<Response, Problem> {
-    let raw = service.at_desk(&id, move |desk| raw(desk, n, query.after)).await?;
+    let raw = service.with_timeline(&id, move |timeline| raw(timeline, n, query.after)).await?;
     Ok(answer(raw.ok_or_else(no_entry)?.json()))
 }
 
@@ -221,7 +213,7 @@ pub async fn of_session_text(
     State(service): State<Service>,
     Path((id, n)): Path<(String, u32)>,
 ) -> Result<Response, Problem> {
-    let text = service.at_desk(&id, move |desk| text(desk, n)).await?;
+    let text = service.with_timeline(&id, move |timeline| text(timeline, n)).await?;
     Ok(file(text.ok_or_else(no_entry)?, &format!("entry-{n}.txt"), "text/plain; charset=utf-8"))
 }
 
@@ -230,7 +222,7 @@ pub async fn of_session_image(
     State(service): State<Service>,
     Path((id, seq, k)): Path<(String, u64, usize)>,
 ) -> Result<Response, Problem> {
-    shown(service.at_desk(&id, move |desk| image(desk, seq, k)).await?)
+    shown(service.with_timeline(&id, move |timeline| image(timeline, seq, k)).await?)
 }
 
 /// There is no such entry.

@@ -9,7 +9,7 @@ use switchboard_store::StoreError;
 
 use super::{
     card::choices,
-    desk::{Desk, Painted, Window},
+    session_timeline::{RenderedEntry, SessionTimeline, Window},
 };
 use crate::{
     Problem, Service,
@@ -48,14 +48,14 @@ pub struct Shown {
     pub total: u32,
     pub seq: u64,
     pub from: u32,
-    pub entries: Vec<Painted>,
+    pub entries: Vec<RenderedEntry>,
     pub choices: Value,
 }
 
 impl Shown {
     pub fn new(window: Window, session: Value) -> Self {
-        let Window { entries, from, total, seq, facts } = window;
-        Self { session, total, seq, from, entries, choices: choices(&facts) }
+        let Window { entries, from, total, seq, summary } = window;
+        Self { session, total, seq, from, entries, choices: choices(&summary) }
     }
 
     pub fn json(&self) -> Vec<u8> {
@@ -77,28 +77,27 @@ impl Outline {
 }
 
 impl Service {
-    /// Asks the entries of a session, where that may take its time.
-    pub(super) async fn at_desk<T: Send + 'static>(
+    /// Asks the timeline of a session, where that may take its time.
+    pub(super) async fn with_timeline<T: Send + 'static>(
         &self,
         session: &str,
-        ask: impl FnOnce(&Desk) -> Result<T, StoreError> + Send + 'static,
+        ask: impl FnOnce(&SessionTimeline) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
         let (service, id) = (self.clone(), switchboard_event::Id::from(session));
         self.ask(move |_| {
-            let desk = service.desk(&id);
-            let answer = ask(&desk);
+            let answer = ask(&service.timeline(&id));
             if matches!(answer, Err(StoreError::NoSession(_))) {
-                service.desks().forget(&id);
+                service.timelines().remove(&id);
             }
-            service.desks().tidy();
+            service.timelines().shrink();
             answer
         })
         .await
     }
 
-    /// The entries of a session.
-    pub(super) fn desk(&self, session: &switchboard_event::Id) -> Arc<Desk> {
-        self.desks().of(session, self.engine().log(), &self.ledger().prices)
+    /// Returns the timeline of a session.
+    pub(super) fn timeline(&self, session: &switchboard_event::Id) -> Arc<SessionTimeline> {
+        self.timelines().get(session, self.engine(), &self.summaries().prices)
     }
 }
 
@@ -111,9 +110,9 @@ pub async fn window(
     let (from, count) = query.wanted()?;
     let stored = service.stored(&id).await?;
     let shower = service.clone();
-    let json = service.at_desk(&id, move |desk| {
-        let window = desk.window(from, count)?;
-        let card = shower.card(stored, Some(&window.facts));
+    let json = service.with_timeline(&id, move |timeline| {
+        let window = timeline.window(from, count)?;
+        let card = shower.card(stored, Some(&window.summary));
         Ok(Shown::new(window, card).json())
     });
     Ok(answer(json.await?))
@@ -121,5 +120,5 @@ pub async fn window(
 
 /// How long each entry is.
 pub async fn outline(State(service): State<Service>, Path(id): Path<String>) -> Result<Response, Problem> {
-    Ok(answer(service.at_desk(&id, |desk| desk.sizes().map(Outline::json)).await?))
+    Ok(answer(service.with_timeline(&id, |timeline| timeline.sizes().map(Outline::json)).await?))
 }

@@ -1,34 +1,32 @@
-//! Where the events of a session are read again: its log, or a transcript that is held here.
+//! Where the events of a timeline come from: a session in the log, or the transcript of an agent's own log.
 
-use std::sync::Arc;
-
+use switchboard_engine::{Engine, Follower};
 use switchboard_event::{Event, Id};
-use switchboard_page::sheet::Source;
-use switchboard_store::{Log, Page, Row, StoreError};
+use switchboard_page::sheet::EventLookup;
+use switchboard_store::StoreError;
 
-/// The events of one session.
+/// The events of one timeline.
 pub trait Events: Send + Sync {
-    /// So many of them behind a place, as they lie there.
+    /// Returns a reader of the events behind one.
     ///
     /// # Errors
-    /// If they cannot be read.
-    fn rows(&self, page: Page) -> Result<Vec<Row>, StoreError>;
+    /// If there is no such session, or the log cannot be read.
+    fn follow(&self, after: u64) -> Result<Follower, StoreError>;
 
-    /// Where its images are found.
+    /// The address of its images.
     fn media(&self) -> &str;
 }
 
 /// The events of a session in the log.
-pub struct Logged {
-    pub log: Arc<dyn Log>,
+pub struct SessionEvents {
+    pub engine: Engine,
     pub session: Id,
     pub media: String,
 }
 
-impl Events for Logged {
-    fn rows(&self, page: Page) -> Result<Vec<Row>, StoreError> {
-        // The page shows what is left of a session with damaged events.
-        Ok(self.log.sound_rows(&self.session, page)?.0)
+impl Events for SessionEvents {
+    fn follow(&self, after: u64) -> Result<Follower, StoreError> {
+        self.engine.follow(&self.session, after)
     }
 
     fn media(&self) -> &str {
@@ -36,26 +34,18 @@ impl Events for Logged {
     }
 }
 
-/// One event as it lies there.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn row(events: &dyn Events, seq: u64) -> Result<Option<Row>, StoreError> {
-    let after = seq.saturating_sub(1);
-    let rows = events.rows(Page { after, limit: 1, max_bytes: 1 })?;
-    Ok(rows.into_iter().next().filter(|row| row.seq == seq))
+/// The events that entries are rendered from.
+pub struct EntrySource<'a> {
+    pub follower: &'a Follower,
+    pub media: &'a str,
 }
 
-/// Reads events one by one.
-pub struct Reading<'a>(pub &'a dyn Events);
-
-impl Source for Reading<'_> {
+impl EventLookup for EntrySource<'_> {
     fn event(&mut self, seq: u64) -> Option<Event> {
-        let row = row(self.0, seq).ok()??;
-        Event::from_json(&row.json).ok()
+        self.follower.read_event(seq)
     }
 
     fn media(&self) -> &str {
-        self.0.media()
+        self.media
     }
 }

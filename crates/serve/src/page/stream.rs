@@ -1,5 +1,5 @@
-//! What happens in a session, as changes of its entries. What comes within a moment is told together; who cannot keep up
-//! is told less often, and nobody waits for it.
+//! What happens in a session, as changes of its entries. The first change is told at once, and those of the next moment
+//! together; a reader that cannot keep up is told less often, and nobody waits for it.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde_json::json;
 use switchboard_engine::Follower;
 use switchboard_event::Id;
-use switchboard_page::sheet::{Cursor, Op};
-use switchboard_store::{Session as Stored, StoreError};
+use switchboard_page::sheet::{TimelineCursor, TimelineOp};
+use switchboard_store::{SessionRecord, StoreError};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{card::choices, desk::News};
+use super::{card::choices, session_timeline::TimelineChanges};
 use crate::{
     Drain, Problem, Service,
     api::last_event_id,
@@ -27,8 +27,8 @@ use crate::{
     metrics::OpenStream,
 };
 
-/// What comes within this time is told together.
-const TOGETHER: Duration = Duration::from_millis(30);
+/// The minimum time between two messages to a reader.
+const MIN_INTERVAL: Duration = Duration::from_millis(16);
 
 /// A comment is sent when there was nothing to say for so long.
 pub const QUIET: Duration = Duration::from_secs(15);
@@ -52,14 +52,15 @@ pub async fn stream(
 ) -> Result<Response, Problem> {
     let stored = service.stored(&id).await?;
     let after = last_event_id(&headers)?.or(query.after);
-    let cursor = service.at_desk(&id, move |desk| desk.cursor(after)).await?;
+    let cursor = service.with_timeline(&id, move |timeline| timeline.cursor(after)).await?;
     let open = service.metrics().stream("sse", "page");
     let teller = Teller {
         session: stored.id,
         cursor,
         follower: None,
         told: String::new(),
-        news: None,
+        told_at: Instant::now(),
+        changed: None,
         figures: Instant::now(),
         over: false,
         service,
@@ -86,13 +87,15 @@ pub fn events(stream: impl futures_util::Stream<Item = Result<Bytes, Infallible>
 struct Teller {
     service: Service,
     session: Id,
-    cursor: Cursor,
+    cursor: TimelineCursor,
     /// Hears of what happens.
     follower: Option<Follower>,
     /// The session as it was told last, without what changes with every event.
     told: String,
-    /// The event that last said something of the session as a whole.
-    news: Option<u64>,
+    /// When something was told last.
+    told_at: Instant,
+    /// The event that last changed the session as a whole.
+    changed: Option<u64>,
     /// When figures may be told next.
     figures: Instant,
     over: bool,
@@ -110,7 +113,7 @@ impl Teller {
                 return self.tell().await;
             }
             let changed = tokio::select! {
-                changed = timeout(QUIET, self.changed()) => changed,
+                changed = timeout(QUIET, self.wait_for_change()) => changed,
                 () = drain.begun() => return self.close(Drain::REASON),
             };
             match changed {
@@ -125,8 +128,8 @@ impl Teller {
         }
     }
 
-    /// Waits until something happened, and then for what comes right behind it. May be dropped while it waits.
-    async fn changed(&mut self) -> Result<(), Problem> {
+    /// Waits until something happened, and until a reader may be told again. May be dropped while it waits.
+    async fn wait_for_change(&mut self) -> Result<(), Problem> {
         let (service, seen) = (self.service.clone(), self.cursor.seq);
         let follower = match self.follower.take() {
             Some(follower) => follower,
@@ -136,14 +139,14 @@ impl Teller {
             }
         };
         let follower = self.follower.insert(follower);
-        if follower.last() <= seen && !follower.is_over() {
-            follower.until(|| (follower.last() > seen || follower.is_over()).then_some(())).await;
-        } else if follower.last() <= seen {
+        if follower.last_seq() <= seen && !follower.is_ended() {
+            follower.wait_for_events_after(seen).await;
+        } else if follower.last_seq() <= seen {
             // It has ended. If it goes on, it does so somewhere else.
-            service.engine().goes_on(&self.session, seen).await?;
+            service.engine().wait_for_next_run(&self.session, seen).await?;
             self.follower = None;
         }
-        sleep_until(Instant::now() + TOGETHER).await;
+        sleep_until(self.told_at + MIN_INTERVAL).await;
         Ok(())
     }
 
@@ -151,26 +154,33 @@ impl Teller {
     async fn tell(&mut self) -> Option<Bytes> {
         let (id, mut cursor) = (self.session.clone(), std::mem::take(&mut self.cursor));
         let service = self.service.clone();
-        let since = self.news.filter(|_| Instant::now() < self.figures);
+        let since = self.changed.filter(|_| Instant::now() < self.figures);
         let asked = self.service.ask(move |log| {
-            let desk = service.desk(&id);
-            let news = desk.news(&mut cursor, since)?;
-            service.desks().tidy();
-            let stored = log.session(&id)?.ok_or_else(|| StoreError::NoSession(id.to_string()))?;
-            Ok((cursor, news, stored))
+            let mut changes = service.timeline(&id).changes(&mut cursor, since)?;
+            service.timelines().shrink();
+            // Text that is added to an item does not need the session as the log has it.
+            let stored = match changes.summary {
+                Some(_) => Some(log.get_session(&id)?.ok_or_else(|| StoreError::NoSession(id.to_string()))?),
+                None => None,
+            };
+            if stored.as_ref().is_some_and(|stored| stored.state.is_final() && stored.head > cursor.seq) {
+                // The end is committed and about to be seen: it is told with its last entries.
+                changes.summary = None;
+            }
+            Ok((cursor, changes, stored))
         });
         match asked.await {
-            Ok((cursor, news, stored)) => {
-                self.cursor = cursor;
-                Some(self.write(&news, stored))
+            Ok((cursor, changes, stored)) => {
+                (self.cursor, self.told_at) = (cursor, Instant::now());
+                Some(self.write(changes, stored))
             }
             Err(problem) => self.close(&problem.detail),
         }
     }
 
-    fn write(&mut self, news: &News, stored: Stored) -> Bytes {
-        let mut messages: Vec<String> = news.ops.iter().filter_map(|op| serde_json::to_string(op).ok()).collect();
-        messages.extend(self.session(news, stored));
+    fn write(&mut self, changes: TimelineChanges, stored: Option<SessionRecord>) -> Bytes {
+        let mut messages: Vec<String> = changes.ops.iter().filter_map(|op| serde_json::to_string(op).ok()).collect();
+        messages.extend(stored.and_then(|stored| self.write_session(changes, stored)));
         let (mut out, last) = (String::new(), messages.len().saturating_sub(1));
         for (at, message) in messages.iter().enumerate() {
             if at == last {
@@ -184,23 +194,23 @@ impl Teller {
         out.into()
     }
 
-    /// The session, if there is news of it.
-    fn session(&mut self, news: &News, stored: Stored) -> Option<String> {
-        let facts = news.facts.as_ref()?;
-        self.news = Some(facts.news);
+    /// The session, if it changed.
+    fn write_session(&mut self, changes: TimelineChanges, stored: SessionRecord) -> Option<String> {
+        let summary = changes.summary?;
+        self.changed = Some(summary.state.changed);
         // The same without what changes with every event.
-        let still = Stored { head: 0, updated: stored.created, ..stored.clone() };
-        let still = self.service.card(still, Some(facts));
-        let card = self.service.card(stored, Some(facts));
-        let choices = choices(facts);
-        let key = format!("{still}{choices}{}", news.total);
+        let still = SessionRecord { head: 0, updated: stored.created, ..stored.clone() };
+        let still = self.service.card(still, Some(&summary));
+        let card = self.service.card(stored, Some(&summary));
+        let (choices, total) = (choices(&summary), changes.total);
+        let key = format!("{still}{choices}{total}");
         let now = Instant::now();
-        let is_reset = news.ops.iter().any(|op| matches!(op, Op::Reset));
+        let is_reset = changes.ops.iter().any(|op| matches!(op, TimelineOp::Reset));
         if key == self.told && now < self.figures && !is_reset {
             return None;
         }
         (self.told, self.figures) = (key, now + FIGURES);
-        Some(json!({ "op": "session", "session": card, "total": news.total, "choices": choices }).to_string())
+        Some(json!({ "op": "session", "session": card, "total": total, "choices": choices }).to_string())
     }
 
     /// Says why the stream ends although the session may go on.

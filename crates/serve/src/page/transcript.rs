@@ -1,22 +1,22 @@
 //! Sessions of the logs, as entries: the same page as for sessions that run here, without a stream. A log is translated
 //! once, for as long as there is room for what came of it.
 
-use std::{
-    cmp::Ordering,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{cmp::Ordering, sync::Arc};
 
 use axum::{extract::State, response::Response};
-use serde_json::{Value, json};
-use switchboard_event::{Event, Timestamp};
-use switchboard_logs::{Library, Session, SessionView, Transcript, export};
-use switchboard_page::sheet::Facts;
-use switchboard_store::{Page, Row, StoreError};
+use parking_lot::Mutex;
+use serde_json::Value;
+use switchboard_engine::{EventSource, Follower};
+use switchboard_event::{Event, Kind, Timestamp};
+use switchboard_logs::{LogLibrary, LogSession, SessionView, Transcript, export};
+use switchboard_page::sheet::SessionSummary;
+use switchboard_store::{EventRow, PageQuery, StoreError};
 
 use super::{
-    desk::Desk,
+    card::add_usage,
     parts::{self, RawQuery, file, no_entry},
     session::{Outline, Shown, WindowQuery},
+    session_timeline::SessionTimeline,
     source::Events,
 };
 use crate::{
@@ -28,41 +28,56 @@ use crate::{
 /// So much may transcripts take together. One that is larger is there alone.
 const MOST: usize = 128 << 20;
 
-/// The events of a transcript, as a log would have them.
-struct Shelf {
+/// The events of a transcript, packed as JSON.
+struct PackedEvents {
     json: Vec<u8>,
-    /// Where each ends, and its number.
-    places: Vec<(u64, usize)>,
-    media: String,
+    places: Vec<PackedEvent>,
 }
 
-impl Shelf {
-    fn new(events: Vec<Event>, media: String) -> Self {
-        let mut shelf = Self { json: Vec::new(), places: Vec::with_capacity(events.len()), media };
+/// An event of a transcript, and where its JSON ends.
+#[derive(Clone, Copy)]
+struct PackedEvent {
+    seq: u64,
+    kind: Kind,
+    end: usize,
+}
+
+impl PackedEvents {
+    fn new(events: Vec<Event>) -> Self {
+        let mut packed = Self { json: Vec::new(), places: Vec::with_capacity(events.len()) };
         for event in events {
-            let start = shelf.json.len();
-            match event.write_json(&mut shelf.json) {
-                Ok(()) => shelf.places.push((event.seq, shelf.json.len())),
-                Err(_) => shelf.json.truncate(start),
+            let start = packed.json.len();
+            match event.write_json(&mut packed.json) {
+                Ok(()) => {
+                    let (seq, kind, end) = (event.seq, event.body.kind(), packed.json.len());
+                    packed.places.push(PackedEvent { seq, kind, end });
+                }
+                Err(_) => packed.json.truncate(start),
             }
         }
-        shelf.json.shrink_to_fit();
-        shelf
+        packed.json.shrink_to_fit();
+        packed
     }
 
-    fn row(&self, at: usize) -> Option<Row> {
-        let start = at.checked_sub(1).and_then(|before| self.places.get(before)).map_or(0, |(_, end)| *end);
-        let (seq, end) = *self.places.get(at)?;
+    fn last(&self) -> u64 {
+        self.places.last().map_or(0, |event| event.seq)
+    }
+
+    fn row(&self, at: usize) -> Option<EventRow> {
+        let start = at.checked_sub(1).and_then(|before| self.places.get(before)).map_or(0, |event| event.end);
+        let PackedEvent { seq, end, .. } = *self.places.get(at)?;
         let json = std::str::from_utf8(self.json.get(start..end)?).ok()?.to_owned();
-        Some(Row { seq, json })
+        Some(EventRow { seq, json })
     }
 }
 
-impl Events for Shelf {
-    fn rows(&self, page: Page) -> Result<Vec<Row>, StoreError> {
-        let first = self.places.partition_point(|(seq, _)| *seq <= page.after);
+impl EventSource for PackedEvents {
+    fn read_rows(&self, page: PageQuery) -> Result<Vec<EventRow>, StoreError> {
+        let first = self.places.partition_point(|event| event.seq <= page.after);
+        let is_wanted = |event: &PackedEvent| page.kinds.is_empty() || page.kinds.contains(&event.kind);
+        let wanted = (first..self.places.len()).filter(|at| self.places.get(*at).is_some_and(is_wanted));
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        for row in (first..).map_while(|at| self.row(at)).take(page.limit) {
+        for row in wanted.map_while(|at| self.row(at)).take(page.limit) {
             bytes += row.json.len();
             if bytes > page.max_bytes && !rows.is_empty() {
                 break;
@@ -70,6 +85,18 @@ impl Events for Shelf {
             rows.push(row);
         }
         Ok(rows)
+    }
+}
+
+/// The events of a transcript.
+struct TranscriptEvents {
+    follower: Follower,
+    media: String,
+}
+
+impl Events for TranscriptEvents {
+    fn follow(&self, after: u64) -> Result<Follower, StoreError> {
+        Ok(self.follower.at(after))
     }
 
     fn media(&self) -> &str {
@@ -85,24 +112,24 @@ pub struct Transcripts(Mutex<Vec<Kept>>);
 struct Kept {
     key: Key,
     bytes: usize,
-    desk: Arc<Desk>,
+    timeline: Arc<SessionTimeline>,
 }
 
 /// The agent, the session, and what tells its versions apart.
 type Key = (String, String, Option<Timestamp>, Option<u64>);
 
 impl Transcripts {
-    fn find(&self, key: &Key) -> Option<Arc<Desk>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn find(&self, key: &Key) -> Option<Arc<SessionTimeline>> {
+        let mut kept = self.0.lock();
         let at = kept.iter().position(|kept| kept.key == *key)?;
         let found = kept.remove(at);
-        let desk = found.desk.clone();
+        let timeline = found.timeline.clone();
         kept.push(found);
-        Some(desk)
+        Some(timeline)
     }
 
     fn keep(&self, new: Kept) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.retain(|old| (&old.key.0, &old.key.1).cmp(&(&new.key.0, &new.key.1)) != Ordering::Equal);
         kept.push(new);
         let mut bytes: usize = kept.iter().map(|kept| kept.bytes).sum();
@@ -117,47 +144,43 @@ impl Service {
     async fn at_transcript<T: Send + 'static>(
         &self,
         id: String,
-        ask: impl FnOnce(&Desk, &Session) -> Result<Option<T>, StoreError> + Send + 'static,
+        ask: impl FnOnce(&SessionTimeline, &LogSession) -> Result<Option<T>, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
         let service = self.clone();
         self.logs()
             .ask(move |library| {
-                let session = library.session(&id)?;
-                let desk = service.transcript(library, &session)?;
-                ask(&desk, &session)?.ok_or_else(no_entry)
+                let session = library.find_session(&id)?;
+                let timeline = service.transcript(library, &session)?;
+                ask(&timeline, &session)?.ok_or_else(no_entry)
             })
             .await
     }
 
-    fn transcript(&self, library: &Library, session: &Session) -> Result<Arc<Desk>, Problem> {
+    fn transcript(&self, library: &LogLibrary, session: &LogSession) -> Result<Arc<SessionTimeline>, Problem> {
         let key = (session.agent.clone(), session.id.clone(), session.facts.updated, session.bytes);
-        if let Some(desk) = self.transcripts().find(&key) {
-            return Ok(desk);
+        if let Some(timeline) = self.transcripts().find(&key) {
+            return Ok(timeline);
         }
-        let events = match library.transcript(session)? {
+        let events = match library.read_transcript(session)? {
             Transcript::Events(events) => events,
-            Transcript::Kept(kept) => export::kept::events(session, &kept),
+            Transcript::Kept(kept) => export::kept::rebuild_events(session, &kept),
         };
-        let shelf = Shelf::new(events, format!("/api/page/logs/{}/media", session.id));
-        let bytes = shelf.json.len() + shelf.places.len() * 64;
-        let desk = Arc::new(Desk::new(Box::new(shelf), self.ledger().prices.clone()));
-        self.transcripts().keep(Kept { key, bytes, desk: desk.clone() });
-        Ok(desk)
+        let packed = PackedEvents::new(events);
+        let (bytes, last) = (packed.json.len() + packed.places.len() * 64, packed.last());
+        let follower = Follower::of_complete_session(Arc::new(packed), session.id.as_str().into(), last);
+        let events = TranscriptEvents { follower, media: format!("/api/page/logs/{}/media", session.id) };
+        let timeline = Arc::new(SessionTimeline::new(Box::new(events), self.summaries().prices.clone()));
+        self.transcripts().keep(Kept { key, bytes, timeline: timeline.clone() });
+        Ok(timeline)
     }
 }
 
 /// A session of the logs in short.
-fn card(session: &Session, facts: &Facts) -> Value {
+fn card(session: &LogSession, summary: &SessionSummary) -> Value {
     let mut card = serde_json::to_value(SessionView::from(session)).unwrap_or_default();
-    let sums = facts.sums();
     if let Some(card) = card.as_object_mut() {
         card.insert("column".to_owned(), "done".into());
-        let tokens = json!({
-            "input": sums.input, "output": sums.output, "cacheRead": sums.cache_read, "cacheWrite": sums.cache_write,
-            "total": sums.total(),
-        });
-        card.insert("tokens".to_owned(), tokens);
-        sums.cost.into_iter().for_each(|cost| drop(card.insert("costUsd".to_owned(), json!(cost))));
+        add_usage(card, &summary.usage());
     }
     card
 }
@@ -169,9 +192,9 @@ pub async fn window(
     Query(query): Query<WindowQuery>,
 ) -> Result<Response, Problem> {
     let (from, count) = query.wanted()?;
-    let json = service.at_transcript(id, move |desk, session| {
-        let window = desk.window(from, count)?;
-        let card = card(session, &window.facts);
+    let json = service.at_transcript(id, move |timeline, session| {
+        let window = timeline.window(from, count)?;
+        let card = card(session, &window.summary);
         Ok(Some(Shown::new(window, card).json()))
     });
     Ok(answer(json.await?))
@@ -179,7 +202,7 @@ pub async fn window(
 
 /// How long each entry is.
 pub async fn outline(State(service): State<Service>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let json = service.at_transcript(id, |desk, _| Ok(Some(Outline::json(desk.sizes()?))));
+    let json = service.at_transcript(id, |timeline, _| Ok(Some(Outline::json(timeline.sizes()?))));
     Ok(answer(json.await?))
 }
 
@@ -189,13 +212,13 @@ pub async fn raw(
     Path((id, n)): Path<(String, u32)>,
     Query(query): Query<RawQuery>,
 ) -> Result<Response, Problem> {
-    let raw = service.at_transcript(id, move |desk, _| parts::raw(desk, n, query.after));
+    let raw = service.at_transcript(id, move |timeline, _| parts::raw(timeline, n, query.after));
     Ok(answer(raw.await?.json()))
 }
 
 /// All the text of an entry.
 pub async fn text(State(service): State<Service>, Path((id, n)): Path<(String, u32)>) -> Result<Response, Problem> {
-    let text = service.at_transcript(id, move |desk, _| parts::text(desk, n));
+    let text = service.at_transcript(id, move |timeline, _| parts::text(timeline, n));
     Ok(file(text.await?, &format!("entry-{n}.txt"), "text/plain; charset=utf-8"))
 }
 
@@ -204,6 +227,6 @@ pub async fn image(
     State(service): State<Service>,
     Path((id, seq, k)): Path<(String, u64, usize)>,
 ) -> Result<Response, Problem> {
-    let image = service.at_transcript(id, move |desk, _| parts::image(desk, seq, k));
+    let image = service.at_transcript(id, move |timeline, _| parts::image(timeline, seq, k));
     parts::shown(Some(image.await?))
 }

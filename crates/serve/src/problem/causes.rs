@@ -21,11 +21,11 @@ impl From<StartError> for Problem {
             StartError::NotInstalled { .. } | StartError::NoSuchFile(_) => (StatusCode::CONFLICT, "not_installed"),
             StartError::NoSuchProgram { .. } => (StatusCode::CONFLICT, "no_such_program"),
             StartError::TooOld { .. } => (StatusCode::CONFLICT, "too_old"),
-            StartError::BadFolder { .. } => (StatusCode::CONFLICT, "bad_folder"),
+            StartError::BadDirectory { .. } => (StatusCode::CONFLICT, "bad_folder"),
             StartError::Unsupported(_) => (StatusCode::CONFLICT, "unsupported"),
             StartError::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             StartError::NoSession(_) => (StatusCode::CONFLICT, "not_resumable"),
-            StartError::Running(_) => (StatusCode::CONFLICT, "running"),
+            StartError::AlreadyRunning(_) => (StatusCode::CONFLICT, "running"),
             StartError::Launch(error) => launch(error),
             StartError::Files { cause, .. } => files(cause),
             StartError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
@@ -37,12 +37,12 @@ impl From<StartError> for Problem {
     }
 }
 
-fn launch(error: &supervise::StartError) -> (StatusCode, &'static str) {
+fn launch(error: &supervise::LaunchError) -> (StatusCode, &'static str) {
     match error {
-        supervise::StartError::NotFound { .. } => (StatusCode::CONFLICT, "no_such_program"),
-        supervise::StartError::Directory { .. } => (StatusCode::CONFLICT, "bad_folder"),
-        supervise::StartError::Confinement { .. } => (StatusCode::CONFLICT, "no_sandbox"),
-        supervise::StartError::Supervisor(_) => (StatusCode::SERVICE_UNAVAILABLE, "cannot_start"),
+        supervise::LaunchError::NotFound { .. } => (StatusCode::CONFLICT, "no_such_program"),
+        supervise::LaunchError::Directory { .. } => (StatusCode::CONFLICT, "bad_folder"),
+        supervise::LaunchError::Confinement { .. } => (StatusCode::CONFLICT, "no_sandbox"),
+        supervise::LaunchError::Supervisor(_) => (StatusCode::SERVICE_UNAVAILABLE, "cannot_start"),
         _ => (StatusCode::CONFLICT, "cannot_start"),
     }
 }

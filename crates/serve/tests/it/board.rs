@@ -13,31 +13,38 @@ use axum::{
     routing::{get, post},
 };
 use serde_json::{Value, json};
-use switchboard_agents::{Answer, Decision, Prompt};
-use switchboard_engine::{Audience, Follower, Session, StartRequest};
-use switchboard_event::{Body, EndReason, Event};
+use switchboard_agents::{AgentPrompt, RequestAnswer, RequestDecision};
+use switchboard_engine::{Follower, RequestAudience, SessionHandle, StartRequest};
+use switchboard_event::{EndReason, Event, EventBody};
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{client::listen, rig::Rig};
 
-async fn start(rig: &Rig, url: &str, agent: &str, text: &str) -> Session {
-    let prompt = Some(Prompt { text: text.to_owned(), ..Prompt::default() });
-    let mut request =
-        StartRequest { agent: "board".to_owned(), prompt, audience: Audience::Client, ..StartRequest::default() };
+async fn start(rig: &Rig, url: &str, agent: &str, text: &str) -> SessionHandle {
+    let prompt = Some(AgentPrompt { text: text.to_owned(), ..AgentPrompt::default() });
+    let mut request = StartRequest {
+        agent: "board".to_owned(),
+        prompt,
+        audience: RequestAudience::Client,
+        ..StartRequest::default()
+    };
     request.command = vec![url.to_owned(), agent.to_owned()];
     request.config.working_directory = Some(rig.folder.path().to_string_lossy().into_owned());
-    rig.service.engine().start(request).await.unwrap()
+    rig.service.engine().start_session(request).await.unwrap()
 }
 
 /// All events until the end, with every request allowed.
-async fn rest(session: &Session, follower: &mut Follower) -> Vec<Event> {
+async fn rest(session: &SessionHandle, follower: &mut Follower) -> Vec<Event> {
     let all = tokio::time::timeout(Duration::from_secs(60), async {
         let mut all = Vec::new();
         while let Some(slice) = follower.next().await.unwrap() {
             for event in slice.events().unwrap() {
-                if let Body::RequestOpened(request) = &event.body {
-                    let (request, decision) = (request.request.clone(), Decision::Allow);
-                    session.answer(Answer { request, decision, ..Answer::default() }).await.unwrap();
+                if let EventBody::RequestOpened(request) = &event.body {
+                    let (request, decision) = (request.request.clone(), RequestDecision::Allow);
+                    session
+                        .answer_request(RequestAnswer { request, decision, ..RequestAnswer::default() })
+                        .await
+                        .unwrap();
                 }
                 all.push(event);
             }
@@ -49,7 +56,7 @@ async fn rest(session: &Session, follower: &mut Follower) -> Vec<Event> {
 
 fn said(events: &[Event]) -> Vec<String> {
     let text = |event: &Event| match &event.body {
-        Body::ItemCompleted(item) => match &item.details {
+        EventBody::ItemCompleted(item) => match &item.details {
             switchboard_event::Details::AgentMessage(message) => Some(message.text.clone()),
             _ => None,
         },
@@ -60,7 +67,7 @@ fn said(events: &[Event]) -> Vec<String> {
 
 fn ended(events: &[Event]) -> EndReason {
     match &events.last().unwrap().body {
-        Body::SessionEnded(ended) => ended.reason,
+        EventBody::SessionEnded(ended) => ended.reason,
         other => panic!("{other:?}"),
     }
 }
@@ -72,19 +79,22 @@ async fn another_switchboard() {
     let session = start(&here, &url, "script", "text one\napprove touch x\ntext two").await;
     let events = rest(&session, &mut session.follow()).await;
     assert_eq!((said(&events), ended(&events)), (vec!["one".to_owned(), "two".to_owned()], EndReason::Completed));
-    assert!(events.iter().any(|event| matches!(event.body, Body::RequestResolved(_))));
-    let opened = there.service.engine().log().sessions(&Default::default()).unwrap();
+    assert!(events.iter().any(|event| matches!(event.body, EventBody::RequestResolved(_))));
+    let opened = there.service.engine().log().list_sessions(&Default::default()).unwrap();
     assert_eq!((opened.len(), opened[0].state.name()), (1, "done"));
     // A follow-up goes to the same session there, and only what is new is told.
-    let mut again =
-        StartRequest { resume: Some(session.id().clone()), audience: Audience::Client, ..StartRequest::default() };
+    let mut again = StartRequest {
+        resume: Some(session.id().clone()),
+        audience: RequestAudience::Client,
+        ..StartRequest::default()
+    };
     again.command = vec![url.clone(), "script".to_owned()];
-    again.prompt = Some(Prompt { text: "text three".to_owned(), ..Prompt::default() });
-    session.outcome().await;
-    let session = here.service.engine().start(again).await.unwrap();
+    again.prompt = Some(AgentPrompt { text: "text three".to_owned(), ..AgentPrompt::default() });
+    session.wait_for_outcome().await;
+    let session = here.service.engine().start_session(again).await.unwrap();
     let events = rest(&session, &mut session.follow()).await;
     assert_eq!((said(&events), ended(&events)), (vec!["three".to_owned()], EndReason::Completed));
-    let opened = there.service.engine().log().sessions(&Default::default()).unwrap();
+    let opened = there.service.engine().log().list_sessions(&Default::default()).unwrap();
     assert_eq!((opened.len(), opened[0].runs), (1, 2));
 }
 
@@ -102,12 +112,12 @@ async fn cancelling_reaches_the_other_server() {
     }
     session.cancel().await.unwrap();
     assert_eq!(ended(&rest(&session, &mut follower).await), EndReason::Cancelled);
-    let opened = there.service.engine().log().sessions(&Default::default()).unwrap();
+    let opened = there.service.engine().log().list_sessions(&Default::default()).unwrap();
     let session = there.service.engine().session(&opened[0].id);
     if let Some(session) = session {
-        session.outcome().await;
+        session.wait_for_outcome().await;
     }
-    assert_eq!(there.service.engine().log().session(&opened[0].id).unwrap().unwrap().state.name(), "cancelled");
+    assert_eq!(there.service.engine().log().get_session(&opened[0].id).unwrap().unwrap().state.name(), "cancelled");
 }
 
 /// A server that knows no more than the protocol: no places on its WebSocket, no follow-ups, no approvals.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use switchboard_client::{
-    AgentClient, AgentErrorKind, AgentEvent, AgentEventKind as Kind, CancelToken, EndReason, NetworkTransport,
-    Reconnect, Remote, Session, SessionConfig, SessionQuery, SessionState,
+    AgentClient, AgentErrorKind, AgentEvent, AgentEventKind as Kind, AgentSession, CancelToken, EndReason,
+    NetworkTransport, ReconnectPolicy, RemoteServer, SessionConfig, SessionLifecycle, SessionQuery,
 };
 use tokio::net::{TcpListener, UnixListener};
 
@@ -21,7 +21,7 @@ pub async fn listen(rig: &Rig) -> String {
 }
 
 /// The typed events of a session until its end, with every request allowed.
-async fn followed(session: &Session) -> Vec<AgentEvent> {
+async fn followed(session: &AgentSession) -> Vec<AgentEvent> {
     let all = tokio::time::timeout(Duration::from_secs(60), async {
         let (mut all, mut events) = (Vec::new(), session.events());
         while let Some(event) = events.next().await {
@@ -62,11 +62,11 @@ async fn tried(client: AgentClient) {
     assert_eq!(answer(&second), "two");
     assert_eq!(second[0].seq, log.len() as u64 + 1);
     let view = client.get_session(session.id()).await.unwrap();
-    assert_eq!((view.state, view.runs, view.agent_type.as_str()), (SessionState::Done, 2, "script"));
+    assert_eq!((view.state, view.runs, view.agent_type.as_str()), (SessionLifecycle::Done, 2, "script"));
     let query = SessionQuery { text: Some("text one".to_owned()), limit: Some(1), ..SessionQuery::default() };
     assert_eq!(client.list_sessions(query).await.unwrap().sessions[0].id, *session.id());
     client.delete_session(session.id()).await.unwrap();
-    assert_eq!(client.session(session.id()).await.unwrap_err().kind, AgentErrorKind::SessionNotFound);
+    assert_eq!(client.open_session(session.id()).await.unwrap_err().kind, AgentErrorKind::SessionNotFound);
     let token = CancelToken::new();
     let session = client.create_session("text here\nsleep 600", SessionConfig::default()).await.unwrap();
     let session = session.with_cancel(&token);
@@ -82,8 +82,8 @@ async fn the_library_over_every_transport() {
     let rig = Rig::new();
     let url = listen(&rig).await;
     tried(AgentClient::connect(&url, None).unwrap()).await;
-    let asking = Reconnect { polling_only: true, ..Reconnect::default() };
-    let transport = NetworkTransport::new(Remote::new(&url, None).unwrap()).with_reconnect(asking);
+    let asking = ReconnectPolicy { polling_only: true, ..ReconnectPolicy::default() };
+    let transport = NetworkTransport::new(RemoteServer::new(&url, None).unwrap()).with_reconnect(asking);
     tried(AgentClient::new(transport)).await;
     let socket = rig.folder.path().join("client.sock");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -96,7 +96,7 @@ async fn the_library_over_every_transport() {
 async fn refusals_are_errors_that_say_what_to_do() {
     let rig = Rig::new();
     let client = AgentClient::connect(&listen(&rig).await, None).unwrap();
-    let error = client.session("nowhere").await.unwrap_err();
+    let error = client.open_session("nowhere").await.unwrap_err();
     assert_eq!(error.kind, AgentErrorKind::SessionNotFound, "{error}");
     let error = client.clone().for_agent("nobody").create_session("x", SessionConfig::default()).await.unwrap_err();
     assert!(error.code.is_some() && error.native_error.is_some(), "{error:?}");

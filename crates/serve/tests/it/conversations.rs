@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
-use switchboard_agents::Prompt;
-use switchboard_dialects::dialect;
+use switchboard_agents::AgentPrompt;
+use switchboard_dialects::find_dialect;
 use switchboard_event::{ApprovalMode, SessionConfig};
 use switchboard_serve::{
     Service,
@@ -32,7 +32,7 @@ struct Told {
 
 impl Told {
     async fn of(conversation: &Conversation) -> Self {
-        let watch = conversation.feed(dialect("events").unwrap(), Begin::Message(0)).await.unwrap();
+        let watch = conversation.feed(find_dialect("events").unwrap(), Begin::Message(0)).await.unwrap();
         Self { watch, events: Vec::new() }
     }
 
@@ -52,8 +52,8 @@ impl Told {
     }
 }
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { text: text.to_owned(), ..Prompt::default() }
+fn prompt(text: &str) -> AgentPrompt {
+    AgentPrompt { text: text.to_owned(), ..AgentPrompt::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -201,7 +201,8 @@ async fn what_the_settings_decide_is_asked_of_nobody() {
         ("consumer", "permission_request"),
         ("acp", "request_permission"),
     ] {
-        let mut reader = rig.service.read(conversation.id(), dialect(name).unwrap(), Begin::Message(0)).await.unwrap();
+        let mut reader =
+            rig.service.read(conversation.id(), find_dialect(name).unwrap(), Begin::Message(0)).await.unwrap();
         while let Some(part) = reader.next().await.unwrap() {
             for message in part.messages() {
                 let text = String::from_utf8_lossy(&message.json);

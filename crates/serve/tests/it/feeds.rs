@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use switchboard_dialects::{DIALECTS, Dialect, Messages, dialect};
+use switchboard_dialects::{DIALECTS, Dialect, MessageBuffer, find_dialect};
 use switchboard_serve::feed::{Begin, Reader};
-use switchboard_store::{At, Page};
+use switchboard_store::{CheckpointPosition, PageQuery};
 
 use crate::rig::Rig;
 
@@ -24,12 +24,12 @@ async fn rest(reader: &mut Reader) -> Vec<(Bytes, Option<u64>)> {
 
 /// What the events of the log say, projected in one go.
 fn said(rig: &Rig, id: &str, dialect: &Dialect) -> Vec<(Bytes, Option<u64>)> {
-    let page = Page { after: 0, limit: usize::MAX >> 1, max_bytes: usize::MAX };
+    let page = PageQuery { after: 0, limit: usize::MAX >> 1, max_bytes: usize::MAX, kinds: &[] };
     let mut projection = (dialect.projection)();
     let mut all = Vec::new();
-    for event in rig.service.engine().log().page(id, page).unwrap() {
-        let mut messages = Messages::default();
-        projection.event(&event, &mut messages);
+    for event in rig.service.engine().log().read_events(id, page).unwrap() {
+        let mut messages = MessageBuffer::default();
+        projection.project_event(&event, &mut messages);
         let count = messages.len();
         let numbered = messages.iter().zip(1..);
         all.extend(numbered.map(|(one, n)| (Bytes::copy_from_slice(one), (n == count).then_some(event.seq))));
@@ -90,7 +90,10 @@ async fn who_returns_begins_at_a_checkpoint() {
     // Another process, which has nothing in memory.
     let other = rig.beside();
     let (log, version) = (other.service.engine().log(), dialect.version());
-    let kept = log.checkpoint(&id, dialect.name, &version, At::Seq(29_000)).unwrap().expect("no checkpoint was kept");
+    let kept = log
+        .find_checkpoint(&id, dialect.name, &version, CheckpointPosition::Seq(29_000))
+        .unwrap()
+        .expect("no checkpoint was kept");
     assert!(kept.seq > 20_000 && kept.seq <= 29_000, "{}", kept.seq);
     for begin in [Begin::Event(29_000), Begin::Message(29_500)] {
         let got = rest(&mut other.service.read(&id, dialect, begin).await.unwrap()).await;
@@ -103,7 +106,7 @@ async fn who_returns_begins_at_a_checkpoint() {
 async fn an_offset_that_is_not_reached_yet_is_waited_for() {
     let rig = Rig::new();
     let id = rig.start("script", "sleep 0.2\nburst 100\nsleep 0.2\ntext end").await;
-    let events = dialect("events").unwrap();
+    let events = find_dialect("events").unwrap();
     let mut reader = rig.service.read(&id, events, Begin::Message(90)).await.unwrap();
     let got = rest(&mut reader).await;
     assert_eq!(got, said(&rig, &id, events)[90..]);

@@ -30,7 +30,7 @@ fn serve(path: &Path, rules: &Rules) -> Server {
 }
 
 async fn ask(path: &Path, line: &str, headers: &str) -> u16 {
-    let mut stream = UnixStream::connect(SocketPath::new(path).unwrap().path()).await.unwrap();
+    let mut stream = UnixStream::connect(SocketPath::new(path).unwrap().as_path()).await.unwrap();
     let request = format!("{line} HTTP/1.1\r\nHost: anything\r\nConnection: close\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut text = String::new();

@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use switchboard_agents::LOGS;
-use switchboard_testkit::corpus::{Truth, Wanted, write};
+use switchboard_testkit::corpus::{CorpusOptions, CorpusTruth, write_corpus};
 
 use crate::rig::Rig;
 
 /// A server on a machine where agents have worked.
-pub fn rig() -> (Rig, Truth) {
+pub fn rig() -> (Rig, CorpusTruth) {
     let folder = tempfile::tempdir().unwrap();
-    let truth = write(folder.path(), &small(6)).unwrap();
+    let truth = write_corpus(folder.path(), &small(6)).unwrap();
     (Rig::in_folder(folder), truth)
 }
 
 /// Enough for every case.
-fn small(seed: u64) -> Wanted {
-    Wanted { bytes: 300_000, words: 2_000, ..Wanted::small(seed) }
+fn small(seed: u64) -> CorpusOptions {
+    CorpusOptions { bytes: 300_000, words: 2_000, ..CorpusOptions::small(seed) }
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
@@ -35,10 +35,10 @@ async fn what_was_used_is_the_truth() {
         let total = &used.body["total"];
         let figures = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"]
             .map(|name| total[name].as_u64().unwrap());
-        assert_eq!(figures.iter().sum::<u64>(), known.total(), "{agent}: {total}");
+        assert_eq!(figures.iter().sum::<u64>(), known.total_tokens(), "{agent}: {total}");
         let rows = used.body["rows"].as_array().unwrap();
         let sum: u64 = rows.iter().map(|row| row["totalTokens"].as_u64().unwrap()).sum();
-        assert_eq!(sum, known.total(), "the days of {agent}");
+        assert_eq!(sum, known.total_tokens(), "the days of {agent}");
     }
     let table = rig.get("/api/usage?by=model&format=csv").await;
     let lines: Vec<_> = table.body.as_str().unwrap().lines().collect();
@@ -152,7 +152,7 @@ async fn a_session_that_is_written_later_is_seen() {
     let (rig, _) = rig();
     let before = rig.get("/api/logs?limit=500").await.body["sessions"].as_array().unwrap().len();
     let (seed, folder) = (7, tempfile::tempdir().unwrap());
-    write(folder.path(), &small(seed)).unwrap();
+    write_corpus(folder.path(), &small(seed)).unwrap();
     copy(&folder.path().join("home"), &rig.folder.path().join("home"));
     // The index is brought up to date in the background: it is seen a moment later, and nobody waits longer.
     let waiting = async {

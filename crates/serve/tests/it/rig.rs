@@ -8,10 +8,10 @@ use axum::{
 };
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use switchboard_engine::{Engine, Limits, Machine, this_process};
+use switchboard_engine::{Engine, HostEnvironment, SessionTimeouts, this_process};
 use switchboard_event::{ApprovalMode, Id, Timestamp};
 use switchboard_serve::{Drain, Service, Setup, openapi};
-use switchboard_store::{Options, Store};
+use switchboard_store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tower::ServiceExt as _;
@@ -54,36 +54,36 @@ impl Rig {
 
     /// A server that lets sessions work below these folders only.
     pub fn with(roots: Vec<PathBuf>) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &Options::default(), Limits::default())
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &StoreOptions::default(), SessionTimeouts::default())
     }
 
     /// A server with other limits of time.
-    pub fn limited(limits: Limits) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &Options::default(), limits)
+    pub fn limited(limits: SessionTimeouts) -> Self {
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &StoreOptions::default(), limits)
     }
 
     /// A server whose log may take so many bytes.
     pub fn small(bytes: u64) -> Self {
-        let options = Options { max_bytes: Some(bytes), ..Options::default() };
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options, Limits::default())
+        let options = StoreOptions { max_bytes: Some(bytes), ..StoreOptions::default() };
+        Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options, SessionTimeouts::default())
     }
 
     /// A server whose machine has agents' logs in the folder `home`.
     pub fn in_folder(folder: TempDir) -> Self {
-        Self::at(Arc::new(folder), Vec::new(), &Options::default(), Limits::default())
+        Self::at(Arc::new(folder), Vec::new(), &StoreOptions::default(), SessionTimeouts::default())
     }
 
     /// Another process that shares the log.
     pub fn beside(&self) -> Self {
-        Self::at(self.folder.clone(), Vec::new(), &Options::default(), Limits::default())
+        Self::at(self.folder.clone(), Vec::new(), &StoreOptions::default(), SessionTimeouts::default())
     }
 
-    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>, options: &Options, limits: Limits) -> Self {
+    fn at(folder: Arc<TempDir>, roots: Vec<PathBuf>, options: &StoreOptions, limits: SessionTimeouts) -> Self {
         let data = folder.path().join("data");
-        let store = Store::open(&data, &Options { owner: Some(this_process()), ..options.clone() }).unwrap();
-        let owner = store.owner().unwrap();
+        let store = SqliteStore::open(&data, &StoreOptions { owner: Some(this_process()), ..options.clone() }).unwrap();
+        let owner = store.owner_number().unwrap();
         let machine = machine(&folder);
-        let homes = switchboard_logs::homes(&machine, &[folder.path().join("home")], None);
+        let homes = switchboard_logs::find_homes(&machine, &[folder.path().join("home")], None);
         let service = Service::new(Setup {
             engine: Engine::new(Arc::new(store), machine.clone()),
             machine,
@@ -214,7 +214,7 @@ impl Rig {
                     return view;
                 }
                 if follower.next().await.unwrap().is_none() {
-                    follower = engine.follow(&session, follower.seen()).unwrap();
+                    follower = engine.follow(&session, follower.position()).unwrap();
                     tokio::task::yield_now().await;
                 }
             }
@@ -239,16 +239,16 @@ impl Rig {
     }
 }
 
-fn machine(folder: &TempDir) -> Machine {
-    Machine {
+fn machine(folder: &TempDir) -> HostEnvironment {
+    HostEnvironment {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         home: folder.path().to_owned(),
         temp: folder.path().join("tmp"),
         program: "/nowhere".into(),
-        root: false,
+        is_root: false,
         now,
-        fresh_id: || Id::from(uuid::Uuid::now_v7().to_string()),
-        secret: || uuid::Uuid::new_v4().simple().to_string(),
+        new_id: || Id::from(uuid::Uuid::now_v7().to_string()),
+        new_secret: || uuid::Uuid::new_v4().simple().to_string(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The checksum of an event as it lies in the log. It notices bytes that the disk changed and rows that were swapped; it
-//! is no protection against a program that means to change the log.
+//! The checksum of a stored event. It detects corrupted bytes and swapped rows; it does not protect against deliberate
+//! manipulation.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -12,9 +12,9 @@ impl SessionChecksum {
         Self(xxh3_64(session.as_bytes()))
     }
 
-    pub fn of_event(self, seq: u64, kind: &[u8], body: &[u8]) -> i64 {
+    pub fn event_checksum(self, seq: u64, kind: &[u8], body: &[u8]) -> i64 {
         let body = xxh3_64_with_seed(body, self.0.wrapping_add(seq));
-        // SQLite's integers are signed; the bits are what counts.
+        // SQLite's integers are signed; only the bits matter.
         xxh3_64_with_seed(kind, body).cast_signed()
     }
 }
@@ -25,12 +25,12 @@ mod tests {
 
     #[test]
     fn whatever_changes_changes_the_checksum() {
-        let sound = SessionChecksum::new("s").of_event(7, b"usage", b"{}");
-        assert_eq!(sound, SessionChecksum::new("s").of_event(7, b"usage", b"{}"));
+        let sound = SessionChecksum::new("s").event_checksum(7, b"usage", b"{}");
+        assert_eq!(sound, SessionChecksum::new("s").event_checksum(7, b"usage", b"{}"));
         for (session, seq, kind, body) in
             [("t", 7, "usage", "{}"), ("s", 8, "usage", "{}"), ("s", 7, "turn", "{}"), ("s", 7, "usage", "{ }")]
         {
-            let other = SessionChecksum::new(session).of_event(seq, kind.as_bytes(), body.as_bytes());
+            let other = SessionChecksum::new(session).event_checksum(seq, kind.as_bytes(), body.as_bytes());
             assert_ne!(other, sound, "{session} {seq} {kind} {body}");
         }
     }

@@ -1,5 +1,4 @@
-//! Deleting what need not be kept any longer: one session after the other, each in portions, so that others can write
-//! in between.
+//! Selects the sessions that exceed the retention.
 
 use rusqlite::Connection;
 use switchboard_event::{Id, Timestamp};
@@ -8,24 +7,24 @@ use crate::{Retention, StoreError};
 
 /// A session that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedSession {
     pub id: Id,
-    /// When, in microseconds.
+    /// The time of the end, in microseconds.
     pub at: i64,
 }
 
-/// The sessions that have ended, in the order of their ends.
-pub(super) fn ended(connection: &Connection) -> Result<Vec<Ended>, StoreError> {
+/// Returns the ended sessions in the order of their ends.
+pub(super) fn list_ended_sessions(connection: &Connection) -> Result<Vec<EndedSession>, StoreError> {
     let mut select =
         connection.prepare_cached("SELECT id, ended FROM sessions WHERE open = 0 ORDER BY ended, number")?;
     let ended = select.query_map([], |row| {
-        Ok(Ended { id: row.get_ref(0)?.as_str()?.into(), at: row.get::<_, Option<i64>>(1)?.unwrap_or_default() })
+        Ok(EndedSession { id: row.get_ref(0)?.as_str()?.into(), at: row.get::<_, Option<i64>>(1)?.unwrap_or_default() })
     })?;
     Ok(ended.collect::<Result<_, _>>()?)
 }
 
-/// How many of the sessions, from the first, are too old or too many.
-pub(super) fn outdated(ended: &[Ended], retention: &Retention, now: Timestamp) -> usize {
+/// Returns the number of sessions, from the first, that are too old or too many.
+pub(super) fn count_expired(ended: &[EndedSession], retention: &Retention, now: Timestamp) -> usize {
     let age = retention.older_than.map(|age| i64::try_from(age.as_micros()).unwrap_or(i64::MAX));
     let oldest = age.map(|age| now.as_micros().saturating_sub(age));
     let old = oldest.map_or(0, |oldest| ended.partition_point(|session| session.at < oldest));
@@ -33,7 +32,7 @@ pub(super) fn outdated(ended: &[Ended], retention: &Retention, now: Timestamp) -
     old.max(many)
 }
 
-/// How much of the file is in use.
+/// Returns the number of used bytes of the file.
 pub(super) fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {
     let figure = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
     Ok(figure("page_count")?.saturating_sub(figure("freelist_count")?) * figure("page_size")?)
@@ -43,11 +42,11 @@ pub(super) fn used_bytes(connection: &Connection) -> Result<u64, StoreError> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Ended, Id, Retention, Timestamp, outdated};
+    use super::{EndedSession, Id, Retention, Timestamp, count_expired};
 
     #[test]
     fn the_old_and_the_many_go_from_the_first() {
-        let ended: Vec<_> = (1..=5).map(|second| Ended { id: Id::from("s"), at: second * 1_000_000 }).collect();
+        let ended: Vec<_> = (1..=5).map(|second| EndedSession { id: Id::from("s"), at: second * 1_000_000 }).collect();
         let now = Timestamp::from_micros(10_000_000).unwrap_or_default();
         let age = |seconds| Some(Duration::from_secs(seconds));
         for (older_than, keep_last, expected) in [
@@ -62,7 +61,7 @@ mod tests {
             (age(9), Some(1), 4),
         ] {
             let retention = Retention { older_than, keep_last, max_bytes: None };
-            assert_eq!(outdated(&ended, &retention, now), expected, "{retention:?}");
+            assert_eq!(count_expired(&ended, &retention, now), expected, "{retention:?}");
         }
     }
 }

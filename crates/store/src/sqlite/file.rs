@@ -1,4 +1,4 @@
-//! The file: made whole or not at all, told from files of others, brought to the latest format, opened.
+//! The log file: created atomically, distinguished from foreign files, migrated to the latest format, opened.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -10,11 +10,11 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
 
-use super::{checkpoint::BACKSTOP, reserve::DiskReserve, store::Options};
+use super::{checkpoint::MAX_WAL_PAGES, reserve::DiskReserve, store::StoreOptions};
 use crate::StoreError;
 
-/// What brings the log from each format to the next. The first makes it from nothing.
-const FORMATS: &[&str] = &[
+/// The migrations from each format to the next. The first one creates the schema.
+const FORMAT_MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("format2.sql"),
     include_str!("format3.sql"),
@@ -25,137 +25,140 @@ const FORMATS: &[&str] = &[
 const CHECKSUMS_SINCE: i64 = 4;
 
 /// The format that this version writes.
-const FORMAT: i64 = FORMATS.len() as i64;
+const LATEST_FORMAT: i64 = FORMAT_MIGRATIONS.len() as i64;
 
-/// `swbd`: tells our files from those of other programs.
-const APPLICATION: i64 = 0x7377_6264;
+/// `swbd`: distinguishes our files from those of other programs.
+const APPLICATION_ID: i64 = 0x7377_6264;
 
-/// The log's name in its folder.
-const NAME: &str = "log.db";
+/// The name of the log file in its directory.
+const LOG_FILE_NAME: &str = "log.db";
 
 /// The size of a page, SQLite's own default.
-const PAGE: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 
-/// The page cache of a connection that reads; negative means kibibytes. Pages are read once and in order, and the
-/// system caches them too, so SQLite's own 2 MiB would only be memory for each reader.
+/// The page cache of a reader; negative means kibibytes. Pages are read once and in order, and the system caches them
+/// too, so SQLite's default of 2 MiB per reader would be wasted.
 const READER_CACHE_KIB: i64 = -512;
 
-/// A log, as it was found.
-pub(super) struct Opened {
+/// An opened log file.
+pub(super) struct LogDatabase {
     pub path: PathBuf,
-    pub writer: Result<Connection, Unwritable>,
+    pub writer: Result<Connection, ReadOnlyReason>,
 }
 
-/// Why a log is only read.
+/// The reason why a log is read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unwritable {
-    /// A later version made it.
+pub(super) enum ReadOnlyReason {
+    /// It was created by a later version.
     Newer(i64),
-    /// There is no space for what SQLite needs to write.
+    /// There is no space for the files that SQLite needs to write.
     DiskFull,
 }
 
-impl From<Unwritable> for StoreError {
-    fn from(why: Unwritable) -> Self {
+impl From<ReadOnlyReason> for StoreError {
+    fn from(why: ReadOnlyReason) -> Self {
         match why {
-            Unwritable::Newer(found) => newer(found),
-            Unwritable::DiskFull => Self::Full,
+            ReadOnlyReason::Newer(found) => newer_format_error(found),
+            ReadOnlyReason::DiskFull => Self::Full,
         }
     }
 }
 
-/// Opens the log in a folder. On a full disk the reserve is used for that; without one the log is only read.
-pub(super) fn open(folder: &Path, options: &Options, reserve: &DiskReserve) -> Result<Opened, StoreError> {
+/// Opens the log in a directory. On a full disk this uses the reserve; without a reserve the log is read-only.
+pub(super) fn open_log(
+    folder: &Path,
+    options: &StoreOptions,
+    reserve: &DiskReserve,
+) -> Result<LogDatabase, StoreError> {
     let opened = match open_writable(folder, options) {
         Err(StoreError::Full) if reserve.release() => open_writable(folder, options),
         opened => opened,
     };
-    let path = folder.join(NAME);
+    let path = folder.join(LOG_FILE_NAME);
     match opened {
-        Err(StoreError::Full) if reader_of_full_disk(&path).is_ok() => {
+        Err(StoreError::Full) if open_full_disk_reader(&path).is_ok() => {
             reserve.mark_low();
-            Ok(Opened { path, writer: Err(Unwritable::DiskFull) })
+            Ok(LogDatabase { path, writer: Err(ReadOnlyReason::DiskFull) })
         }
         opened => opened,
     }
 }
 
-fn open_writable(folder: &Path, options: &Options) -> Result<Opened, StoreError> {
-    make_folder(folder)?;
-    // One process at a time: no other sees a log that is half made or half changed.
-    let lock = create(&folder.join("open.lock"))?;
-    lock.lock().map_err(at(folder))?;
-    let path = folder.join(NAME);
-    if !path.try_exists().map_err(at(&path))? {
-        make(&path)?;
+fn open_writable(folder: &Path, options: &StoreOptions) -> Result<LogDatabase, StoreError> {
+    create_private_dir(folder)?;
+    // One process at a time, so that no other process sees an incomplete log.
+    let lock = create_private_file(&folder.join("open.lock"))?;
+    lock.lock().map_err(path_error(folder))?;
+    let path = folder.join(LOG_FILE_NAME);
+    if !path.try_exists().map_err(path_error(&path))? {
+        create_log(&path)?;
     }
-    let format = recognise(&path)?;
-    if format > FORMAT {
-        return Ok(Opened { path, writer: Err(Unwritable::Newer(format)) });
+    let format = recognize_log(&path)?;
+    if format > LATEST_FORMAT {
+        return Ok(LogDatabase { path, writer: Err(ReadOnlyReason::Newer(format)) });
     }
     let mut writer = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    patient(&mut writer)?;
-    tune(&writer, options)?;
-    migrate(&writer)?;
-    Ok(Opened { path, writer: Ok(writer) })
+    set_busy_handler(&mut writer)?;
+    configure_writer(&writer, options)?;
+    migrate_format(&writer)?;
+    Ok(LogDatabase { path, writer: Ok(writer) })
 }
 
-/// A connection that reads a log on a full disk. SQLite needs a file for what the processes share about the write-ahead
-/// log; where there is no space for it, and no write-ahead log either, the file alone is read.
-pub(super) fn reader_of_full_disk(path: &Path) -> Result<Connection, StoreError> {
-    let usual = reader(path).and_then(|connection| format_of(&connection).map(|_| connection));
+/// Opens a reader on a full disk. SQLite needs a shared memory file for the write-ahead log; if there is no space for
+/// it and no write-ahead log, only the main file is read.
+pub(super) fn open_full_disk_reader(path: &Path) -> Result<Connection, StoreError> {
+    let usual = open_reader(path).and_then(|connection| read_format(&connection).map(|_| connection));
     let has_wal = fs::metadata(path.with_extension("db-wal")).is_ok_and(|wal| wal.len() > 0);
     match usual {
         Err(StoreError::Full) if !has_wal => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            let connection = Connection::open_with_flags(immutable(path), flags)?;
-            format_of(&connection)?;
+            let connection = Connection::open_with_flags(immutable_uri(path), flags)?;
+            read_format(&connection)?;
             Ok(connection)
         }
         usual => usual,
     }
 }
 
-/// The URI of a file that is read as it is.
-fn immutable(path: &Path) -> String {
+/// Returns the URI to open a file as immutable.
+fn immutable_uri(path: &Path) -> String {
     let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{escaped}?immutable=1")
 }
 
-/// Events have checksums.
+/// Returns whether events have checksums.
 pub(super) fn has_checksums(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(format_of(connection)? >= CHECKSUMS_SINCE)
+    Ok(read_format(connection)? >= CHECKSUMS_SINCE)
 }
 
-/// The error of a log that this version cannot write.
-pub(super) fn newer(found: i64) -> StoreError {
-    StoreError::Newer { found, known: FORMAT }
+/// Returns the error for a log that this version cannot write.
+pub(super) fn newer_format_error(found: i64) -> StoreError {
+    StoreError::Newer { found, known: LATEST_FORMAT }
 }
 
-/// A connection that reads.
-pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
-    let connection = plain_reader(path)?;
+/// Opens a read-only connection.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open_plain_reader(path)?;
     connection.pragma_update(None, "cache_size", READER_CACHE_KIB)?;
     Ok(connection)
 }
 
-/// The same for a file of which nothing is known yet.
-fn plain_reader(path: &Path) -> Result<Connection, StoreError> {
+/// Opens a read-only connection to a file that may not be a log.
+fn open_plain_reader(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    patient(&mut connection)?;
+    set_busy_handler(&mut connection)?;
     Ok(connection)
 }
 
-/// A connection that moves the write-ahead log into the file.
-pub(super) fn checkpointer(path: &Path) -> Result<Connection, StoreError> {
+/// Opens a connection for checkpoints of the write-ahead log.
+pub(super) fn open_checkpoint_connection(path: &Path) -> Result<Connection, StoreError> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
-/// Moves the write-ahead log into the file, so that the file becomes as small as it can be, and empties it. Who writes
-/// has to wait for the second half of that, so most is moved in the first. If somebody is in the way all the time, it
-/// is left for later.
-pub(super) fn give_back(path: &Path) -> Result<(), StoreError> {
-    let connection = checkpointer(path)?;
+/// Checkpoints and truncates the write-ahead log, so that the file shrinks. Writers wait during the TRUNCATE
+/// checkpoint, so a PASSIVE one moves most pages first. If readers are always in the way, the rest is left for later.
+pub(super) fn release_free_space(path: &Path) -> Result<(), StoreError> {
+    let connection = open_checkpoint_connection(path)?;
     for how in ["PASSIVE", "TRUNCATE"] {
         let question = format!("PRAGMA wal_checkpoint({how})");
         for _ in 0..500 {
@@ -169,34 +172,34 @@ pub(super) fn give_back(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// By how many bytes the file becomes longer when the write-ahead log is moved into it.
+/// Returns the number of bytes by which a checkpoint extends the file.
 pub(super) fn wal_growth(connection: &Connection) -> Result<u64, StoreError> {
     let pages: u64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     let length = connection.path().and_then(|path| fs::metadata(path).ok()).map_or(0, |found| found.len());
-    Ok((pages * PAGE).saturating_sub(length))
+    Ok((pages * PAGE_BYTES).saturating_sub(length))
 }
 
-/// Leaves the write-ahead log as it is when the connection closes, if there is no space to move it.
+/// Prevents the checkpoint on close if there is no space for it.
 pub(super) fn prepare_to_close(connection: &Connection, reserve: &DiskReserve) {
     if wal_growth(connection).is_ok_and(|growth| !reserve.has_space_for(growth)) {
         drop(connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
     }
 }
 
-/// Begins to write. Another process may have changed the format since the log was opened.
-pub(super) fn begin(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
+/// Begins a write transaction. Another process may have changed the format since the log was opened.
+pub(super) fn begin_write(connection: &Connection) -> Result<Transaction<'_>, StoreError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let found = format_of(&transaction)?;
-    if found == FORMAT { Ok(transaction) } else { Err(newer(found)) }
+    let found = read_format(&transaction)?;
+    if found == LATEST_FORMAT { Ok(transaction) } else { Err(newer_format_error(found)) }
 }
 
 fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     Ok(Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)
 }
 
-/// Waits for other processes: often at first, since most of them write for less than a millisecond. SQLite's own
-/// patience sleeps too long, so that of two busy processes one would starve.
-fn patient(connection: &mut Connection) -> Result<(), StoreError> {
+/// Sets a busy handler that polls often at first, since most writes take less than a millisecond. SQLite's own handler
+/// sleeps too long: of two busy processes, one would starve.
+fn set_busy_handler(connection: &mut Connection) -> Result<(), StoreError> {
     let wait = |tries: i32| {
         thread::sleep(if tries < 500 { Duration::from_micros(200) } else { Duration::from_millis(2) });
         tries < 5_000
@@ -204,85 +207,85 @@ fn patient(connection: &mut Connection) -> Result<(), StoreError> {
     Ok(connection.busy_handler(Some(wait))?)
 }
 
-fn tune(connection: &Connection, options: &Options) -> Result<(), StoreError> {
-    // Or a query is planned anew for every value that is given to it.
+fn configure_writer(connection: &Connection, options: &StoreOptions) -> Result<(), StoreError> {
+    // Otherwise SQLite replans a query for every bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // The checkpointer decides when the write-ahead log is moved.
+    // The checkpointer decides when to checkpoint.
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "NORMAL" })?;
-    connection.pragma_update(None, "journal_size_limit", u64::from(BACKSTOP.unsigned_abs()) * PAGE)?;
+    connection.pragma_update(None, "journal_size_limit", u64::from(MAX_WAL_PAGES.unsigned_abs()) * PAGE_BYTES)?;
     if let Some(bytes) = options.max_bytes {
-        connection.pragma_update(None, "max_page_count", bytes.div_ceil(PAGE))?;
+        connection.pragma_update(None, "max_page_count", bytes.div_ceil(PAGE_BYTES))?;
     }
     Ok(())
 }
 
-/// The format, if it is a log of ours. Reads only, so that a file of another program stays as it is.
-fn recognise(path: &Path) -> Result<i64, StoreError> {
+/// Returns the format if the file is a log. Opens it read-only, so that a foreign file stays unchanged.
+fn recognize_log(path: &Path) -> Result<i64, StoreError> {
     let foreign = || StoreError::Foreign(path.to_owned());
     if !path.is_file() {
         return Err(foreign());
     }
-    let connection = plain_reader(path)?;
+    let connection = open_plain_reader(path)?;
     match connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)) {
-        Ok(APPLICATION) => format_of(&connection),
+        Ok(APPLICATION_ID) => read_format(&connection),
         Ok(_) => Err(foreign()),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => Err(foreign()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn format_of(connection: &Connection) -> Result<i64, StoreError> {
+fn read_format(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?)
 }
 
-/// Makes an empty log beside its place and moves it there: a crash leaves no half of one.
-fn make(path: &Path) -> Result<(), StoreError> {
+/// Creates an empty log next to its path and renames it, so that a crash leaves no incomplete log.
+fn create_log(path: &Path) -> Result<(), StoreError> {
     let beside = path.with_extension("new");
     for old in [beside.clone(), path.with_extension("new-wal"), path.with_extension("new-shm")] {
-        fs::remove_file(&old).or_else(|error| absent(error).map_err(at(&old)))?;
+        fs::remove_file(&old).or_else(|error| ignore_not_found(error).map_err(path_error(&old)))?;
     }
-    drop(create(&beside)?);
+    drop(create_private_file(&beside)?);
     let connection = connect(&beside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // Both are decided before the first page is written.
+    // Both must be set before the first page is written.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    connection.pragma_update(None, "application_id", APPLICATION)?;
-    migrate(&connection)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    migrate_format(&connection)?;
     connection.close().map_err(|(_, error)| error)?;
-    fs::rename(&beside, path).map_err(at(path))
+    fs::rename(&beside, path).map_err(path_error(path))
 }
 
-/// Brings a log of an earlier format to the latest, all steps or none.
-fn migrate(connection: &Connection) -> Result<(), StoreError> {
-    if format_of(connection)? == FORMAT {
+/// Migrates a log to the latest format in one transaction.
+fn migrate_format(connection: &Connection) -> Result<(), StoreError> {
+    if read_format(connection)? == LATEST_FORMAT {
         return Ok(());
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let steps = FORMATS.iter().skip(usize::try_from(format_of(&transaction)?).unwrap_or_default());
+    let steps = FORMAT_MIGRATIONS.iter().skip(usize::try_from(read_format(&transaction)?).unwrap_or_default());
     steps.into_iter().try_for_each(|step| transaction.execute_batch(step))?;
-    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.pragma_update(None, "user_version", LATEST_FORMAT)?;
     Ok(transaction.commit()?)
 }
 
-/// A folder for this user alone, unless it is there already.
-pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+/// Creates a directory that only this user can access, unless it exists.
+pub(super) fn create_private_dir(folder: &Path) -> Result<(), StoreError> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder).map_err(at(folder))
+    builder.recursive(true).create(folder).map_err(path_error(folder))
 }
 
-/// A file for this user alone, opened, whether it is there already or not.
-pub(super) fn create(path: &Path) -> Result<File, StoreError> {
+/// Opens a file that only this user can access, creating it if necessary.
+pub(super) fn create_private_file(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.create(true).truncate(false).write(true).open(path).map_err(at(path))
+    options.create(true).truncate(false).write(true).open(path).map_err(path_error(path))
 }
 
-/// Says where something went wrong.
-pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+/// Adds a path to an I/O error.
+pub(super) fn path_error(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
     move |error| match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
@@ -290,22 +293,25 @@ pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     }
 }
 
-/// It is fine that something is not there.
-fn absent(error: io::Error) -> io::Result<()> {
+/// Ignores a missing file.
+fn ignore_not_found(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DiskReserve, Options, open};
+    use super::{DiskReserve, StoreOptions, open_log};
 
     #[test]
     fn durable_means_that_every_commit_is_synced() {
         let folder = tempfile::tempdir().unwrap();
         for (durable, expected) in [(false, 1), (true, 2), (false, 1)] {
-            let opened =
-                open(folder.path(), &Options { durable, ..Options::default() }, &DiskReserve::new(folder.path()))
-                    .unwrap();
+            let opened = open_log(
+                folder.path(),
+                &StoreOptions { durable, ..StoreOptions::default() },
+                &DiskReserve::new(folder.path()),
+            )
+            .unwrap();
             let writer = opened.writer.unwrap();
             // 1 is NORMAL, 2 is FULL.
             let level: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();

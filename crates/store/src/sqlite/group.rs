@@ -1,7 +1,8 @@
-//! Group commit: what is queued is written in one transaction, and each is told when it is on disk.
+//! Group commit: queued requests are written in one transaction, and each gets a reply when it is on disk.
 
 use std::{
     fmt,
+    fs::File,
     path::Path,
     sync::{
         Arc,
@@ -15,80 +16,81 @@ use rusqlite::Connection;
 use switchboard_event::Id;
 
 use super::{
-    checkpoint::Checkpointer, delete::Sweeper, expire::Ended, file, owners::Owners, reserve::DiskReserve, write::Scene,
+    checkpoint::WalCheckpointer, commit_watch::CommitSignal, delete::SessionSweeper, expire::EndedSession, file,
+    owners::OwnerDirectory, reserve::DiskReserve, write::WriteTxn,
 };
-use crate::{Abandoned, Checkpoint, Chunk, NewSession, State, StoreError, Update};
+use crate::{AbandonedSession, Checkpoint, EventChunk, NewSession, SessionPatch, SessionPhase, StoreError};
 
-/// A transaction takes no more work when it has written this much, so that the first in it need not wait for long.
-const GROUP: usize = 1 << 20;
+/// The size at which a transaction accepts no more requests, so that the first one does not wait for long.
+const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// When nothing was written for so long, there is time to move the write-ahead log.
-const MOMENT: Duration = Duration::from_millis(100);
+/// The idle time after which the write-ahead log is checkpointed.
+const WAL_IDLE_DELAY: Duration = Duration::from_millis(100);
 
-/// How often a full disk is looked at again.
-const FULL_DISK_CHECK: Duration = Duration::from_secs(1);
+/// The interval for checking a full disk again.
+const FULL_DISK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The largest batch of events that may use the reserve, when a session ends with it.
+/// The maximum size of a batch that may use the reserve when a session ends with it.
 const MAX_ENDING_BYTES: usize = 4 << 20;
 
-/// Something to write.
-pub(super) enum Work {
+/// A request to the writer thread.
+pub(super) enum WriteRequest {
     Create(Box<NewSession>),
     Claim(Id, Option<u64>),
     Archive(Id, bool),
-    Append(Id, Arc<Chunk>, Box<Update>),
+    Append(Id, Arc<EventChunk>, Box<SessionPatch>),
     TakeOver,
     Delete(Id),
-    Expire(Ended),
+    Expire(EndedSession),
     /// Waits until the events of all deleted sessions are removed.
     Reclaim,
     Save(Id, Box<Checkpoint>),
 }
 
-impl Work {
-    /// It frees space, or writes down how something ended: the reserve is there for that.
+impl WriteRequest {
+    /// Returns whether the request frees space or records the end of a session: the reserve exists for these.
     fn is_essential(&self) -> bool {
         match self {
             Self::Delete(_) | Self::Expire(_) | Self::Reclaim | Self::TakeOver => true,
             Self::Append(_, events, update) => {
-                update.state.is_some_and(State::is_final) && events.json_len() <= MAX_ENDING_BYTES
+                update.state.is_some_and(SessionPhase::is_final) && events.json_len() <= MAX_ENDING_BYTES
             }
             Self::Create(_) | Self::Claim(..) | Self::Archive(..) | Self::Save(..) => false,
         }
     }
 }
 
-/// What came of it.
-pub(super) enum Answer {
+/// The result of a request.
+pub(super) enum WriteResponse {
     Written,
-    Taken(Vec<Abandoned>),
-    /// A session was deleted; its events are still to be removed, which the caller waits for or not.
+    Taken(Vec<AbandonedSession>),
+    /// A session was deleted; its events are still to be removed, and the caller may wait for it.
     Deleted {
         number: u64,
         is_awaited: bool,
     },
-    /// The events of deleted sessions are being removed, and the caller waits for that.
+    /// The events of deleted sessions are being removed, and the caller waits for it.
     Reclaiming,
 }
 
-type Outcome = Result<Answer, StoreError>;
+type WriteResult = Result<WriteResponse, StoreError>;
 
-/// Whom to tell. Is told exactly once, also when the writer dies.
-pub(super) struct Reply(Option<Box<dyn FnOnce(Outcome) + Send>>);
+/// The callback of a request, called exactly once, also when the writer dies.
+pub(super) struct WriteReply(Option<Box<dyn FnOnce(WriteResult) + Send>>);
 
-impl Reply {
-    pub fn new(tell: impl FnOnce(Outcome) + Send + 'static) -> Self {
+impl WriteReply {
+    pub fn new(tell: impl FnOnce(WriteResult) + Send + 'static) -> Self {
         Self(Some(Box::new(tell)))
     }
 
-    pub fn send(mut self, outcome: Outcome) {
+    pub fn send(mut self, outcome: WriteResult) {
         if let Some(tell) = self.0.take() {
             tell(outcome);
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for WriteReply {
     fn drop(&mut self) {
         if let Some(tell) = self.0.take() {
             tell(Err(StoreError::Closed));
@@ -96,77 +98,81 @@ impl Drop for Reply {
     }
 }
 
-struct Job {
-    work: Work,
-    reply: Reply,
+struct QueuedWrite {
+    work: WriteRequest,
+    reply: WriteReply,
 }
 
-/// The thread that writes, and its queue. Dropping it finishes the queue.
-pub(super) struct Writer {
-    queue: Option<Sender<Job>>,
+/// A handle to the writer thread and its queue. Dropping it finishes the queue.
+pub(super) struct LogWriter {
+    queue: Option<Sender<QueuedWrite>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl fmt::Debug for Writer {
+impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").finish_non_exhaustive()
     }
 }
 
-impl Writer {
+impl LogWriter {
     pub fn start(
         mut connection: Connection,
         path: &Path,
-        owners: Owners,
-        owner: Option<u64>,
+        owners: OwnerDirectory,
+        owner: Option<&(u64, File)>,
         reserve: DiskReserve,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = channel();
-        let checkpointer = Checkpointer::start(path, reserve.clone())?;
-        checkpointer.watch(&mut connection)?;
-        let sweeper = Sweeper::new(&connection)?;
-        let mut desk = Desk { connection, owners, owner, jobs, sweeper, checkpointer, reserve, unmoved: true };
-        let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.work());
-        let thread = thread.map_err(file::at(path))?;
+        let signal = CommitSignal::new(owners.path(), owner.map(|(_, lock)| lock)).map_err(file::path_error(path))?;
+        let owner = owner.map(|(number, _)| *number);
+        let checkpointer = WalCheckpointer::start(path, reserve.clone())?;
+        checkpointer.install_wal_hook(&mut connection)?;
+        let sweeper = SessionSweeper::new(&connection)?;
+        let mut desk =
+            WriterThread { connection, owners, owner, signal, jobs, sweeper, checkpointer, reserve, unmoved: true };
+        let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.run());
+        let thread = thread.map_err(file::path_error(path))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    pub fn submit(&self, work: Work, reply: Reply) {
-        // If the thread is gone, the job comes back and is dropped, and the reply says so.
-        drop(self.queue.as_ref().map(|queue| queue.send(Job { work, reply })));
+    pub fn submit_write(&self, work: WriteRequest, reply: WriteReply) {
+        // If the thread has ended, the job is dropped, and its reply reports that.
+        drop(self.queue.as_ref().map(|queue| queue.send(QueuedWrite { work, reply })));
     }
 }
 
-impl Drop for Writer {
+impl Drop for LogWriter {
     fn drop(&mut self) {
         drop(self.queue.take());
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
 
-/// What the thread works with.
-struct Desk {
+/// The state of the writer thread.
+struct WriterThread {
     connection: Connection,
-    owners: Owners,
+    owners: OwnerDirectory,
     owner: Option<u64>,
-    jobs: Receiver<Job>,
-    sweeper: Sweeper,
-    checkpointer: Checkpointer,
+    signal: CommitSignal,
+    jobs: Receiver<QueuedWrite>,
+    sweeper: SessionSweeper,
+    checkpointer: WalCheckpointer,
     reserve: DiskReserve,
-    /// Something was written since the write-ahead log was moved.
+    /// Something was written since the last checkpoint.
     unmoved: bool,
 }
 
-impl Desk {
-    fn work(&mut self) {
+impl WriterThread {
+    fn run(&mut self) {
         if self.owner.is_some() {
             self.reserve.restore();
         }
-        while let Some(job) = self.next() {
-            self.group(job);
+        while let Some(job) = self.next_job() {
+            self.write_group(job);
             self.unmoved = true;
-            // Also under load: what was deleted must go some day.
-            self.sweep();
+            // Also under load, so that deleted sessions are removed eventually.
+            self.sweep_deleted();
         }
         if self.reserve.is_low() {
             self.reserve.restore();
@@ -174,30 +180,30 @@ impl Desk {
         file::prepare_to_close(&self.connection, &self.reserve);
     }
 
-    fn sweep(&mut self) {
-        self.sweeper.step(&self.connection, &self.checkpointer, &self.reserve);
+    fn sweep_deleted(&mut self) {
+        self.sweeper.sweep_step(&self.connection, &self.checkpointer, &self.reserve);
     }
 
-    /// The next job. While there is none, what was deleted is removed.
-    fn next(&mut self) -> Option<Job> {
+    /// Waits for the next job. Meanwhile, removes the events of deleted sessions.
+    fn next_job(&mut self) -> Option<QueuedWrite> {
         while !self.sweeper.is_idle() {
             match self.jobs.try_recv() {
                 Ok(job) => return Some(job),
                 Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => self.sweep(),
+                Err(TryRecvError::Empty) => self.sweep_deleted(),
             }
         }
         while self.reserve.is_low() {
             self.reserve.restore();
-            self.checkpointer.give_back();
-            match self.jobs.recv_timeout(FULL_DISK_CHECK) {
+            self.checkpointer.request_release();
+            match self.jobs.recv_timeout(FULL_DISK_CHECK_INTERVAL) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
         if self.unmoved {
-            match self.jobs.recv_timeout(MOMENT) {
+            match self.jobs.recv_timeout(WAL_IDLE_DELAY) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
@@ -209,44 +215,47 @@ impl Desk {
         self.jobs.recv().ok()
     }
 
-    /// Writes a job and those that queue behind it. If that fails, each is tried alone: only those fail that must.
-    fn group(&mut self, first: Job) {
+    /// Writes a job together with the queued ones. If that fails, each is tried alone, so that only the faulty ones
+    /// fail.
+    fn write_group(&mut self, first: QueuedWrite) {
         let mut jobs = vec![first];
-        match self.commit_essential(&mut jobs, GROUP) {
-            Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.alone(job)),
-            committed => self.tell(jobs, committed),
+        match self.commit_essential(&mut jobs, MAX_GROUP_BYTES) {
+            Err(_) if jobs.len() > 1 => jobs.into_iter().for_each(|job| self.write_alone(job)),
+            committed => self.send_replies(jobs, committed),
         }
     }
 
-    fn alone(&mut self, job: Job) {
+    fn write_alone(&mut self, job: QueuedWrite) {
         let mut jobs = vec![job];
         let committed = self.commit_essential(&mut jobs, 0);
-        self.tell(jobs, committed);
+        self.send_replies(jobs, committed);
     }
 
-    /// One transaction, again with the space of the reserve if the disk is full and it is for something essential.
-    fn commit_essential(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+    /// Commits jobs, with the space of the reserve if the disk is full and the job is essential.
+    fn commit_essential(&mut self, jobs: &mut Vec<QueuedWrite>, most: usize) -> Result<Vec<WriteResult>, StoreError> {
         if self.reserve.is_low() {
             self.reserve.restore();
         }
         let is_essential = jobs.first().is_some_and(|job| job.work.is_essential());
-        match self.commit(jobs, most) {
-            Err(StoreError::Full) if jobs.len() == 1 && is_essential && self.reserve.release() => self.commit(jobs, 0),
+        match self.commit_group(jobs, most) {
+            Err(StoreError::Full) if jobs.len() == 1 && is_essential && self.reserve.release() => {
+                self.commit_group(jobs, 0)
+            }
             committed => committed,
         }
     }
 
-    /// One transaction. `most` is how much may be written before no more jobs are taken from the queue.
-    fn commit(&mut self, jobs: &mut Vec<Job>, most: usize) -> Result<Vec<Outcome>, StoreError> {
+    /// Commits jobs in one transaction. Takes further jobs from the queue until `most` bytes are written.
+    fn commit_group(&mut self, jobs: &mut Vec<QueuedWrite>, most: usize) -> Result<Vec<WriteResult>, StoreError> {
         let is_low = self.reserve.is_low();
-        let transaction = file::begin(&self.connection)?;
-        let mut scene = Scene::new(&transaction, &self.owners, self.owner);
+        let transaction = file::begin_write(&self.connection)?;
+        let mut scene = WriteTxn::new(&transaction, &self.owners, self.owner);
         let mut outcomes = Vec::new();
         while let Some(job) = jobs.get(outcomes.len()) {
-            match scene.perform(&job.work) {
-                // What the reserve gave is not for this.
+            match scene.execute_request(&job.work) {
+                // The space of the reserve is only for essential requests.
                 Ok(_) if is_low && !job.work.is_essential() => return Err(StoreError::Full),
-                Err(error) if error.is_medium() => return Err(error),
+                Err(error) if error.is_medium_failure() => return Err(error),
                 outcome => outcomes.push(outcome),
             }
             if scene.written < most {
@@ -254,26 +263,30 @@ impl Desk {
             }
         }
         transaction.commit()?;
+        // Checkpoints are a cache: no reader waits for them.
+        if jobs.iter().any(|job| !matches!(job.work, WriteRequest::Save(..))) {
+            self.signal.announce_commit();
+        }
         Ok(outcomes)
     }
 
-    fn tell(&mut self, jobs: Vec<Job>, committed: Result<Vec<Outcome>, StoreError>) {
+    fn send_replies(&mut self, jobs: Vec<QueuedWrite>, committed: Result<Vec<WriteResult>, StoreError>) {
         let outcomes = committed.unwrap_or_else(|error| vec![Err(error)]);
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             if matches!(outcome, Err(StoreError::Full)) {
                 self.reserve.mark_low();
-                // The write-ahead log has room again when it was moved.
+                // A checkpoint makes space in the write-ahead log.
                 self.checkpointer.wake();
             }
             match outcome {
-                Ok(Answer::Deleted { number, is_awaited }) => {
+                Ok(WriteResponse::Deleted { number, is_awaited }) => {
                     let (now, later) = if is_awaited { (None, Some(job.reply)) } else { (Some(job.reply), None) };
-                    self.sweeper.add(number, later);
+                    self.sweeper.add_session(number, later);
                     if let Some(reply) = now {
-                        reply.send(Ok(Answer::Written));
+                        reply.send(Ok(WriteResponse::Written));
                     }
                 }
-                Ok(Answer::Reclaiming) => self.sweeper.add_waiter(job.reply),
+                Ok(WriteResponse::Reclaiming) => self.sweeper.add_waiter(job.reply),
                 outcome => job.reply.send(outcome),
             }
         }

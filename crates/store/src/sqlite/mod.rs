@@ -1,8 +1,9 @@
-//! The log in SQLite: one connection that writes, on a thread of its own; one that moves the write-ahead log into the
-//! file; a few that read.
+//! The log in SQLite: one connection that writes on its own thread, one for checkpoints of the write-ahead log, and a
+//! pool of readers.
 
 mod checkpoint;
 mod checksum;
+mod commit_watch;
 mod delete;
 mod expire;
 mod file;
@@ -15,4 +16,4 @@ mod store;
 mod update;
 mod write;
 
-pub use self::store::{Options, Store};
+pub use self::store::{SqliteStore, StoreOptions};

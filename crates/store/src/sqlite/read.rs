@@ -1,11 +1,8 @@
-//! Reading: a few connections that are lent, and the questions that are asked. Each question is one statement, so none
-//! keeps the write-ahead log from being moved for long.
+//! A pool of readers and the queries. Each query is one statement, so none blocks a checkpoint for long.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-};
+use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
 use rusqlite::{
     Connection, OptionalExtension as _, ToSql,
     types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef},
@@ -14,27 +11,27 @@ use serde_json::value::RawValue;
 use switchboard_event::{Id, Timestamp};
 
 use super::{checksum::SessionChecksum, file};
-use crate::{Filter, Page, Process, Row, Run, Session, State, StoreError};
+use crate::{AgentRun, EventRow, PageQuery, ProcessIdentity, SessionFilter, SessionPhase, SessionRecord, StoreError};
 
-/// So many connections are kept; when more read at once, more are made and closed again.
-const KEPT: usize = 4;
+/// The maximum number of idle connections; more concurrent readers open and close their own.
+const MAX_IDLE_READERS: usize = 4;
 
 /// Larger than the number of any session.
-const LAST: u64 = i64::MAX.unsigned_abs();
+const MAX_SESSION_NUMBER: u64 = i64::MAX.unsigned_abs();
 
 /// The largest `seq`.
-pub(super) const SEQ: u64 = (1 << 40) - 1;
+pub(super) const MAX_SEQ: u64 = (1 << 40) - 1;
 
-/// Connections that read.
+/// A pool of read-only connections.
 #[derive(Debug)]
-pub(super) struct Readers {
+pub(super) struct ReaderPool {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// The disk was too full to open the log as usual.
+    /// The disk was too full to open the log normally.
     was_full: bool,
 }
 
-impl Readers {
+impl ReaderPool {
     pub fn new(path: PathBuf, was_full: bool) -> Self {
         Self { path, idle: Mutex::new(Vec::new()), was_full }
     }
@@ -43,59 +40,76 @@ impl Readers {
         &self.path
     }
 
-    /// Lends a connection.
-    pub fn with<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Runs a query on a connection of the pool.
+    pub fn with_connection<T>(&self, ask: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.was_full {
-            // Another process may write once there is space: what takes no notice of it is used once.
-            return ask(&file::reader_of_full_disk(&self.path)?);
+            // Another process may write once there is space, which an immutable connection does not see: it is used
+            // only once.
+            return ask(&file::open_full_disk_reader(&self.path)?);
         }
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || self.idle.lock();
         let kept = idle().pop();
-        let connection = kept.map_or_else(|| file::reader(&self.path), Ok)?;
+        let connection = kept.map_or_else(|| file::open_reader(&self.path), Ok)?;
         let answer = ask(&connection);
         let mut idle = idle();
-        if idle.len() < KEPT {
+        if idle.len() < MAX_IDLE_READERS {
             idle.push(connection);
         }
         answer
     }
 }
 
-/// Where an event lies.
+/// The key of an event row.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct EventKey {
     pub number: u64,
     pub seq: u64,
 }
 
-impl ToSql for Place {
+impl ToSql for EventKey {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let place = self.number << 40 | self.seq.min(SEQ);
+        let place = self.number << 40 | self.seq.min(MAX_SEQ);
         i64::try_from(place).map(Into::into).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
     }
 }
 
-/// The number of a session.
-pub(super) fn number(connection: &Connection, session: &str) -> Result<u64, StoreError> {
+/// Returns the number of a session.
+pub(super) fn session_number(connection: &Connection, session: &str) -> Result<u64, StoreError> {
     let mut select = connection.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
     let number = select.query_row([session], |row| row.get(0)).optional()?;
     number.ok_or_else(|| StoreError::NoSession(session.to_owned()))
 }
 
-/// The events of a page, up to one that is damaged.
-pub(super) fn rows(connection: &Connection, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
-    let number = number(connection, session)?;
-    let mut select = connection.prepare_cached(match file::has_checksums(connection)? {
-        true => {
-            "SELECT place, kind, body, checksum FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3"
-        }
-        false => "SELECT place, kind, body, NULL FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+/// The events between two keys. The kind is compared before the body is read.
+macro_rules! select_events {
+    ($checksum:literal, $filter:literal) => {
+        concat!(
+            "SELECT place, kind, body, ",
+            $checksum,
+            " FROM events WHERE place > ?1 AND place <= ?2 AND ",
+            $filter,
+            " ORDER BY place LIMIT ?3"
+        )
+    };
+}
+
+/// Returns the events of a page, up to a damaged one.
+pub(super) fn read_rows(connection: &Connection, session: &str, page: PageQuery) -> Result<Vec<EventRow>, StoreError> {
+    let number = session_number(connection, session)?;
+    let mut select = connection.prepare_cached(match (file::has_checksums(connection)?, page.kinds.is_empty()) {
+        (true, true) => select_events!("checksum", "?4 IS NULL"),
+        (true, false) => select_events!("checksum", "kind IN (SELECT value FROM json_each(?4))"),
+        (false, true) => select_events!("NULL", "?4 IS NULL"),
+        (false, false) => select_events!("NULL", "kind IN (SELECT value FROM json_each(?4))"),
     })?;
-    let mut found = select.query((Place { number, seq: page.after }, Place { number, seq: SEQ }, page.limit))?;
+    let kinds = (!page.kinds.is_empty()).then(|| switchboard_event::to_raw_json(&page.kinds));
+    let kinds = kinds.as_deref().map(RawValue::get);
+    let mut found =
+        select.query((EventKey { number, seq: page.after }, EventKey { number, seq: MAX_SEQ }, page.limit, kinds))?;
     let (checksum, mut rows, mut bytes) = (SessionChecksum::new(session), Vec::new(), 0);
     while let Some(row) = found.next()? {
-        let (seq, body) = (row.get::<_, u64>(0)? & SEQ, row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?);
-        if !is_sound(row, checksum, seq)? {
+        let (seq, body) = (row.get::<_, u64>(0)? & MAX_SEQ, row.get_ref(2)?.as_bytes().map_err(rusqlite::Error::from)?);
+        if !matches_checksum(row, checksum, seq)? {
             if rows.is_empty() {
                 return Err(StoreError::Damaged { session: session.into(), seq });
             }
@@ -106,27 +120,27 @@ pub(super) fn rows(connection: &Connection, session: &str, page: Page) -> Result
             break;
         }
         let json = std::str::from_utf8(body).map_err(|_| StoreError::Damaged { session: session.into(), seq })?;
-        rows.push(Row { seq, json: json.to_owned() });
+        rows.push(EventRow { seq, json: json.to_owned() });
     }
     Ok(rows)
 }
 
-/// Compares an event with its checksum, if it has one.
-fn is_sound(row: &rusqlite::Row<'_>, checksum: SessionChecksum, seq: u64) -> Result<bool, StoreError> {
+/// Verifies the checksum of an event, if it has one.
+fn matches_checksum(row: &rusqlite::Row<'_>, checksum: SessionChecksum, seq: u64) -> Result<bool, StoreError> {
     let column = |index| -> rusqlite::Result<&[u8]> { Ok(row.get_ref(index)?.as_bytes()?) };
     let expected: Option<i64> = row.get(3)?;
     let (kind, body) = (column(1)?, column(2)?);
     Ok(match expected {
-        Some(expected) => expected == checksum.of_event(seq, kind, body),
+        Some(expected) => expected == checksum.event_checksum(seq, kind, body),
         None => std::str::from_utf8(body).is_ok(),
     })
 }
 
-/// How many events are compared by one statement: none keeps the write-ahead log from being moved for long.
-const COMPARED_AT_ONCE: usize = 10_000;
+/// The maximum number of events to verify in one statement, so that none blocks a checkpoint for long.
+const MAX_EVENTS_PER_CHECK: usize = 10_000;
 
-/// The damaged events of a session.
-pub(super) fn damaged(connection: &Connection, session: &Session) -> Result<Vec<u64>, StoreError> {
+/// Returns the damaged events of a session.
+pub(super) fn find_damaged_events(connection: &Connection, session: &SessionRecord) -> Result<Vec<u64>, StoreError> {
     if !file::has_checksums(connection)? {
         return Ok(Vec::new());
     }
@@ -136,16 +150,16 @@ pub(super) fn damaged(connection: &Connection, session: &Session) -> Result<Vec<
     let (number, checksum) = (session.number, SessionChecksum::new(&session.id));
     let (mut after, mut damaged) = (0, Vec::new());
     loop {
-        let places = (Place { number, seq: after }, Place { number, seq: SEQ });
-        let mut found = select.query((places.0, places.1, COMPARED_AT_ONCE))?;
+        let places = (EventKey { number, seq: after }, EventKey { number, seq: MAX_SEQ });
+        let mut found = select.query((places.0, places.1, MAX_EVENTS_PER_CHECK))?;
         let mut count = 0;
         while let Some(row) = found.next()? {
-            (after, count) = (row.get::<_, u64>(0)? & SEQ, count + 1);
-            if !is_sound(row, checksum, after)? {
+            (after, count) = (row.get::<_, u64>(0)? & MAX_SEQ, count + 1);
+            if !matches_checksum(row, checksum, after)? {
                 damaged.push(after);
             }
         }
-        if count < COMPARED_AT_ONCE {
+        if count < MAX_EVENTS_PER_CHECK {
             return Ok(damaged);
         }
     }
@@ -162,18 +176,21 @@ macro_rules! select_sessions {
     };
 }
 
-pub(super) fn session(connection: &Connection, id: &str) -> Result<Option<Session>, StoreError> {
+pub(super) fn find_session(connection: &Connection, id: &str) -> Result<Option<SessionRecord>, StoreError> {
     let mut select = connection.prepare_cached(select_sessions!("WHERE id = ?1"))?;
     Ok(select.query_row([id], to_session).optional()?)
 }
 
-/// The open sessions of an owner.
-pub(super) fn open_of(connection: &Connection, owner: Option<u64>) -> Result<Vec<Session>, StoreError> {
+/// Lists the open sessions of an owner.
+pub(super) fn list_open_sessions(
+    connection: &Connection,
+    owner: Option<u64>,
+) -> Result<Vec<SessionRecord>, StoreError> {
     let mut select = connection.prepare_cached(select_sessions!("WHERE open = 1 AND owner IS ?1 ORDER BY number"))?;
     Ok(select.query_map([owner], to_session)?.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn sessions(connection: &Connection, filter: &Filter) -> Result<Vec<Session>, StoreError> {
+pub(super) fn list_sessions(connection: &Connection, filter: &SessionFilter) -> Result<Vec<SessionRecord>, StoreError> {
     let mut select = connection.prepare_cached(select_sessions!(
         "WHERE number < ?1 AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR project = ?3)
          AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
@@ -182,29 +199,29 @@ pub(super) fn sessions(connection: &Connection, filter: &Filter) -> Result<Vec<S
          AND created BETWEEN ?8 AND ?9 AND (?11 IS NULL OR archived = ?11)
          ORDER BY number DESC LIMIT coalesce(?10, -1)"
     ))?;
-    let Filter { agent, project, cwd, states, text, prefix, since, until, archived, before, limit } = filter;
+    let SessionFilter { agent, project, cwd, states, text, prefix, since, until, archived, before, limit } = filter;
     let states: Vec<_> = states.iter().map(|state| state.name()).collect();
-    let states = (!states.is_empty()).then(|| switchboard_event::raw(&states));
-    let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(LAST));
+    let states = (!states.is_empty()).then(|| switchboard_event::to_raw_json(&states));
+    let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(MAX_SESSION_NUMBER));
     let since = since.map_or(i64::MIN, Timestamp::as_micros);
-    // The end does not belong to it.
+    // The end is exclusive.
     let until = until.map_or(i64::MAX, |until| until.as_micros().saturating_sub(1));
     let found = select
         .query_map((before, agent, project, cwd, states, prefix, text, since, until, limit, archived), to_session)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
-    Ok(Session {
+fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<SessionRecord> {
+    Ok(SessionRecord {
         number: row.get(0)?,
-        id: row.get::<_, Text>(1)?.0,
-        agent: row.get::<_, Text>(2)?.0,
-        agent_session: row.get::<_, Option<Text>>(3)?.map(|text| text.0),
-        state: State::named(row.get_ref(4)?.as_str()?),
+        id: row.get::<_, SqlId>(1)?.0,
+        agent: row.get::<_, SqlId>(2)?.0,
+        agent_session: row.get::<_, Option<SqlId>>(3)?.map(|text| text.0),
+        state: SessionPhase::from_name(row.get_ref(4)?.as_str()?),
         owner: row.get(5)?,
-        created: row.get::<_, Time>(6)?.0,
-        updated: row.get::<_, Time>(7)?.0,
-        ended: row.get::<_, Option<Time>>(8)?.map(|time| time.0),
+        created: row.get::<_, SqlTimestamp>(6)?.0,
+        updated: row.get::<_, SqlTimestamp>(7)?.0,
+        ended: row.get::<_, Option<SqlTimestamp>>(8)?.map(|time| time.0),
         head: row.get(9)?,
         runs: row.get(10)?,
         turns: row.get(11)?,
@@ -212,14 +229,14 @@ fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
         cwd: row.get(13)?,
         title: row.get(14)?,
         prompt: row.get(15)?,
-        config: row.get::<_, Raw>(16)?.0,
-        carry: row.get::<_, Option<Raw>>(17)?.map(|raw| raw.0),
-        end: row.get::<_, Option<Raw>>(18)?.map(|raw| raw.0),
+        config: row.get::<_, SqlJson>(16)?.0,
+        carry: row.get::<_, Option<SqlJson>>(17)?.map(|raw| raw.0),
+        end: row.get::<_, Option<SqlJson>>(18)?.map(|raw| raw.0),
         archived: row.get(19)?,
     })
 }
 
-pub(super) fn runs(connection: &Connection, session: u64) -> Result<Vec<Run>, StoreError> {
+pub(super) fn list_runs(connection: &Connection, session: u64) -> Result<Vec<AgentRun>, StoreError> {
     let mut select = connection.prepare_cached(
         "SELECT run, boot, supervisor_pid, supervisor_start, agent_pid, agent_start, started, ended
          FROM runs WHERE session = ?1 ORDER BY run",
@@ -227,41 +244,41 @@ pub(super) fn runs(connection: &Connection, session: u64) -> Result<Vec<Run>, St
     Ok(select.query_map([session], to_run)?.collect::<Result<_, _>>()?)
 }
 
-fn to_run(row: &rusqlite::Row<'_>) -> rusqlite::Result<Run> {
-    let process = |pid, start| -> rusqlite::Result<Option<Process>> {
+fn to_run(row: &rusqlite::Row<'_>) -> rusqlite::Result<AgentRun> {
+    let process = |pid, start| -> rusqlite::Result<Option<ProcessIdentity>> {
         let (pid, start): (Option<u32>, Option<u64>) = (row.get(pid)?, row.get(start)?);
-        Ok(pid.zip(start).map(|(pid, start)| Process { pid, start }))
+        Ok(pid.zip(start).map(|(pid, start)| ProcessIdentity { pid, start }))
     };
-    Ok(Run {
+    Ok(AgentRun {
         run: row.get(0)?,
-        boot: row.get::<_, Text>(1)?.0,
+        boot: row.get::<_, SqlId>(1)?.0,
         supervisor: process(2, 3)?,
         agent: process(4, 5)?,
-        started: row.get::<_, Time>(6)?.0,
-        ended: row.get::<_, Option<Time>>(7)?.map(|time| time.0),
+        started: row.get::<_, SqlTimestamp>(6)?.0,
+        ended: row.get::<_, Option<SqlTimestamp>>(7)?.map(|time| time.0),
     })
 }
 
-struct Text(Id);
+struct SqlId(Id);
 
-impl FromSql for Text {
+impl FromSql for SqlId {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         value.as_str().map(|text| Self(text.into()))
     }
 }
 
-struct Time(Timestamp);
+struct SqlTimestamp(Timestamp);
 
-impl FromSql for Time {
+impl FromSql for SqlTimestamp {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let micros = value.as_i64()?;
         Timestamp::from_micros(micros).map(Self).ok_or(FromSqlError::OutOfRange(micros))
     }
 }
 
-struct Raw(Box<RawValue>);
+struct SqlJson(Box<RawValue>);
 
-impl FromSql for Raw {
+impl FromSql for SqlJson {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let json = RawValue::from_string(value.as_str()?.to_owned());
         json.map(Self).map_err(|error| FromSqlError::Other(Box::new(error)))

@@ -1,14 +1,18 @@
-//! Saved projections.
+//! The rows of checkpoints of projections.
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::{At, Checkpoint, StoreError};
+use crate::{Checkpoint, CheckpointPosition, StoreError};
 
-/// So many checkpoints of other versions are removed when one is saved: all in the end, and never many at once.
-const OUTDATED: u64 = 16;
+/// The maximum number of checkpoints of other versions to remove per save: all eventually, but never many at once.
+const MAX_OUTDATED_REMOVALS: u64 = 16;
 
-/// Keeps a checkpoint. What is there already stays, and what is of no session, or ahead of it, is not kept.
-pub(super) fn write(connection: &Connection, session: &str, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+/// Inserts a checkpoint, unless one exists at its position, the session does not exist, or it is ahead of the session.
+pub(super) fn insert_checkpoint(
+    connection: &Connection,
+    session: &str,
+    checkpoint: &Checkpoint,
+) -> Result<(), StoreError> {
     let Checkpoint { dialect, version, seq, messages, state } = checkpoint;
     connection
         .prepare_cached(
@@ -22,27 +26,27 @@ pub(super) fn write(connection: &Connection, session: &str, checkpoint: &Checkpo
                  SELECT checkpoints.rowid FROM checkpoints, sessions
                  WHERE id = ?1 AND session = number AND dialect = ?2 AND (version < ?3 OR version > ?3) LIMIT ?4)",
         )?
-        .execute((session, dialect, version, OUTDATED))?;
+        .execute((session, dialect, version, MAX_OUTDATED_REMOVALS))?;
     Ok(())
 }
 
-/// The last checkpoint at or before a place.
-pub(super) fn read(
+/// Returns the last checkpoint at or before a position.
+pub(super) fn find_checkpoint(
     connection: &Connection,
     session: u64,
     dialect: &str,
     version: &str,
-    at: At,
+    at: CheckpointPosition,
 ) -> Result<Option<Checkpoint>, StoreError> {
     let (mut select, place) = match at {
-        At::Seq(seq) => (
+        CheckpointPosition::Seq(seq) => (
             connection.prepare_cached(
                 "SELECT dialect, version, seq, messages, state FROM checkpoints
                  WHERE session = ?1 AND dialect = ?2 AND version = ?3 AND seq <= ?4 ORDER BY seq DESC LIMIT 1",
             )?,
             seq,
         ),
-        At::Message(messages) => (
+        CheckpointPosition::Message(messages) => (
             connection.prepare_cached(
                 "SELECT dialect, version, seq, messages, state FROM checkpoints
                  WHERE session = ?1 AND dialect = ?2 AND version = ?3 AND messages <= ?4

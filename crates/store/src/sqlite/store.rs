@@ -1,4 +1,4 @@
-//! The front of the log: hands what is to be written to the thread that writes, and lends connections to who reads.
+//! The implementation of the log: sends writes to the writer thread and reads through a pool of connections.
 
 use std::{
     fs::{self, File},
@@ -11,122 +11,122 @@ use rusqlite::Connection;
 use switchboard_event::{Id, Timestamp};
 
 use super::{
-    expire::{self, Ended},
-    file::{self, Unwritable},
-    group::{Answer, Reply, Work, Writer},
-    owners::Owners,
-    read::{self, Readers},
+    commit_watch::DirectoryWatch,
+    expire::{self, EndedSession},
+    file::{self, ReadOnlyReason},
+    group::{LogWriter, WriteReply, WriteRequest, WriteResponse},
+    owners::OwnerDirectory,
+    read::{self, ReaderPool},
     reserve::DiskReserve,
     saved,
 };
 use crate::{
-    Abandoned, At, Batch, Checkpoint, Filter, Log, LogHealth, NewSession, Owner, Page, Registered, Retention, Row, Run,
-    Session, StoreError,
+    AbandonedSession, AgentRun, Checkpoint, CheckpointPosition, CommitWatch, EventBatch, EventRow, LogHealth, LogOwner,
+    NewSession, PageQuery, RegisteredOwner, Retention, SessionFilter, SessionLog, SessionRecord, StoreError,
 };
 
-/// How to open the log.
+/// Options for opening the log.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Committed means safe against a loss of power too. Every commit then waits for the disk.
+pub struct StoreOptions {
+    /// Commits survive a power loss. Every commit then waits for the disk.
     pub durable: bool,
-    /// This process, if it will run sessions.
-    pub owner: Option<Owner>,
-    /// The log takes at most so many bytes; beyond that it is as if the disk were full.
+    /// This process, if it runs sessions.
+    pub owner: Option<LogOwner>,
+    /// The maximum size of the log; beyond that it behaves as on a full disk.
     pub max_bytes: Option<u64>,
 }
 
-/// A log in a folder of this machine.
+/// A log in a local directory.
 #[derive(Debug)]
-pub struct Store {
-    // The order is that of closing. The writer comes after the readers, so that it can tidy up, and the lock last.
-    readers: Readers,
-    writer: Result<Writer, Unwritable>,
-    owners: Owners,
+pub struct SqliteStore {
+    // Fields are dropped in this order: the writer after the readers, so that it can clean up, and the lock last.
+    readers: ReaderPool,
+    writer: Result<LogWriter, ReadOnlyReason>,
+    owners: OwnerDirectory,
     owner: Option<(u64, File)>,
     reserve: DiskReserve,
-    /// The device and the number of the file, by which it is known again.
+    /// The device and inode of the file, to detect that it was replaced.
     identity: Option<(u64, u64)>,
 }
 
-impl Store {
-    /// Opens the log in a folder, and makes both if they are not there. A log of a later version opens, and so does one
-    /// on a full disk, but whatever would write to it is an error.
+impl SqliteStore {
+    /// Opens the log in a directory and creates both if necessary. A log of a later version or on a full disk opens
+    /// read-only: every write is an error.
     ///
     /// # Errors
-    /// If the folder cannot be used, what is there is not a log, or it is damaged.
-    pub fn open(folder: &Path, options: &Options) -> Result<Self, StoreError> {
+    /// Fails if the directory cannot be used, or the file is not a log or damaged.
+    pub fn open(folder: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let reserve = DiskReserve::new(folder);
-        let opened = file::open(folder, options, &reserve)?;
-        let owners = Owners::new(folder)?;
-        let identity = identity(&opened.path);
+        let opened = file::open_log(folder, options, &reserve)?;
+        let owners = OwnerDirectory::new(folder)?;
+        let identity = file_identity(&opened.path);
         let (writer, owner) = match opened.writer {
-            Ok(connection) => Self::write_with(connection, &opened.path, &owners, options, &reserve)?,
+            Ok(connection) => Self::start_writer(connection, &opened.path, &owners, options, &reserve)?,
             Err(why) => (Err(why), None),
         };
-        let readers = Readers::new(opened.path, matches!(writer, Err(Unwritable::DiskFull)));
+        let readers = ReaderPool::new(opened.path, matches!(writer, Err(ReadOnlyReason::DiskFull)));
         Ok(Self { readers, writer, owners, owner, reserve, identity })
     }
 
-    /// Enters this process among the owners, and starts to write.
+    /// Registers this process as an owner and starts the writer.
     #[expect(clippy::type_complexity, reason = "both are fields of the same names")]
-    fn write_with(
+    fn start_writer(
         connection: Connection,
         path: &Path,
-        owners: &Owners,
-        options: &Options,
+        owners: &OwnerDirectory,
+        options: &StoreOptions,
         reserve: &DiskReserve,
-    ) -> Result<(Result<Writer, Unwritable>, Option<(u64, File)>), StoreError> {
-        let register = || options.owner.as_ref().map(|owner| owners.register(&connection, owner)).transpose();
+    ) -> Result<(Result<LogWriter, ReadOnlyReason>, Option<(u64, File)>), StoreError> {
+        let register = || options.owner.as_ref().map(|owner| owners.register_owner(&connection, owner)).transpose();
         let registered = match register() {
             Err(StoreError::Full) if reserve.release() => register(),
             registered => registered,
         };
         let owner = match registered {
-            Err(StoreError::Full) => return Ok((Err(Unwritable::DiskFull), None)),
+            Err(StoreError::Full) => return Ok((Err(ReadOnlyReason::DiskFull), None)),
             registered => registered?,
         };
-        let number = owner.as_ref().map(|(number, _)| *number);
-        let writer = Writer::start(connection, path, owners.clone(), number, reserve.clone())?;
+        let writer = LogWriter::start(connection, path, owners.clone(), owner.as_ref(), reserve.clone())?;
         Ok((Ok(writer), owner))
     }
 
-    /// The number of this process among the owners.
+    /// Returns the owner number of this process.
     #[must_use]
-    pub fn owner(&self) -> Option<u64> {
+    pub fn owner_number(&self) -> Option<u64> {
         self.owner.as_ref().map(|(number, _)| *number)
     }
 
-    /// The processes that run sessions, and some that did.
+    /// Lists the processes that run sessions, and some that did.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    pub fn owners(&self) -> Result<Vec<Registered>, StoreError> {
-        self.readers.with(|connection| self.owners.all(connection))
+    /// Fails if the log cannot be read.
+    pub fn list_owners(&self) -> Result<Vec<RegisteredOwner>, StoreError> {
+        self.readers.with_connection(|connection| self.owners.list_owners(connection))
     }
 
-    /// Where the files of the owners are: their locks, and what else is named after their numbers.
+    /// Returns the directory of the owners' files: their locks, and other files named after their numbers.
     #[must_use]
-    pub fn owners_folder(&self) -> PathBuf {
-        self.owners.folder().to_owned()
+    pub fn owners_directory(&self) -> PathBuf {
+        self.owners.path().to_owned()
     }
 
-    /// The log cannot be written: a later version made it, or the disk was full when it was opened.
+    /// Returns whether the log is read-only: a later version created it, or the disk was full when it was opened.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.writer.is_err()
     }
 
-    fn submit(&self, work: Work, reply: Reply) {
+    fn submit_write(&self, work: WriteRequest, reply: WriteReply) {
         match &self.writer {
-            Ok(writer) => writer.submit(work, reply),
+            Ok(writer) => writer.submit_write(work, reply),
             Err(why) => reply.send(Err((*why).into())),
         }
     }
 
-    /// Deletes a session, unless it was opened again or deleted by somebody else.
-    fn expire_one(&self, session: Ended) -> Result<Option<Id>, StoreError> {
+    /// Deletes a session, unless it was reopened or already deleted.
+    fn expire_session(&self, session: EndedSession) -> Result<Option<Id>, StoreError> {
         let id = session.id.clone();
-        match self.wait(Work::Expire(session)) {
+        match self.write_and_wait(WriteRequest::Expire(session)) {
             Ok(_) => Ok(Some(id)),
             Err(StoreError::Open(_) | StoreError::NoSession(_)) => Ok(None),
             Err(error) => Err(error),
@@ -134,60 +134,65 @@ impl Store {
     }
 
     fn is_larger_than(&self, bytes: Option<u64>) -> Result<bool, StoreError> {
-        bytes.map_or(Ok(false), |bytes| self.readers.with(|connection| Ok(expire::used_bytes(connection)? > bytes)))
+        bytes.map_or(Ok(false), |bytes| {
+            self.readers.with_connection(|connection| Ok(expire::used_bytes(connection)? > bytes))
+        })
     }
 
-    /// Gives to the disk what is free in the file and in the write-ahead log. If that fails, it is free all the same.
-    fn give_back(&self) {
-        drop(file::give_back(self.readers.path()));
+    /// Releases free space of the file and the write-ahead log to the disk. On failure the space is still reusable.
+    fn release_free_space(&self) {
+        drop(file::release_free_space(self.readers.path()));
     }
 
-    /// Has something written, and waits for it.
-    fn wait(&self, work: Work) -> Result<Answer, StoreError> {
+    /// Submits a request and waits for the result.
+    fn write_and_wait(&self, work: WriteRequest) -> Result<WriteResponse, StoreError> {
         let (send, receive) = sync_channel(1);
-        self.submit(work, Reply::new(move |answer| drop(send.send(answer))));
+        self.submit_write(work, WriteReply::new(move |answer| drop(send.send(answer))));
         receive.recv().unwrap_or(Err(StoreError::Closed))
     }
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn file_identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-impl Log for Store {
-    fn create(&self, session: NewSession) -> Result<(), StoreError> {
-        if let LogHealth::Missing(path) = self.health() {
+impl SessionLog for SqliteStore {
+    fn create_session(&self, session: NewSession) -> Result<(), StoreError> {
+        if let LogHealth::Missing(path) = self.check_health() {
             return Err(StoreError::Missing(path));
         }
-        self.wait(Work::Create(Box::new(session))).map(drop)
+        self.write_and_wait(WriteRequest::Create(Box::new(session))).map(drop)
     }
 
-    fn claim(&self, session: &str, head: Option<u64>) -> Result<Session, StoreError> {
-        self.wait(Work::Claim(session.into(), head))?;
-        self.session(session)?.ok_or_else(|| StoreError::NoSession(session.to_owned()))
+    fn claim_session(&self, session: &str, head: Option<u64>) -> Result<SessionRecord, StoreError> {
+        self.write_and_wait(WriteRequest::Claim(session.into(), head))?;
+        self.get_session(session)?.ok_or_else(|| StoreError::NoSession(session.to_owned()))
     }
 
-    fn append(&self, batch: Batch) {
-        let Batch { session, events, update, done } = batch;
-        self.submit(Work::Append(session, events, Box::new(update)), Reply::new(|answer| done(answer.map(drop))));
+    fn append_batch(&self, batch: EventBatch) {
+        let EventBatch { session, events, update, done } = batch;
+        self.submit_write(
+            WriteRequest::Append(session, events, Box::new(update)),
+            WriteReply::new(|answer| done(answer.map(drop))),
+        );
     }
 
-    fn session(&self, id: &str) -> Result<Option<Session>, StoreError> {
-        self.readers.with(|connection| read::session(connection, id))
+    fn get_session(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
+        self.readers.with_connection(|connection| read::find_session(connection, id))
     }
 
-    fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        self.readers.with(|connection| read::sessions(connection, filter))
+    fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionRecord>, StoreError> {
+        self.readers.with_connection(|connection| read::list_sessions(connection, filter))
     }
 
-    fn rows(&self, session: &str, page: Page) -> Result<Vec<Row>, StoreError> {
-        self.readers.with(|connection| read::rows(connection, session, page))
+    fn read_rows(&self, session: &str, page: PageQuery) -> Result<Vec<EventRow>, StoreError> {
+        self.readers.with_connection(|connection| read::read_rows(connection, session, page))
     }
 
-    fn damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
+    fn find_damaged_events(&self) -> Result<Vec<(Id, Vec<u64>)>, StoreError> {
         let mut found = Vec::new();
-        for session in self.sessions(&Filter::default())? {
-            let damaged = self.readers.with(|connection| read::damaged(connection, &session))?;
+        for session in self.list_sessions(&SessionFilter::default())? {
+            let damaged = self.readers.with_connection(|connection| read::find_damaged_events(connection, &session))?;
             if !damaged.is_empty() {
                 found.push((session.id, damaged));
             }
@@ -195,72 +200,80 @@ impl Log for Store {
         Ok(found)
     }
 
-    fn health(&self) -> LogHealth {
+    fn check_health(&self) -> LogHealth {
         match &self.writer {
-            _ if identity(self.readers.path()) != self.identity => LogHealth::Missing(self.readers.path().to_owned()),
-            Err(Unwritable::Newer(_)) => LogHealth::ReadOnly,
-            Err(Unwritable::DiskFull) => LogHealth::DiskFull,
+            _ if file_identity(self.readers.path()) != self.identity => {
+                LogHealth::Missing(self.readers.path().to_owned())
+            }
+            Err(ReadOnlyReason::Newer(_)) => LogHealth::ReadOnly,
+            Err(ReadOnlyReason::DiskFull) => LogHealth::DiskFull,
             Ok(_) if self.reserve.is_low() => LogHealth::DiskFull,
             Ok(_) => LogHealth::Sound,
         }
     }
 
-    fn runs(&self, session: &str) -> Result<Vec<Run>, StoreError> {
-        self.readers.with(|connection| read::runs(connection, read::number(connection, session)?))
+    fn list_runs(&self, session: &str) -> Result<Vec<AgentRun>, StoreError> {
+        self.readers
+            .with_connection(|connection| read::list_runs(connection, read::session_number(connection, session)?))
     }
 
-    fn abandoned(&self) -> Result<Vec<Abandoned>, StoreError> {
-        self.readers.with(|connection| self.owners.abandoned(connection, self.owner()))
+    fn list_abandoned(&self) -> Result<Vec<AbandonedSession>, StoreError> {
+        self.readers.with_connection(|connection| self.owners.list_abandoned(connection, self.owner_number()))
     }
 
-    fn take_over(&self) -> Result<Vec<Abandoned>, StoreError> {
-        match self.wait(Work::TakeOver)? {
-            Answer::Taken(sessions) => Ok(sessions),
-            Answer::Written | Answer::Deleted { .. } | Answer::Reclaiming => Ok(Vec::new()),
+    fn take_over(&self) -> Result<Vec<AbandonedSession>, StoreError> {
+        match self.write_and_wait(WriteRequest::TakeOver)? {
+            WriteResponse::Taken(sessions) => Ok(sessions),
+            WriteResponse::Written | WriteResponse::Deleted { .. } | WriteResponse::Reclaiming => Ok(Vec::new()),
         }
     }
 
     fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint) {
-        self.submit(Work::Save(session.into(), Box::new(checkpoint)), Reply::new(drop));
+        self.submit_write(WriteRequest::Save(session.into(), Box::new(checkpoint)), WriteReply::new(drop));
     }
 
-    fn checkpoint(
+    fn find_checkpoint(
         &self,
         session: &str,
         dialect: &str,
         version: &str,
-        at: At,
+        at: CheckpointPosition,
     ) -> Result<Option<Checkpoint>, StoreError> {
-        self.readers
-            .with(|connection| saved::read(connection, read::number(connection, session)?, dialect, version, at))
+        self.readers.with_connection(|connection| {
+            saved::find_checkpoint(connection, read::session_number(connection, session)?, dialect, version, at)
+        })
     }
 
-    fn archive(&self, session: &str, archived: bool) -> Result<(), StoreError> {
-        self.wait(Work::Archive(session.into(), archived)).map(drop)
+    fn watch_commits(&self, notify: Box<dyn Fn() + Send>) -> Option<CommitWatch> {
+        DirectoryWatch::start(self.owners.path(), notify).ok().map(CommitWatch::new)
     }
 
-    fn delete(&self, session: &str) -> Result<(), StoreError> {
-        self.wait(Work::Delete(session.into())).map(drop)
+    fn set_archived(&self, session: &str, archived: bool) -> Result<(), StoreError> {
+        self.write_and_wait(WriteRequest::Archive(session.into(), archived)).map(drop)
     }
 
-    fn reclaim(&self) -> Result<(), StoreError> {
-        self.wait(Work::Reclaim)?;
-        self.give_back();
+    fn delete_session(&self, session: &str) -> Result<(), StoreError> {
+        self.write_and_wait(WriteRequest::Delete(session.into())).map(drop)
+    }
+
+    fn reclaim_space(&self) -> Result<(), StoreError> {
+        self.write_and_wait(WriteRequest::Reclaim)?;
+        self.release_free_space();
         Ok(())
     }
 
-    fn expire(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError> {
-        let ended = self.readers.with(expire::ended)?;
-        let outdated = expire::outdated(&ended, retention, now);
+    fn expire_sessions(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        let ended = self.readers.with_connection(expire::list_ended_sessions)?;
+        let outdated = expire::count_expired(&ended, retention, now);
         let mut deleted = Vec::new();
         for (index, session) in ended.into_iter().enumerate() {
             if index >= outdated && !self.is_larger_than(retention.max_bytes)? {
                 break;
             }
-            deleted.extend(self.expire_one(session)?);
+            deleted.extend(self.expire_session(session)?);
         }
         if !deleted.is_empty() {
-            self.give_back();
+            self.release_free_space();
         }
         Ok(deleted)
     }

@@ -1,13 +1,13 @@
-//! What changes in a session's row.
+//! Updates of session and run rows.
 
 use rusqlite::Connection;
 use serde::Serialize;
-use switchboard_event::{Body, Event, Id};
+use switchboard_event::{Event, EventBody, Id};
 
-use crate::{Process, Run, StoreError, Update};
+use crate::{AgentRun, ProcessIdentity, SessionPatch, StoreError};
 
-/// The head moves to the last of some events, and the counters with it.
-pub(super) fn advance(connection: &Connection, number: u64, events: &[Event]) -> Result<(), StoreError> {
+/// Advances the head and the counters of a session to the last of some events.
+pub(super) fn advance_head(connection: &Connection, number: u64, events: &[Event]) -> Result<(), StoreError> {
     let Some(last) = events.last() else { return Ok(()) };
     let run = events.iter().map(|event| event.run).max();
     let turn = events.iter().filter_map(|event| event.turn).max();
@@ -23,30 +23,35 @@ pub(super) fn advance(connection: &Connection, number: u64, events: &[Event]) ->
             last.at.as_micros(),
             run.unwrap_or_default(),
             turn.unwrap_or_default(),
-            events.iter().find_map(prompt),
+            events.iter().find_map(turn_prompt),
         ))?;
     Ok(())
 }
 
-/// What a turn was begun with: the first prompt of a session that was begun without one.
-fn prompt(event: &Event) -> Option<&str> {
+/// Returns the prompt of a turn, which becomes the prompt of a session that was created without one.
+fn turn_prompt(event: &Event) -> Option<&str> {
     match &event.body {
-        Body::TurnStarted(turn) => turn.prompt.as_deref(),
+        EventBody::TurnStarted(turn) => turn.prompt.as_deref(),
         _ => None,
     }
 }
 
-/// Changes what the change names.
-pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: &Update) -> Result<(), StoreError> {
-    let Update { state, end, agent_session, title, config, carry, run } = update;
+/// Applies the changes of a session.
+pub(super) fn apply_patch(
+    connection: &Connection,
+    session: &Id,
+    number: u64,
+    update: &SessionPatch,
+) -> Result<(), StoreError> {
+    let SessionPatch { state, end, agent_session, title, config, carry, run } = update;
     if let Some(run) = run {
         write_run(connection, number, run)?;
     }
-    // What sessions are found by is kept beside the settings.
+    // Columns used for filtering are stored in addition to the settings.
     let project = config.as_ref().and_then(|config| config.project_id.as_deref());
     let cwd = config.as_ref().and_then(|config| config.working_directory.as_deref());
-    let config = config.as_ref().map(|config| json(session, "config", config)).transpose()?;
-    let how = end.as_ref().map(|end| json(session, "end", &end.how)).transpose()?;
+    let config = config.as_ref().map(|config| to_stored_json(session, "config", config)).transpose()?;
+    let how = end.as_ref().map(|end| to_stored_json(session, "end", &end.how)).transpose()?;
     let is_empty = state.is_none() && how.is_none() && agent_session.is_none() && title.is_none();
     if is_empty && config.is_none() && carry.is_none() {
         return Ok(());
@@ -63,7 +68,7 @@ pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: 
         )?
         .execute((
             number,
-            state.map(crate::State::name),
+            state.map(crate::SessionPhase::name),
             state.map(|state| !state.is_final()),
             agent_session.as_deref(),
             title,
@@ -77,9 +82,9 @@ pub(super) fn apply(connection: &Connection, session: &Id, number: u64, update: 
     Ok(())
 }
 
-fn write_run(connection: &Connection, number: u64, run: &Run) -> Result<(), StoreError> {
-    let pid = |process: Option<Process>| process.map(|process| process.pid);
-    let start = |process: Option<Process>| process.map(|process| process.start);
+fn write_run(connection: &Connection, number: u64, run: &AgentRun) -> Result<(), StoreError> {
+    let pid = |process: Option<ProcessIdentity>| process.map(|process| process.pid);
+    let start = |process: Option<ProcessIdentity>| process.map(|process| process.start);
     connection.prepare_cached("INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?.execute((
         number,
         run.run,
@@ -94,7 +99,7 @@ fn write_run(connection: &Connection, number: u64, run: &Run) -> Result<(), Stor
     Ok(())
 }
 
-/// Something as the JSON that is kept of it.
-pub(super) fn json(session: &Id, what: &'static str, value: &impl Serialize) -> Result<String, StoreError> {
+/// Serializes a value to its stored JSON.
+pub(super) fn to_stored_json(session: &Id, what: &'static str, value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Unreadable { session: session.clone(), what, error })
 }

@@ -1,5 +1,5 @@
-//! What is done inside a transaction: sessions begin, are claimed, grow and change. A request that is refused has
-//! changed nothing. Committing is not done here.
+//! The operations inside a write transaction: sessions are created, claimed, appended to and changed. A refused request
+//! changes nothing. The caller commits.
 
 use std::fmt;
 
@@ -12,60 +12,66 @@ use switchboard_event::{Event, Id, Kind};
 
 use super::{
     checksum::SessionChecksum,
-    expire::Ended,
-    group::{Answer, Work},
-    owners::Owners,
-    read::{Place, SEQ},
+    expire::EndedSession,
+    group::{WriteRequest, WriteResponse},
+    owners::OwnerDirectory,
+    read::{EventKey, MAX_SEQ},
     saved, update,
 };
-use crate::{Chunk, NewSession, State, StoreError, Update};
+use crate::{EventChunk, NewSession, SessionPatch, SessionPhase, StoreError};
 
-/// A transaction and what is known while it lasts.
-pub(super) struct Scene<'a> {
+/// An open write transaction.
+pub(super) struct WriteTxn<'a> {
     connection: &'a Connection,
-    owners: &'a Owners,
+    owners: &'a OwnerDirectory,
     owner: Option<u64>,
-    /// How many bytes of events were written so far.
+    /// The number of bytes of events written so far.
     pub written: usize,
 }
 
-/// What decides whether a request is granted.
-struct Standing {
+/// The columns of a session that decide whether a request is allowed.
+struct SessionRow {
     number: u64,
     head: u64,
     open: bool,
     owner: Option<u64>,
 }
 
-impl<'a> Scene<'a> {
-    pub fn new(connection: &'a Connection, owners: &'a Owners, owner: Option<u64>) -> Self {
+impl<'a> WriteTxn<'a> {
+    pub fn new(connection: &'a Connection, owners: &'a OwnerDirectory, owner: Option<u64>) -> Self {
         Self { connection, owners, owner, written: 0 }
     }
 
-    pub fn perform(&mut self, work: &Work) -> Result<Answer, StoreError> {
+    pub fn execute_request(&mut self, work: &WriteRequest) -> Result<WriteResponse, StoreError> {
         match work {
-            Work::Create(new) => self.create(new)?,
-            Work::Claim(session, head) => self.claim(session, *head)?,
-            Work::Append(session, events, update) => self.append(session, events, update)?,
-            Work::Archive(session, archived) => self.archive(session, *archived)?,
-            Work::TakeOver => return self.owners.take_over(self.connection, self.me()?).map(Answer::Taken),
-            Work::Delete(session) => return Ok(Answer::Deleted { number: self.delete(session)?, is_awaited: false }),
-            Work::Expire(ended) => return Ok(Answer::Deleted { number: self.expire(ended)?, is_awaited: true }),
-            Work::Reclaim => return Ok(Answer::Reclaiming),
-            Work::Save(session, checkpoint) => {
-                saved::write(self.connection, session, checkpoint)?;
+            WriteRequest::Create(new) => self.create_session(new)?,
+            WriteRequest::Claim(session, head) => self.claim_session(session, *head)?,
+            WriteRequest::Append(session, events, update) => self.append_events(session, events, update)?,
+            WriteRequest::Archive(session, archived) => self.set_archived(session, *archived)?,
+            WriteRequest::TakeOver => {
+                return self.owners.take_over(self.connection, self.own_number()?).map(WriteResponse::Taken);
+            }
+            WriteRequest::Delete(session) => {
+                return Ok(WriteResponse::Deleted { number: self.delete_session(session)?, is_awaited: false });
+            }
+            WriteRequest::Expire(ended) => {
+                return Ok(WriteResponse::Deleted { number: self.expire_session(ended)?, is_awaited: true });
+            }
+            WriteRequest::Reclaim => return Ok(WriteResponse::Reclaiming),
+            WriteRequest::Save(session, checkpoint) => {
+                saved::insert_checkpoint(self.connection, session, checkpoint)?;
                 self.written += checkpoint.state.len();
             }
         }
-        Ok(Answer::Written)
+        Ok(WriteResponse::Written)
     }
 
-    fn create(&self, new: &NewSession) -> Result<(), StoreError> {
-        let me = self.me()?;
-        if self.standing(&new.id)?.is_some() {
+    fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
+        let me = self.own_number()?;
+        if self.find_session_row(&new.id)?.is_some() {
             return Err(StoreError::Exists(new.id.clone()));
         }
-        let config = update::json(&new.id, "config", &new.config)?;
+        let config = update::to_stored_json(&new.id, "config", &new.config)?;
         let created = new.created.as_micros();
         self.connection
             .prepare_cached(
@@ -75,7 +81,7 @@ impl<'a> Scene<'a> {
             .execute((
                 new.id.as_str(),
                 new.agent.as_str(),
-                State::Running.name(),
+                SessionPhase::Running.name(),
                 me,
                 created,
                 &new.project,
@@ -86,83 +92,83 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    fn claim(&self, session: &Id, head: Option<u64>) -> Result<(), StoreError> {
-        let me = self.me()?;
-        let standing = self.known(session)?;
-        let is_elsewhere = standing.open && standing.owner != Some(me) && self.is_run(&standing);
+    fn claim_session(&self, session: &Id, head: Option<u64>) -> Result<(), StoreError> {
+        let me = self.own_number()?;
+        let standing = self.require_session_row(session)?;
+        let is_elsewhere = standing.open && standing.owner != Some(me) && self.has_live_owner(&standing);
         if is_elsewhere || head.is_some_and(|head| head != standing.head) {
             return Err(StoreError::NotOwner(session.clone()));
         }
-        let running = Update { state: Some(State::Running), ..Update::default() };
-        update::apply(self.connection, session, standing.number, &running)?;
+        let running = SessionPatch { state: Some(SessionPhase::Running), ..SessionPatch::default() };
+        update::apply_patch(self.connection, session, standing.number, &running)?;
         self.connection
             .prepare_cached("UPDATE sessions SET owner = ?2 WHERE number = ?1")?
             .execute((standing.number, me))?;
         Ok(())
     }
 
-    /// Whoever runs it: this says nothing about what happens in it.
-    fn archive(&self, session: &Id, archived: bool) -> Result<(), StoreError> {
-        let number = self.known(session)?.number;
+    /// Sets the archived flag, regardless of the owner: it does not affect the session's events.
+    fn set_archived(&self, session: &Id, archived: bool) -> Result<(), StoreError> {
+        let number = self.require_session_row(session)?.number;
         self.connection
             .prepare_cached("UPDATE sessions SET archived = ?2 WHERE number = ?1")?
             .execute((number, archived))?;
         Ok(())
     }
 
-    fn append(&mut self, session: &Id, events: &Chunk, update: &Update) -> Result<(), StoreError> {
-        let me = self.me()?;
-        let standing = self.known(session)?;
+    fn append_events(&mut self, session: &Id, events: &EventChunk, update: &SessionPatch) -> Result<(), StoreError> {
+        let me = self.own_number()?;
+        let standing = self.require_session_row(session)?;
         if standing.owner != Some(me) {
             return Err(StoreError::NotOwner(session.clone()));
         }
-        follows(session, standing.head, events.events())?;
-        self.insert(session, standing.number, events)?;
-        update::advance(self.connection, standing.number, events.events())?;
-        update::apply(self.connection, session, standing.number, update)
+        check_sequence(session, standing.head, events.events())?;
+        self.insert_events(session, standing.number, events)?;
+        update::advance_head(self.connection, standing.number, events.events())?;
+        update::apply_patch(self.connection, session, standing.number, update)
     }
 
-    fn insert(&mut self, session: &Id, number: u64, events: &Chunk) -> Result<(), StoreError> {
+    fn insert_events(&mut self, session: &Id, number: u64, events: &EventChunk) -> Result<(), StoreError> {
         let mut insert = self
             .connection
             .prepare_cached("INSERT INTO events (place, at, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5)")?;
         let checksum = SessionChecksum::new(session);
         let (mut kind, mut name) = (None, String::new());
-        for (event, json) in events.from(0) {
-            // Most events are of the kind of the one before.
+        for (event, json) in events.iter_from(0) {
+            // Most events have the same kind as the one before.
             if kind.replace(event.body.kind()) != Some(event.body.kind()) {
-                name = Name(event.body.kind()).to_string();
+                name = KindName(event.body.kind()).to_string();
             }
-            // Serde writes UTF-8, so it need not be checked again.
+            // Serde writes UTF-8, so no check is needed.
             let body = ToSqlOutput::Borrowed(ValueRef::Text(&json));
-            let checksum = checksum.of_event(event.seq, name.as_bytes(), &json);
-            insert.execute((Place { number, seq: event.seq }, event.at.as_micros(), &name, body, checksum))?;
+            let checksum = checksum.event_checksum(event.seq, name.as_bytes(), &json);
+            insert.execute((EventKey { number, seq: event.seq }, event.at.as_micros(), &name, body, checksum))?;
         }
         self.written += events.json_len();
         Ok(())
     }
 
-    /// Takes a session away from everybody's eyes; its events are removed later.
-    fn delete(&self, session: &Id) -> Result<u64, StoreError> {
-        let standing = self.known(session)?;
-        if standing.open && self.is_run(&standing) {
+    /// Deletes a session; its events are removed later.
+    fn delete_session(&self, session: &Id) -> Result<u64, StoreError> {
+        let standing = self.require_session_row(session)?;
+        if standing.open && self.has_live_owner(&standing) {
             return Err(StoreError::Open(session.clone()));
         }
-        self.discard(&standing)
+        self.discard_session(&standing)
     }
 
-    /// Deletes a session if it has ended, and then when somebody looked.
-    fn expire(&self, Ended { id, at }: &Ended) -> Result<u64, StoreError> {
-        let standing = self.known(id)?;
+    /// Deletes a session if it has ended, and has not been reopened since the given end.
+    fn expire_session(&self, EndedSession { id, at }: &EndedSession) -> Result<u64, StoreError> {
+        let standing = self.require_session_row(id)?;
         let mut select = self.connection.prepare_cached("SELECT ended FROM sessions WHERE number = ?1")?;
         let ended: Option<i64> = select.query_row([standing.number], |row| row.get(0))?;
         if standing.open || ended.unwrap_or_default() != *at {
             return Err(StoreError::Open(id.clone()));
         }
-        self.discard(&standing)
+        self.discard_session(&standing)
     }
 
-    fn discard(&self, standing: &Standing) -> Result<u64, StoreError> {
+    fn discard_session(&self, standing: &SessionRow) -> Result<u64, StoreError> {
         let statements = [
             "INSERT INTO garbage (session) VALUES (?1)",
             "DELETE FROM runs WHERE session = ?1",
@@ -174,45 +180,45 @@ impl<'a> Scene<'a> {
         Ok(standing.number)
     }
 
-    fn me(&self) -> Result<u64, StoreError> {
+    fn own_number(&self) -> Result<u64, StoreError> {
         self.owner.ok_or(StoreError::Unregistered)
     }
 
-    fn is_run(&self, standing: &Standing) -> bool {
+    fn has_live_owner(&self, standing: &SessionRow) -> bool {
         standing.owner.is_some_and(|owner| self.owners.is_alive(owner))
     }
 
-    fn known(&self, session: &Id) -> Result<Standing, StoreError> {
-        self.standing(session)?.ok_or_else(|| StoreError::NoSession(session.to_string()))
+    fn require_session_row(&self, session: &Id) -> Result<SessionRow, StoreError> {
+        self.find_session_row(session)?.ok_or_else(|| StoreError::NoSession(session.to_string()))
     }
 
-    fn standing(&self, session: &Id) -> Result<Option<Standing>, StoreError> {
+    fn find_session_row(&self, session: &Id) -> Result<Option<SessionRow>, StoreError> {
         let mut select =
             self.connection.prepare_cached("SELECT number, head, open, owner FROM sessions WHERE id = ?1")?;
         let standing = select.query_row([session.as_str()], |row| {
-            Ok(Standing { number: row.get(0)?, head: row.get(1)?, open: row.get(2)?, owner: row.get(3)? })
+            Ok(SessionRow { number: row.get(0)?, head: row.get(1)?, open: row.get(2)?, owner: row.get(3)? })
         });
         Ok(standing.optional()?)
     }
 }
 
-/// The events are of the session, and follow on its head without a gap.
-fn follows(session: &Id, head: u64, events: &[Event]) -> Result<(), StoreError> {
+/// Checks that the events belong to the session and continue its head without a gap.
+fn check_sequence(session: &Id, head: u64, events: &[Event]) -> Result<(), StoreError> {
     for (event, expected) in events.iter().zip(head + 1..) {
         if event.session != *session {
             return Err(StoreError::Misplaced(session.clone()));
         }
-        if event.seq != expected || expected > SEQ {
+        if event.seq != expected || expected > MAX_SEQ {
             return Err(StoreError::Gap { session: session.clone(), head: expected - 1, found: event.seq });
         }
     }
     Ok(())
 }
 
-/// The name of a kind, as the wire has it.
-struct Name(Kind);
+/// The name of a kind on the wire.
+struct KindName(Kind);
 
-impl fmt::Display for Name {
+impl fmt::Display for KindName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.serialize(f)
     }

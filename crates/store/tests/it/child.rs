@@ -1,4 +1,4 @@
-//! Other processes: a test that needs one runs itself again, with a role to play.
+//! Child processes: a test that needs one runs itself again with a role.
 
 use std::{
     io::{BufRead as _, BufReader, Lines, Write as _},
@@ -6,57 +6,57 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-/// Who is told by this variable to play a role is such a process.
-const ROLE: &str = "STORE_TEST_ROLE";
+/// The variable that gives a child process its role.
+const ROLE_VARIABLE: &str = "STORE_TEST_ROLE";
 
-/// The words behind this in the output are ours; the rest is the test runner's.
-const MARK: &str = "child says ";
+/// The prefix of messages to the parent; other output comes from the test runner.
+const OUTPUT_PREFIX: &str = "child says ";
 
-/// What this process is told to do, if it is a child: its session, in a folder.
+/// Returns the role of a child process: its session and directory.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that reads the environment")]
-pub fn role() -> Option<(String, PathBuf)> {
-    let role = std::env::var(ROLE).ok()?;
+pub fn child_role() -> Option<(String, PathBuf)> {
+    let role = std::env::var(ROLE_VARIABLE).ok()?;
     let (session, folder) = role.split_once(' ')?;
     Some((session.to_owned(), folder.into()))
 }
 
-/// Tells the parent something.
-pub fn say(word: &str) {
-    // In one piece, so that it is whole whenever the process is killed.
-    std::io::stdout().lock().write_all(format!("{MARK}{word}\n").as_bytes()).unwrap();
+/// Sends a message to the parent.
+pub fn write_to_parent(word: &str) {
+    // In one write, so that it is complete whenever the process is killed.
+    std::io::stdout().lock().write_all(format!("{OUTPUT_PREFIX}{word}\n").as_bytes()).unwrap();
 }
 
-/// A child that plays a role; it is killed when it is dropped.
-pub struct Actor {
+/// A child process with a role; killed on drop.
+pub struct ChildProcess {
     child: Child,
     output: Lines<BufReader<ChildStdout>>,
 }
 
-impl Actor {
-    /// Runs a test again, as a child.
+impl ChildProcess {
+    /// Runs a test again as a child process.
     #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts processes")]
     pub fn start(test: &str, session: &str, folder: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", test, "--nocapture"]).env(ROLE, format!("{session} {}", folder.display()));
+        command.args(["--exact", test, "--nocapture"]).env(ROLE_VARIABLE, format!("{session} {}", folder.display()));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, output }
     }
 
-    /// The next thing it says; nothing if it says no more.
-    pub fn hear(&mut self) -> Option<String> {
-        let words = |line: String| line.split_once(MARK).map(|(_, word)| word.to_owned());
+    /// Returns the next message of the child; `None` at the end of its output.
+    pub fn next_message(&mut self) -> Option<String> {
+        let words = |line: String| line.split_once(OUTPUT_PREFIX).map(|(_, word)| word.to_owned());
         self.output.by_ref().map(Result::unwrap).find_map(words)
     }
 
-    /// Kills it, as `kill -9` does.
+    /// Kills the child with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-impl Drop for Actor {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }

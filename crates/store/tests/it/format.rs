@@ -1,48 +1,55 @@
-//! The file: whose it is, how new it is, who may read it.
+//! The log file: foreign files, formats, permissions and damage.
 
 use std::{fs, path::Path};
 
 use rusqlite::Connection;
-use switchboard_store::{Log as _, LogHealth, Options, Page, Store, StoreError, Update};
+use switchboard_store::{LogHealth, PageQuery, SessionLog as _, SessionPatch, SqliteStore, StoreError, StoreOptions};
 
-use crate::fixture::{ALL, append, events, folder, new, open, owner, seqs, with_session};
+use crate::fixture::{
+    ALL_EVENTS, append_and_wait, new_session, open_store, store_with_session, stored_seqs, temp_dir, test_owner,
+    text_events,
+};
 
-fn raw(folder: &Path) -> Connection {
+fn open_database(folder: &Path) -> Connection {
     Connection::open(folder.join("log.db")).unwrap()
 }
 
 #[test]
 fn a_newer_log_is_read_and_never_written() {
-    let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=2), Update::default()).unwrap();
+    let (folder, store) = store_with_session();
+    append_and_wait(&store, "s", text_events("s", 1..=2), SessionPatch::default()).unwrap();
     drop(store);
-    raw(folder.path()).execute_batch("PRAGMA user_version = 99; ALTER TABLE sessions ADD COLUMN more TEXT").unwrap();
+    open_database(folder.path())
+        .execute_batch("PRAGMA user_version = 99; ALTER TABLE sessions ADD COLUMN more TEXT")
+        .unwrap();
 
-    let store = Store::open(folder.path(), &Options { owner: Some(owner(1)), ..Options::default() }).unwrap();
+    let store =
+        SqliteStore::open(folder.path(), &StoreOptions { owner: Some(test_owner(1)), ..StoreOptions::default() })
+            .unwrap();
     assert!(store.is_read_only());
-    assert_eq!(seqs(&store, "s"), [1, 2]);
+    assert_eq!(stored_seqs(&store, "s"), [1, 2]);
     let is_newer = |outcome: Result<(), StoreError>| {
         assert!(matches!(outcome, Err(StoreError::Newer { found: 99, .. })), "{outcome:?}");
     };
-    is_newer(store.create(new("t")));
-    is_newer(append(&store, "s", events("s", 3..=3), Update::default()));
-    is_newer(store.claim("s", None).map(drop));
+    is_newer(store.create_session(new_session("t")));
+    is_newer(append_and_wait(&store, "s", text_events("s", 3..=3), SessionPatch::default()));
+    is_newer(store.claim_session("s", None).map(drop));
     is_newer(store.take_over().map(drop));
-    is_newer(store.delete("s"));
-    assert_eq!(store.session("s").unwrap().unwrap().head, 2);
+    is_newer(store.delete_session("s"));
+    assert_eq!(store.get_session("s").unwrap().unwrap().head, 2);
 }
 
 #[test]
 fn a_log_that_becomes_newer_while_it_is_open_is_left_alone() {
-    let (folder, store) = with_session();
-    raw(folder.path()).execute_batch("PRAGMA user_version = 99").unwrap();
-    let outcome = append(&store, "s", events("s", 1..=1), Update::default());
+    let (folder, store) = store_with_session();
+    open_database(folder.path()).execute_batch("PRAGMA user_version = 99").unwrap();
+    let outcome = append_and_wait(&store, "s", text_events("s", 1..=1), SessionPatch::default());
     assert!(matches!(outcome, Err(StoreError::Newer { .. })), "{outcome:?}");
-    assert!(seqs(&store, "s").is_empty());
+    assert!(stored_seqs(&store, "s").is_empty());
 }
 
-/// A log as the first format had it, with a session, a run, an event and a deleted session in it.
-const FIRST: &str = r#"
+/// Rows of a log in the first format, with a session, a run, an event and a deleted session.
+const FIRST_FORMAT_ROWS: &str = r#"
     INSERT INTO owners VALUES (3, 11, 12, 'boot');
     INSERT INTO sessions VALUES (7, 'old', 'echo', 'own', 'done', 0, 3, 1000000, 2000000, 2000000, 1, 1, 1, 'p', '/w',
         'title', 'prompt', '{}', NULL, '{"reason":"completed","duration_ms":1,"by":"agent"}');
@@ -55,35 +62,35 @@ const FIRST: &str = r#"
 
 #[test]
 fn a_log_of_the_first_format_is_brought_to_the_latest_with_all_that_is_in_it() {
-    let folder = folder();
-    let log = raw(folder.path());
+    let folder = temp_dir();
+    let log = open_database(folder.path());
     log.execute_batch(
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA application_id = 0x73776264",
     )
     .unwrap();
     log.execute_batch(include_str!("../../src/sqlite/schema.sql")).unwrap();
-    log.execute_batch(FIRST).unwrap();
+    log.execute_batch(FIRST_FORMAT_ROWS).unwrap();
 
-    let store = open(folder.path());
+    let store = open_store(folder.path());
     assert_eq!(log.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)), Ok(4));
-    let session = store.session("old").unwrap().unwrap();
+    let session = store.get_session("old").unwrap().unwrap();
     assert_eq!((session.number, session.head, session.title.as_deref()), (7, 1, Some("title")));
     assert!(!session.archived);
-    assert!(session.end().unwrap().is_some());
-    assert_eq!((seqs(&store, "old"), store.runs("old").unwrap().len()), (vec![1], 1));
-    store.create(new("s")).unwrap();
-    assert_eq!(store.session("s").unwrap().unwrap().number, 8);
-    append(&store, "s", events("s", 1..=1), Update::default()).unwrap();
-    store.delete("old").unwrap();
-    store.reclaim().unwrap();
+    assert!(session.parse_end().unwrap().is_some());
+    assert_eq!((stored_seqs(&store, "old"), store.list_runs("old").unwrap().len()), (vec![1], 1));
+    store.create_session(new_session("s")).unwrap();
+    assert_eq!(store.get_session("s").unwrap().unwrap().number, 8);
+    append_and_wait(&store, "s", text_events("s", 1..=1), SessionPatch::default()).unwrap();
+    store.delete_session("old").unwrap();
+    store.reclaim_space().unwrap();
     assert_eq!(log.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)), Ok(1));
     drop(store);
-    assert!(open(folder.path()).session("old").unwrap().is_none());
+    assert!(open_store(folder.path()).get_session("old").unwrap().is_none());
 }
 
 #[test]
 fn files_of_others_are_left_as_they_are() {
-    let folder = folder();
+    let folder = temp_dir();
     let path = folder.path().join("log.db");
     let other = Connection::open(&path).unwrap();
     other.execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)").unwrap();
@@ -91,7 +98,7 @@ fn files_of_others_are_left_as_they_are() {
     for content in [fs::read(&path).unwrap(), b"a text, long enough to be something".repeat(50), b"x".to_vec(), vec![]]
     {
         fs::write(&path, &content).unwrap();
-        let outcome = Store::open(folder.path(), &Options::default());
+        let outcome = SqliteStore::open(folder.path(), &StoreOptions::default());
         assert!(matches!(outcome, Err(StoreError::Foreign(_))), "{outcome:?}");
         assert_eq!(fs::read(&path).unwrap(), content);
     }
@@ -99,31 +106,31 @@ fn files_of_others_are_left_as_they_are() {
 
 #[test]
 fn damage_is_said_and_not_repaired() {
-    let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=500), Update::default()).unwrap();
+    let (folder, store) = store_with_session();
+    append_and_wait(&store, "s", text_events("s", 1..=500), SessionPatch::default()).unwrap();
     drop(store);
     let path = folder.path().join("log.db");
     let mut content = fs::read(&path).unwrap();
     content[4096..].fill(0xa5);
     fs::write(&path, &content).unwrap();
-    let outcome = Store::open(folder.path(), &Options::default()).and_then(|store| store.session("s"));
+    let outcome = SqliteStore::open(folder.path(), &StoreOptions::default()).and_then(|store| store.get_session("s"));
     assert!(matches!(outcome, Err(StoreError::Corrupt(_))), "{outcome:?}");
     assert_eq!(fs::read(&path).unwrap(), content);
 }
 
 #[test]
 fn half_a_log_that_a_crash_left_is_made_anew() {
-    let folder = folder();
+    let folder = temp_dir();
     fs::write(folder.path().join("log.new"), "half").unwrap();
     fs::write(folder.path().join("log.new-wal"), "half").unwrap();
-    open(folder.path()).create(new("s")).unwrap();
+    open_store(folder.path()).create_session(new_session("s")).unwrap();
     assert!(!folder.path().join("log.new").exists());
 }
 
 #[test]
 fn a_log_is_as_it_was_decided() {
-    let (folder, store) = with_session();
-    let log = raw(folder.path());
+    let (folder, store) = store_with_session();
+    let log = open_database(folder.path());
     let setting = |name: &str| log.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!((setting("auto_vacuum"), setting("user_version")), (2, 4));
     let mode: String = log.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
@@ -135,10 +142,10 @@ fn a_log_is_as_it_was_decided() {
 #[test]
 fn the_folder_and_the_files_are_for_their_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = folder();
+    let folder = temp_dir();
     let inner = folder.path().join("a/b");
-    let store = open(&inner);
-    store.create(new("s")).unwrap();
+    let store = open_store(&inner);
+    store.create_session(new_session("s")).unwrap();
     let mode = |path: &str| fs::metadata(inner.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!([".", "owners"].map(mode), [0o700; 2]);
     assert_eq!(["log.db", "log.db-wal", "log.db-shm", "open.lock", "owners/1.lock"].map(mode), [0o600; 5]);
@@ -146,27 +153,27 @@ fn the_folder_and_the_files_are_for_their_user_alone() {
 
 #[test]
 fn a_folder_that_cannot_be_is_an_error_that_names_it() {
-    let folder = folder();
+    let folder = temp_dir();
     fs::write(folder.path().join("file"), "").unwrap();
-    let error = Store::open(&folder.path().join("file/store"), &Options::default()).unwrap_err();
+    let error = SqliteStore::open(&folder.path().join("file/store"), &StoreOptions::default()).unwrap_err();
     assert!(error.to_string().contains("file/store"), "{error}");
 }
 
-/// Changes the body of an event behind the log's back.
-fn damage(folder: &Path, seq: u64) {
-    let changed = raw(folder)
+/// Changes the body of an event directly in the database.
+fn damage_event(folder: &Path, seq: u64) {
+    let changed = open_database(folder)
         .execute("UPDATE events SET body = replace(body, 'hello', 'jello') WHERE place & 0xffffffffff = ?1", [seq]);
     assert_eq!(changed, Ok(1));
 }
 
 #[test]
 fn altered_bytes_are_noticed_and_the_rest_can_be_read() {
-    let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=10), Update::default()).unwrap();
-    damage(folder.path(), 4);
-    damage(folder.path(), 5);
-    let page = |after| Page { after, ..ALL };
-    let read = |after| store.rows("s", page(after)).map(|rows| rows.iter().map(|row| row.seq).collect::<Vec<_>>());
+    let (folder, store) = store_with_session();
+    append_and_wait(&store, "s", text_events("s", 1..=10), SessionPatch::default()).unwrap();
+    damage_event(folder.path(), 4);
+    damage_event(folder.path(), 5);
+    let page = |after| PageQuery { after, ..ALL_EVENTS };
+    let read = |after| store.read_rows("s", page(after)).map(|rows| rows.iter().map(|row| row.seq).collect::<Vec<_>>());
     assert_eq!(read(0).unwrap(), [1, 2, 3]);
     for (after, damaged) in [(3, 4), (4, 5)] {
         let outcome = read(after);
@@ -176,25 +183,25 @@ fn altered_bytes_are_noticed_and_the_rest_can_be_read() {
         );
     }
     assert_eq!(read(5).unwrap(), [6, 7, 8, 9, 10]);
-    let (rows, damaged) = store.sound_rows("s", page(3)).unwrap();
+    let (rows, damaged) = store.read_sound_rows("s", page(3)).unwrap();
     assert_eq!((rows.len(), damaged), (5, vec![4, 5]));
-    assert_eq!(store.damaged_events().unwrap(), [("s".into(), vec![4, 5])]);
+    assert_eq!(store.find_damaged_events().unwrap(), [("s".into(), vec![4, 5])]);
 }
 
 #[test]
 fn swapped_events_are_noticed() {
-    let (folder, store) = with_session();
-    append(&store, "s", events("s", 1..=3), Update::default()).unwrap();
-    let log = raw(folder.path());
+    let (folder, store) = store_with_session();
+    append_and_wait(&store, "s", text_events("s", 1..=3), SessionPatch::default()).unwrap();
+    let log = open_database(folder.path());
     log.execute_batch("UPDATE events SET place = -1 WHERE place & 3 = 1; UPDATE events SET place = place - 1 WHERE place & 3 = 2; UPDATE events SET place = (SELECT max(place) - 1 FROM events) WHERE place = -1").unwrap();
-    assert_eq!(store.damaged_events().unwrap(), [("s".into(), vec![1, 2])]);
+    assert_eq!(store.find_damaged_events().unwrap(), [("s".into(), vec![1, 2])]);
 }
 
 #[test]
 fn a_log_that_was_removed_while_it_was_open_is_noticed() {
-    let (folder, store) = with_session();
-    assert_eq!(store.health(), LogHealth::Sound);
+    let (folder, store) = store_with_session();
+    assert_eq!(store.check_health(), LogHealth::Sound);
     fs::remove_dir_all(folder.path()).unwrap();
-    assert!(matches!(store.health(), LogHealth::Missing(_)));
-    assert!(matches!(store.create(new("t")), Err(StoreError::Missing(_))));
+    assert!(matches!(store.check_health(), LogHealth::Missing(_)));
+    assert!(matches!(store.create_session(new_session("t")), Err(StoreError::Missing(_))));
 }

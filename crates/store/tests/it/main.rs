@@ -1,10 +1,11 @@
-//! The log as others use it: in one process, in several, and after the worst.
+//! The public interface of the log: in one process, in several, and after crashes.
 
 #![cfg(test)]
 
 mod appending;
 mod checkpoints;
 mod child;
+mod commits;
 mod crash;
 mod deleting;
 mod fixture;

@@ -1,69 +1,71 @@
-//! Who runs what, and what becomes of it when they die.
+//! Owners of sessions, and the sessions of dead owners.
 
 use std::{sync::Barrier, thread};
 
-use switchboard_store::{Log as _, Options, Process, Run, State, Store, StoreError, Update};
-
-use crate::{
-    child::{Actor, role, say},
-    fixture::{append, events, folder, ids, new, open, owner, time},
+use switchboard_store::{
+    AgentRun, ProcessIdentity, SessionLog as _, SessionPatch, SessionPhase, SqliteStore, StoreError, StoreOptions,
 };
 
-fn run(ended: bool) -> Run {
-    Run {
+use crate::{
+    child::{ChildProcess, child_role, write_to_parent},
+    fixture::{append_and_wait, new_session, open_store, session_ids, temp_dir, test_owner, test_time, text_events},
+};
+
+fn make_run(ended: bool) -> AgentRun {
+    AgentRun {
         run: 1,
         boot: "boot".into(),
-        supervisor: Some(Process { pid: 11, start: 12 }),
+        supervisor: Some(ProcessIdentity { pid: 11, start: 12 }),
         agent: None,
-        started: time(1),
-        ended: ended.then(|| time(2)),
+        started: test_time(1),
+        ended: ended.then(|| test_time(2)),
     }
 }
 
-fn with_run(run: Run) -> Update {
-    Update { run: Some(run), ..Update::default() }
+fn run_patch(run: AgentRun) -> SessionPatch {
+    SessionPatch { run: Some(run), ..SessionPatch::default() }
 }
 
-/// A process that runs some sessions until it is killed.
-fn play(session: &str, folder: &std::path::Path) {
-    let store = open(folder);
+/// Runs some sessions until the process is killed.
+fn run_sessions(session: &str, folder: &std::path::Path) {
+    let store = open_store(folder);
     for number in 0..20 {
         let id = format!("{session}{number}");
-        store.create(new(&id)).unwrap();
-        append(&store, &id, events(&id, 1..=2), with_run(run(false))).unwrap();
+        store.create_session(new_session(&id)).unwrap();
+        append_and_wait(&store, &id, text_events(&id, 1..=2), run_patch(make_run(false))).unwrap();
     }
-    let known = Run { agent: Some(Process { pid: 21, start: 22 }), ..run(false) };
-    append(&store, &format!("{session}0"), vec![], with_run(known)).unwrap();
-    append(&store, &format!("{session}1"), vec![], with_run(run(true))).unwrap();
-    let done = Update { state: Some(State::Done), ..Update::default() };
-    append(&store, &format!("{session}2"), vec![], done).unwrap();
-    say("ready");
+    let known = AgentRun { agent: Some(ProcessIdentity { pid: 21, start: 22 }), ..make_run(false) };
+    append_and_wait(&store, &format!("{session}0"), vec![], run_patch(known)).unwrap();
+    append_and_wait(&store, &format!("{session}1"), vec![], run_patch(make_run(true))).unwrap();
+    let done = SessionPatch { state: Some(SessionPhase::Done), ..SessionPatch::default() };
+    append_and_wait(&store, &format!("{session}2"), vec![], done).unwrap();
+    write_to_parent("ready");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
 #[test]
 fn sessions_of_a_dead_process_are_taken_over_once() {
-    if let Some((session, folder)) = role() {
-        return play(&session, &folder);
+    if let Some((session, folder)) = child_role() {
+        return run_sessions(&session, &folder);
     }
-    let folder = folder();
-    let mut child = Actor::start("owners::sessions_of_a_dead_process_are_taken_over_once", "s", folder.path());
-    assert_eq!(child.hear().as_deref(), Some("ready"));
-    let stores = [open(folder.path()), open(folder.path())];
-    assert!(stores[0].abandoned().unwrap().is_empty());
+    let folder = temp_dir();
+    let mut child = ChildProcess::start("owners::sessions_of_a_dead_process_are_taken_over_once", "s", folder.path());
+    assert_eq!(child.next_message().as_deref(), Some("ready"));
+    let stores = [open_store(folder.path()), open_store(folder.path())];
+    assert!(stores[0].list_abandoned().unwrap().is_empty());
     assert!(stores[0].take_over().unwrap().is_empty());
-    assert!(matches!(stores[0].claim("s0", None), Err(StoreError::NotOwner(_))));
-    assert!(matches!(stores[0].delete("s0"), Err(StoreError::Open(_))));
+    assert!(matches!(stores[0].claim_session("s0", None), Err(StoreError::NotOwner(_))));
+    assert!(matches!(stores[0].delete_session("s0"), Err(StoreError::Open(_))));
 
     child.kill();
-    let abandoned = stores[1].abandoned().unwrap();
+    let abandoned = stores[1].list_abandoned().unwrap();
     assert_eq!(abandoned.len(), 19);
-    assert_eq!(abandoned[0].runs[0].agent, Some(Process { pid: 21, start: 22 }));
-    assert_eq!(abandoned[0].runs[0].supervisor, Some(Process { pid: 11, start: 12 }));
+    assert_eq!(abandoned[0].runs[0].agent, Some(ProcessIdentity { pid: 21, start: 22 }));
+    assert_eq!(abandoned[0].runs[0].supervisor, Some(ProcessIdentity { pid: 11, start: 12 }));
     assert!(abandoned[1].runs.is_empty(), "its run had ended");
 
     let start = Barrier::new(2);
-    let take = |store: &Store| {
+    let take = |store: &SqliteStore| {
         start.wait();
         store.take_over().unwrap()
     };
@@ -73,61 +75,67 @@ fn sessions_of_a_dead_process_are_taken_over_once() {
     assert_eq!(taken[0].len() + taken[1].len(), 19);
     for (store, taken) in stores.iter().zip(taken) {
         for left in taken {
-            assert_eq!(left.session.owner, store.owner());
-            let failed = Update { state: Some(State::Failed), ..Update::default() };
-            append(store, &left.session.id, events(&left.session.id, 3..=3), failed).unwrap();
+            assert_eq!(left.session.owner, store.owner_number());
+            let failed = SessionPatch { state: Some(SessionPhase::Failed), ..SessionPatch::default() };
+            append_and_wait(store, &left.session.id, text_events(&left.session.id, 3..=3), failed).unwrap();
         }
     }
-    assert!(stores[0].abandoned().unwrap().is_empty());
+    assert!(stores[0].list_abandoned().unwrap().is_empty());
 }
 
 #[test]
 fn only_the_owner_appends() {
-    let folder = folder();
-    let (first, second) = (open(folder.path()), open(folder.path()));
-    first.create(new("s")).unwrap();
-    let outcome = append(&second, "s", events("s", 1..=1), Update::default());
+    let folder = temp_dir();
+    let (first, second) = (open_store(folder.path()), open_store(folder.path()));
+    first.create_session(new_session("s")).unwrap();
+    let outcome = append_and_wait(&second, "s", text_events("s", 1..=1), SessionPatch::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
-    assert!(matches!(second.claim("s", None), Err(StoreError::NotOwner(_))));
-    append(&first, "s", events("s", 1..=1), Update { state: Some(State::Done), ..Update::default() }).unwrap();
-    let stale = second.claim("s", Some(77));
+    assert!(matches!(second.claim_session("s", None), Err(StoreError::NotOwner(_))));
+    append_and_wait(
+        &first,
+        "s",
+        text_events("s", 1..=1),
+        SessionPatch { state: Some(SessionPhase::Done), ..SessionPatch::default() },
+    )
+    .unwrap();
+    let stale = second.claim_session("s", Some(77));
     assert!(matches!(stale, Err(StoreError::NotOwner(_))), "somebody continued it since: {stale:?}");
-    assert_eq!(second.claim("s", None).unwrap().owner, second.owner());
-    append(&second, "s", events("s", 2..=2), Update::default()).unwrap();
-    let outcome = append(&first, "s", events("s", 3..=3), Update::default());
+    assert_eq!(second.claim_session("s", None).unwrap().owner, second.owner_number());
+    append_and_wait(&second, "s", text_events("s", 2..=2), SessionPatch::default()).unwrap();
+    let outcome = append_and_wait(&first, "s", text_events("s", 3..=3), SessionPatch::default());
     assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
 }
 
 #[test]
 fn the_dead_are_forgotten_when_they_left_nothing() {
-    let folder = folder();
-    let first = open(folder.path());
-    first.create(new("s")).unwrap();
-    let numbers = |store: &Store| -> Vec<(u64, bool)> {
-        store.owners().unwrap().iter().map(|owner| (owner.number, owner.alive)).collect()
+    let folder = temp_dir();
+    let first = open_store(folder.path());
+    first.create_session(new_session("s")).unwrap();
+    let numbers = |store: &SqliteStore| -> Vec<(u64, bool)> {
+        store.list_owners().unwrap().iter().map(|owner| (owner.number, owner.alive)).collect()
     };
-    drop(open(folder.path()));
-    let third = open(folder.path());
+    drop(open_store(folder.path()));
+    let third = open_store(folder.path());
     assert_eq!(numbers(&third), [(1, true), (3, true)]);
-    assert_eq!(third.owners().unwrap()[0].owner, owner(1));
-    assert!(!third.owners_folder().join("2.lock").exists());
+    assert_eq!(third.list_owners().unwrap()[0].owner, test_owner(1));
+    assert!(!third.owners_directory().join("2.lock").exists());
     drop(first);
     assert_eq!(numbers(&third), [(1, false), (3, true)]);
-    let looking = Store::open(folder.path(), &Options::default()).unwrap();
-    assert_eq!(looking.abandoned().unwrap().len(), 1);
+    let looking = SqliteStore::open(folder.path(), &StoreOptions::default()).unwrap();
+    assert_eq!(looking.list_abandoned().unwrap().len(), 1);
     assert!(matches!(looking.take_over(), Err(StoreError::Unregistered)));
     assert_eq!(third.take_over().unwrap().len(), 1);
-    drop(open(folder.path()));
+    drop(open_store(folder.path()));
     assert_eq!(numbers(&third), [(3, true), (4, false)]);
 }
 
 #[test]
 fn runs_are_kept_in_order() {
-    let (_folder, store) = crate::fixture::with_session();
-    let second = Run { run: 2, ..run(false) };
-    for run in [run(false), second.clone(), run(true)] {
-        append(&store, "s", vec![], with_run(run)).unwrap();
+    let (_folder, store) = crate::fixture::store_with_session();
+    let second = AgentRun { run: 2, ..make_run(false) };
+    for run in [make_run(false), second.clone(), make_run(true)] {
+        append_and_wait(&store, "s", vec![], run_patch(run)).unwrap();
     }
-    assert_eq!(store.runs("s").unwrap(), [run(true), second]);
-    assert_eq!(ids(&store.sessions(&switchboard_store::Filter::default()).unwrap()), ["s"]);
+    assert_eq!(store.list_runs("s").unwrap(), [make_run(true), second]);
+    assert_eq!(session_ids(&store.list_sessions(&switchboard_store::SessionFilter::default()).unwrap()), ["s"]);
 }

@@ -1,17 +1,18 @@
-//! Pages: by number, by bytes, and always something.
+//! Pages are limited by number and bytes, but never empty.
 
-use switchboard_store::{Log as _, Page, Update};
+use switchboard_event::{EventBody, Kind, SessionState};
+use switchboard_store::{PageQuery, SessionLog as _, SessionPatch};
 
-use crate::fixture::{ALL, append, event, events, with_session};
+use crate::fixture::{ALL_EVENTS, append_and_wait, store_with_session, text_event, text_events};
 
 #[test]
 fn a_page_is_bounded_by_number_and_by_bytes_but_never_empty() {
-    let (_folder, store) = with_session();
-    let mut written = events("s", 1..=3);
-    written.push(event("s", 4, &"x".repeat(100_000)));
-    written.extend(events("s", 5..=6));
-    append(&store, "s", written, Update::default()).unwrap();
-    let one = store.rows("s", ALL).unwrap()[0].json.len();
+    let (_folder, store) = store_with_session();
+    let mut written = text_events("s", 1..=3);
+    written.push(text_event("s", 4, &"x".repeat(100_000)));
+    written.extend(text_events("s", 5..=6));
+    append_and_wait(&store, "s", written, SessionPatch::default()).unwrap();
+    let one = store.read_rows("s", ALL_EVENTS).unwrap()[0].json.len();
     for (after, limit, max_bytes, expected) in [
         (0, 2, usize::MAX, vec![1, 2]),
         (2, 100, usize::MAX, vec![3, 4, 5, 6]),
@@ -25,20 +26,39 @@ fn a_page_is_bounded_by_number_and_by_bytes_but_never_empty() {
         (u64::MAX, 100, usize::MAX, vec![]),
         (0, 0, usize::MAX, vec![]),
     ] {
-        let page = Page { after, limit, max_bytes };
-        let seqs: Vec<u64> = store.rows("s", page).unwrap().iter().map(|row| row.seq).collect();
+        let page = PageQuery { after, limit, max_bytes, kinds: &[] };
+        let seqs: Vec<u64> = store.read_rows("s", page).unwrap().iter().map(|row| row.seq).collect();
         assert_eq!(seqs, expected, "{page:?}");
     }
 }
 
 #[test]
+fn a_page_can_be_limited_to_kinds_of_event() {
+    let (_folder, store) = store_with_session();
+    let mut written = text_events("s", 1..=6);
+    for (at, body) in [(1, EventBody::TurnStarted(Box::default())), (4, EventBody::RequestOpened(Box::default()))] {
+        written[at].body = body;
+    }
+    append_and_wait(&store, "s", written, SessionPatch::default()).unwrap();
+    let read = |after, limit, kinds| -> Vec<u64> {
+        let page = PageQuery { after, limit, max_bytes: usize::MAX, kinds };
+        store.read_rows("s", page).unwrap().iter().map(|row| row.seq).collect()
+    };
+    assert_eq!(read(0, 100, &[Kind::TurnStarted, Kind::RequestOpened]), [2, 5]);
+    assert_eq!(read(0, 1, &[Kind::TurnStarted, Kind::RequestOpened]), [2]);
+    assert_eq!(read(2, 100, &[Kind::TurnStarted]), [0; 0]);
+    let state = store.read_state("s", SessionState::REQUEST_KINDS).unwrap();
+    assert_eq!((state.requests.len(), state.in_turn), (1, false));
+}
+
+#[test]
 fn sessions_do_not_see_each_others_events() {
-    let (_folder, store) = with_session();
-    store.create(crate::fixture::new("t")).unwrap();
-    append(&store, "t", events("t", 1..=3), Update::default()).unwrap();
-    append(&store, "s", events("s", 1..=2), Update::default()).unwrap();
+    let (_folder, store) = store_with_session();
+    store.create_session(crate::fixture::new_session("t")).unwrap();
+    append_and_wait(&store, "t", text_events("t", 1..=3), SessionPatch::default()).unwrap();
+    append_and_wait(&store, "s", text_events("s", 1..=2), SessionPatch::default()).unwrap();
     for (session, expected) in [("s", 2), ("t", 3)] {
-        let page = store.page(session, ALL).unwrap();
+        let page = store.read_events(session, ALL_EVENTS).unwrap();
         assert_eq!(page.len(), expected);
         assert!(page.iter().all(|event| event.session == session));
     }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Cli, OneShot, Places, Setup, ToolCall, words};
+use super::{AgentCli, AgentCliPaths, AgentCliSetup, OneShotInvocation, ScriptedToolCall, to_strings};
 
-pub const CLI: Cli = Cli {
+pub const CLI: AgentCli = AgentCli {
     name: "claude",
     program: "claude",
     source: "claude",
@@ -20,9 +20,12 @@ pub const CLI: Cli = Cli {
     compacts: true,
     diagnostics: None,
     clears: true,
-    shell: |command| ToolCall { name: "Bash", input: json!({ "command": command, "description": "A command" }) },
-    write: |file, text| ToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
-    delegate: Some(|prompt| ToolCall {
+    shell: |command| ScriptedToolCall {
+        name: "Bash",
+        input: json!({ "command": command, "description": "A command" }),
+    },
+    write: |file, text| ScriptedToolCall { name: "Write", input: json!({ "file_path": file, "content": text }) },
+    delegate: Some(|prompt| ScriptedToolCall {
         name: "Agent",
         input: json!({ "description": "A task", "prompt": prompt, "subagent_type": "general-purpose",
             "run_in_background": false }),
@@ -30,12 +33,12 @@ pub const CLI: Cli = Cli {
     ask: Some(|question, choices| {
         let options: Vec<_> = choices.iter().map(|label| json!({ "label": label, "description": label })).collect();
         let question = json!({ "question": question, "header": "Choice", "multiSelect": false, "options": options });
-        ToolCall { name: "AskUserQuestion", input: json!({ "questions": [question] }) }
+        ScriptedToolCall { name: "AskUserQuestion", input: json!({ "questions": [question] }) }
     }),
 };
 
-/// `IS_SANDBOX` lets it skip permissions when it runs as root.
-fn setup(places: &Places<'_>) -> Setup {
+/// `IS_SANDBOX` lets Claude Code skip permissions when it runs as root.
+fn setup(places: &AgentCliPaths<'_>) -> AgentCliSetup {
     let variables = [
         ("ANTHROPIC_BASE_URL", places.model),
         ("ANTHROPIC_API_KEY", "scripted"),
@@ -45,11 +48,14 @@ fn setup(places: &Places<'_>) -> Setup {
         ("DISABLE_TELEMETRY", "1"),
         ("IS_SANDBOX", "1"),
     ];
-    Setup { environment: variables.map(|(name, value)| (name, value.to_owned())).to_vec(), ..Setup::default() }
+    AgentCliSetup {
+        environment: variables.map(|(name, value)| (name, value.to_owned())).to_vec(),
+        ..AgentCliSetup::default()
+    }
 }
 
-fn one_shot(prompt: &str) -> OneShot {
+fn one_shot(prompt: &str) -> OneShotInvocation {
     let flags = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"];
-    let args = words(&[&flags[..], &["--dangerously-skip-permissions", prompt]].concat());
-    OneShot { args, stdin: String::new() }
+    let args = to_strings(&[&flags[..], &["--dangerously-skip-permissions", prompt]].concat());
+    OneShotInvocation { args, stdin: String::new() }
 }

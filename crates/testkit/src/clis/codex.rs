@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Cli, OneShot, Places, Setup, ToolCall, words};
+use super::{AgentCli, AgentCliPaths, AgentCliSetup, OneShotInvocation, ScriptedToolCall, to_strings};
 
-pub const CLI: Cli = Cli {
+pub const CLI: AgentCli = AgentCli {
     name: "codex",
     program: "codex",
     source: "codex",
@@ -20,23 +20,23 @@ pub const CLI: Cli = Cli {
     compacts: true,
     diagnostics: None,
     clears: false,
-    shell: |command| ToolCall { name: "exec_command", input: json!({ "cmd": command }) },
+    shell: |command| ScriptedToolCall { name: "exec_command", input: json!({ "cmd": command }) },
     write: |file, text| {
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
         let patch = format!("*** Begin Patch\n*** Add File: {}\n{lines}*** End Patch\n", file.display());
-        ToolCall { name: "apply_patch", input: json!(patch) }
+        ScriptedToolCall { name: "apply_patch", input: json!(patch) }
     },
-    // With the model that has direct tools there are no subagents, and it asks in plan mode only.
+    // The model with direct tools has no subagents and asks only in plan mode.
     delegate: None,
     ask: Some(|question, choices| {
         let options: Vec<_> = choices.iter().map(|label| json!({ "label": label, "description": label })).collect();
         let question = json!({ "id": "choice", "header": "Choice", "question": question, "options": options });
-        ToolCall { name: "request_user_input", input: json!({ "questions": [question] }) }
+        ScriptedToolCall { name: "request_user_input", input: json!({ "questions": [question] }) }
     }),
 };
 
-/// The model's name decides about the tools: this one has them directly, later ones want JavaScript.
-fn setup(places: &Places<'_>) -> Setup {
+/// The model name decides about the tools: this one has direct tools, later ones expect JavaScript.
+fn setup(places: &AgentCliPaths<'_>) -> AgentCliSetup {
     let config = format!(
         r#"model = "gpt-5.5"
 model_provider = "scripted"
@@ -52,10 +52,10 @@ stream_max_retries = 0
 "#,
         places.model
     );
-    Setup { files: vec![(places.home.join(".codex/config.toml"), config)], ..Setup::default() }
+    AgentCliSetup { files: vec![(places.home.join(".codex/config.toml"), config)], ..AgentCliSetup::default() }
 }
 
-fn one_shot(prompt: &str) -> OneShot {
-    let args = words(&["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", prompt]);
-    OneShot { args, stdin: String::new() }
+fn one_shot(prompt: &str) -> OneShotInvocation {
+    let args = to_strings(&["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", prompt]);
+    OneShotInvocation { args, stdin: String::new() }
 }

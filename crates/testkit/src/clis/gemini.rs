@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Cli, OneShot, Places, Setup, ToolCall, words};
+use super::{AgentCli, AgentCliPaths, AgentCliSetup, OneShotInvocation, ScriptedToolCall, to_strings};
 
-pub const CLI: Cli = Cli {
+pub const CLI: AgentCli = AgentCli {
     name: "gemini",
     program: "gemini",
     source: "gemini",
@@ -20,14 +20,14 @@ pub const CLI: Cli = Cli {
     compacts: false,
     diagnostics: None,
     clears: false,
-    shell: |command| ToolCall { name: "run_shell_command", input: json!({ "command": command }) },
-    write: |file, text| ToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
+    shell: |command| ScriptedToolCall { name: "run_shell_command", input: json!({ "command": command }) },
+    write: |file, text| ScriptedToolCall { name: "write_file", input: json!({ "file_path": file, "content": text }) },
     delegate: None,
     ask: None,
 };
 
-/// The kind of key must be chosen: where a base URL is set, it would take one that it then refuses.
-fn setup(places: &Places<'_>) -> Setup {
+/// The auth type must be selected: with a base URL, Gemini CLI would choose one that it then refuses.
+fn setup(places: &AgentCliPaths<'_>) -> AgentCliSetup {
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" } },
         "privacy": { "usageStatisticsEnabled": false },
@@ -36,13 +36,13 @@ fn setup(places: &Places<'_>) -> Setup {
         "model": { "name": "gemini-2.5-flash" },
     });
     let variables = [("GOOGLE_GEMINI_BASE_URL", places.model), ("GEMINI_API_KEY", "scripted")];
-    Setup {
+    AgentCliSetup {
         files: vec![(places.home.join(".gemini/settings.json"), settings.to_string())],
         environment: variables.map(|(name, value)| (name, value.to_owned())).to_vec(),
     }
 }
 
-fn one_shot(prompt: &str) -> OneShot {
-    let args = words(&["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust", "-p", prompt]);
-    OneShot { args, stdin: String::new() }
+fn one_shot(prompt: &str) -> OneShotInvocation {
+    let args = to_strings(&["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust", "-p", prompt]);
+    OneShotInvocation { args, stdin: String::new() }
 }

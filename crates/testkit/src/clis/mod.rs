@@ -1,6 +1,6 @@
-//! The real agents as the stage must know them: how each is set up to use the scripted model, how it is started with
-//! one prompt, and what its tools are called. One file each; the only place of the test kit that names them. Their
-//! versions are pinned in `clis/package.json` of this crate.
+//! The real agents as the stage needs to know them: setup for the scripted model, one-shot invocation, and tool names.
+//! One file per agent; the only place of the test kit that names them. Their versions are pinned in `clis/package.json`
+//! of this crate.
 
 mod claude;
 mod codex;
@@ -11,111 +11,95 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// All of them.
-pub const CLIS: &[Cli] = &[claude::CLI, codex::CLI, gemini::CLI, opencode::CLI];
+pub const AGENT_CLIS: &[AgentCli] = &[claude::CLI, codex::CLI, gemini::CLI, opencode::CLI];
 
-/// A real agent.
-pub struct Cli {
-    /// The agent, as users of Switchboard call it.
+pub struct AgentCli {
+    /// The agent's name in Switchboard.
     pub name: &'static str,
-    /// Its program.
     pub program: &'static str,
-    /// The source that reads what it prints when it is started with one prompt.
+    /// The source that parses its one-shot output.
     pub source: &'static str,
-    /// The source that reads it when Switchboard runs it.
+    /// The source that parses its output under Switchboard.
     pub live: &'static str,
-    /// What a fake must speak to be put in its place, if one can.
+    /// The protocol of a fake that can replace it.
     pub fake: Option<&'static str>,
-    /// The variable with its key, if it cannot do without.
+    /// The variable of its API key, if it requires one.
     pub key: Option<&'static str>,
-    /// What it finds in its home and in its environment.
-    pub setup: fn(&Places<'_>) -> Setup,
-    /// How it is started with one prompt, everything allowed.
-    pub one_shot: fn(&str) -> OneShot,
-    /// It gives up soon when a connection breaks off, and does not try again for minutes.
+    /// Its files and environment variables.
+    pub setup: fn(&AgentCliPaths<'_>) -> AgentCliSetup,
+    /// Its invocation with one prompt and all permissions.
+    pub one_shot: fn(&str) -> OneShotInvocation,
+    /// It gives up soon after a broken connection instead of retrying for minutes.
     pub gives_up: bool,
-    /// When Switchboard runs it, it does not tell what a command printed or how it ended, and of the cost only sums.
+    /// Under Switchboard, it does not report output and exit codes of commands, and only sums of the cost.
     pub terse: bool,
-    /// Another model than the one that it is set up with, as it is offered.
+    /// A model other than the configured one, as offered by the agent.
     pub other_model: &'static str,
-    /// How hard its model thinks can be chosen while it runs.
+    /// The reasoning effort can be changed while it runs.
     pub thinks: bool,
-    /// It has a command that makes the conversation shorter.
+    /// It has a command that compacts the conversation.
     pub compacts: bool,
-    /// The directory in its home where it keeps diagnostic logs, if a failure may only be explained there.
+    /// The directory in its home with diagnostic logs, if a failure may only be explained there.
     pub diagnostics: Option<&'static str>,
-    /// It has a command `/clear` that begins another conversation.
+    /// It has a command `/clear` that starts a new conversation.
     pub clears: bool,
-    /// Runs a command.
-    pub shell: fn(command: &str) -> ToolCall,
-    /// Makes a file.
-    pub write: fn(file: &Path, text: &str) -> ToolCall,
-    /// Gives a task to a subagent, where it has some.
-    pub delegate: Option<fn(prompt: &str) -> ToolCall>,
-    /// Asks the user to choose, where it can.
-    pub ask: Option<fn(question: &str, choices: &[&str]) -> ToolCall>,
+    pub shell: fn(command: &str) -> ScriptedToolCall,
+    pub write: fn(file: &Path, text: &str) -> ScriptedToolCall,
+    /// Delegates to a subagent, if it has them.
+    pub delegate: Option<fn(prompt: &str) -> ScriptedToolCall>,
+    /// Asks the user to choose, if it can.
+    pub ask: Option<fn(question: &str, choices: &[&str]) -> ScriptedToolCall>,
 }
 
-/// Where things are, for an agent's setup.
-pub struct Places<'a> {
-    /// Its home.
+pub struct AgentCliPaths<'a> {
     pub home: &'a Path,
-    /// Where the scripted model listens.
+    /// The base URL of the scripted model.
     pub model: &'a str,
 }
 
-/// What an agent finds.
 #[derive(Default)]
-pub struct Setup {
-    /// Files in its home.
+pub struct AgentCliSetup {
     pub files: Vec<(PathBuf, String)>,
-    /// Variables.
     pub environment: Vec<(&'static str, String)>,
 }
 
-/// How an agent is started with one prompt.
-pub struct OneShot {
-    /// Arguments.
+pub struct OneShotInvocation {
     pub args: Vec<String>,
-    /// What it reads.
     pub stdin: String,
 }
 
-/// A call of a tool: what the scripted model sends.
-pub struct ToolCall {
-    /// The tool.
+/// A tool call that the scripted model sends.
+pub struct ScriptedToolCall {
     pub name: &'static str,
-    /// What it is called with.
     pub input: Value,
 }
 
-/// A call is written into a prompt as the directive that makes the model send it.
-impl std::fmt::Display for ToolCall {
+/// Formats the call as the directive that makes the model send it.
+impl std::fmt::Display for ScriptedToolCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "[[tool {} {}]]", self.name, self.input)
     }
 }
 
-impl Cli {
-    /// The directive that runs a command.
+impl AgentCli {
+    /// Returns the directive that runs a command.
     #[must_use]
-    pub fn shell(&self, command: &str) -> String {
+    pub fn shell_directive(&self, command: &str) -> String {
         (self.shell)(command).to_string()
     }
 
-    /// The directive that makes a file.
+    /// Returns the directive that writes a file.
     #[must_use]
-    pub fn write(&self, file: &Path, text: &str) -> String {
+    pub fn write_directive(&self, file: &Path, text: &str) -> String {
         (self.write)(file, text).to_string()
     }
 }
 
-/// Finds an agent by its name.
 #[must_use]
-pub fn cli(name: &str) -> Option<&'static Cli> {
-    CLIS.iter().find(|cli| cli.name == name)
+pub fn find_cli(name: &str) -> Option<&'static AgentCli> {
+    AGENT_CLIS.iter().find(|cli| cli.name == name)
 }
 
-fn words(words: &[&str]) -> Vec<String> {
+fn to_strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }

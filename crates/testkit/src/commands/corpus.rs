@@ -1,15 +1,15 @@
-//! `corpus`: writes logs with a known truth.
+//! `corpus`: writes logs with known totals.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use switchboard_testkit::corpus::{self, Wanted};
+use switchboard_testkit::corpus::{self, CorpusOptions};
 
-use super::say;
+use super::print_line;
 
 /// Write logs of agents with a known truth: the home `home` and `truth.json`
 #[derive(Args)]
-pub struct Corpus {
+pub struct CorpusArgs {
     /// Where to
     folder: PathBuf,
     /// How many megabytes
@@ -26,16 +26,18 @@ pub struct Corpus {
     seed: u64,
 }
 
-/// Runs the command.
-pub fn run(args: &Corpus) -> anyhow::Result<()> {
-    let Corpus { folder, size, files, words, seed } = args;
-    let truth = corpus::write(folder, &Wanted { seed: *seed, bytes: size * 1_000_000, files: *files, words: *words })?;
-    say(&format!(
+pub fn write_corpus(args: &CorpusArgs) -> anyhow::Result<()> {
+    let CorpusArgs { folder, size, files, words, seed } = args;
+    let truth = corpus::write_corpus(
+        folder,
+        &CorpusOptions { seed: *seed, bytes: size * 1_000_000, files: *files, words: *words },
+    )?;
+    print_line(&format!(
         "corpus: {} MB in {} files, {} replies, {} tokens",
         truth.bytes / 1_000_000,
         truth.files,
         truth.all.replies,
-        truth.all.total()
+        truth.all.total_tokens()
     ));
     Ok(())
 }

@@ -1,14 +1,14 @@
-//! `fake` and `fake-child`: a fake agent, and what it leaves behind. Started by tests.
+//! `fake` and `fake-child`: a fake agent and its children, started by tests.
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
-use switchboard_testkit::fake::{child, parse, perform};
+use switchboard_testkit::fake::{parse_script, perform_script, run_child};
 
 /// Play an agent that behaves as a script says
 #[derive(Args)]
-pub struct Fake {
+pub struct FakeAgentArgs {
     /// The script
     script: PathBuf,
     /// What the agent is started with
@@ -18,18 +18,16 @@ pub struct Fake {
 
 /// A child of a fake agent, which does nothing
 #[derive(Args)]
-pub struct FakeChild {
+pub struct FakeChildArgs {
     /// How it does nothing
     words: Vec<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Fake) -> anyhow::Result<ExitCode> {
+pub fn run_fake(args: &FakeAgentArgs) -> anyhow::Result<ExitCode> {
     let script = fs::read_to_string(&args.script).with_context(|| format!("cannot read {}", args.script.display()))?;
-    perform(&parse(&script)?, &args.args)
+    perform_script(&parse_script(&script)?, &args.args)
 }
 
-/// Runs the command.
-pub fn run_child(args: &FakeChild) -> anyhow::Result<()> {
-    child(&args.words)
+pub fn run_fake_child(args: &FakeChildArgs) -> anyhow::Result<()> {
+    run_child(&args.words)
 }

@@ -2,26 +2,26 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use switchboard_testkit::model::Model as Server;
+use switchboard_testkit::model::ScriptedModel;
 
-use super::{say, stage::line};
+use super::{print_line, stage::describe_request};
 
 /// Run the scripted model until it is stopped, and say what it is asked
 #[derive(Args)]
-pub struct Model {
+pub struct ScriptedModelArgs {
     /// The port of loopback to listen on; any free one if it is 0
     #[arg(long, default_value_t = 0)]
     port: u16,
 }
 
-/// Runs the command.
-pub fn run(args: &Model) -> anyhow::Result<()> {
-    let model = Server::on_port(args.port).with_context(|| format!("cannot listen on port {}", args.port))?;
-    say(&model.url());
+pub fn run_model(args: &ScriptedModelArgs) -> anyhow::Result<()> {
+    let model =
+        ScriptedModel::start_on_port(args.port).with_context(|| format!("cannot listen on port {}", args.port))?;
+    print_line(&model.base_url());
     let mut seen = 0;
     loop {
-        let Some(request) = model.next(seen) else { continue };
+        let Some(request) = model.wait_for_nth(seen) else { continue };
         seen += 1;
-        say(&line(&request));
+        print_line(&describe_request(&request));
     }
 }

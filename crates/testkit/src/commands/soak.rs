@@ -1,5 +1,5 @@
-//! `soak`: an endless session of every source, through every dialect, and between its pieces spoiled streams. Everything
-//! must hold, and memory must stay where it is.
+//! `soak`: an endless session of every source through every dialect, with mutated streams in between. All checks must
+//! pass, and memory must stay constant.
 
 use std::{
     fs,
@@ -8,110 +8,111 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use switchboard_agents::{SOURCES, Source};
-use switchboard_dialects::{DIALECTS, Messages, Projection};
+use switchboard_agents::{RecordSource, SOURCES};
+use switchboard_dialects::{DIALECTS, MessageBuffer, Projection};
 use switchboard_event::Event;
 use switchboard_testkit::{
     generate,
-    ledger::{Ledger, Reuse},
-    play::Player,
-    recording::recordings,
-    said::said,
+    ledger::{IdReuse, SessionInvariants},
+    play::StreamPlayer,
+    recording::load_recordings,
+    said::expected_records,
 };
 
-use super::{fuzz::Target, say};
+use super::{fuzz::FuzzTarget, print_line};
 
-/// How much more memory may be in use at the end than after the first round.
-const GROWTH: u64 = 48 << 20;
+/// Allowed memory growth between the first round and the end.
+const MAX_MEMORY_GROWTH_BYTES: u64 = 48 << 20;
 
-/// How much of its stream a session gets in one round.
-const PIECE: u64 = 4_000_000;
+const BYTES_PER_ROUND: u64 = 4_000_000;
 
 /// Run endless sessions of all sources through all dialects, and check that memory stays flat
 #[derive(Args)]
-pub struct Soak {
+pub struct StreamSoakArgs {
     /// For how long
     #[arg(long, default_value_t = 5)]
     minutes: u64,
 }
 
-/// Runs the command.
-pub fn run(args: &Soak) -> anyhow::Result<()> {
+pub fn run(args: &StreamSoakArgs) -> anyhow::Result<()> {
     let end = Instant::now() + Duration::from_secs(args.minutes * 60);
-    let target = Target::new(None)?;
-    let recordings = recordings()?;
-    let endless = |source| Some(Endless::new(source, generate::Stream::new(source, &recordings)?));
+    let target = FuzzTarget::new(None)?;
+    let recordings = load_recordings()?;
+    let endless = |source| Some(EndlessSession::new(source, generate::EndlessStream::new(source, &recordings)?));
     let mut sessions: Vec<_> = SOURCES.iter().copied().flatten().filter_map(endless).collect();
     let (mut round, mut at_first) = (0, None);
     while Instant::now() < end {
         for session in &mut sessions {
-            session.go_on().with_context(|| format!("{} in round {round}", session.source.name))?;
+            session.run_round().with_context(|| format!("{} in round {round}", session.source.name))?;
         }
         if let (_, Some(failure)) = target.run(round, Duration::from_secs(2)) {
-            return target.report(round, &failure);
+            return target.report_failure(round, &failure);
         }
-        let (now, megabytes) = (memory()?, sessions.iter().map(|session| session.bytes).sum::<u64>() / 1_000_000);
+        let (now, megabytes) =
+            (own_memory_bytes()?, sessions.iter().map(|session| session.bytes).sum::<u64>() / 1_000_000);
         let first = *at_first.get_or_insert(now);
-        say(&format!("soak: round {round}, {megabytes} MB read, {} MB of memory", now >> 20));
-        ensure!(now < first + GROWTH, "memory grew from {} MB to {} MB", first >> 20, now >> 20);
+        print_line(&format!("soak: round {round}, {megabytes} MB read, {} MB of memory", now >> 20));
+        ensure!(now < first + MAX_MEMORY_GROWTH_BYTES, "memory grew from {} MB to {} MB", first >> 20, now >> 20);
         round += 1;
     }
-    sessions.into_iter().try_for_each(Endless::end)?;
-    say(&format!("soak: {round} rounds, nothing broke"));
+    sessions.into_iter().try_for_each(EndlessSession::finish)?;
+    print_line(&format!("soak: {round} rounds, nothing broke"));
     Ok(())
 }
 
-/// A session that never ends.
-struct Endless {
-    source: &'static Source,
-    stream: generate::Stream,
-    player: Player,
-    ledger: Ledger,
+struct EndlessSession {
+    source: &'static RecordSource,
+    stream: generate::EndlessStream,
+    player: StreamPlayer,
+    ledger: SessionInvariants,
     projections: Vec<Box<dyn Projection>>,
     bytes: u64,
 }
 
-impl Endless {
-    fn new(source: &'static Source, stream: generate::Stream) -> Self {
+impl EndlessSession {
+    fn new(source: &'static RecordSource, stream: generate::EndlessStream) -> Self {
         let projections = DIALECTS.iter().map(|dialect| (dialect.projection)()).collect();
-        let (player, ledger) = (Player::new(source), Ledger::new(Reuse::AfterEnd));
+        let (player, ledger) = (StreamPlayer::new(source), SessionInvariants::new(IdReuse::AfterEnd));
         Self { source, stream, player, ledger, projections, bytes: 0 }
     }
 
-    fn go_on(&mut self) -> anyhow::Result<()> {
+    fn run_round(&mut self) -> anyhow::Result<()> {
         let mut piece = Vec::new();
-        self.bytes += self.stream.write(PIECE, &mut piece)?;
+        self.bytes += self.stream.write(BYTES_PER_ROUND, &mut piece)?;
         for line in piece.split_inclusive(|byte| *byte == b'\n') {
-            said(line).into_iter().for_each(|said| self.ledger.said(said));
+            expected_records(line).into_iter().for_each(|said| self.ledger.expect_record(said));
             let mut events = Vec::new();
             self.player.push(line, &mut events);
-            see(&mut self.ledger, &mut self.projections, &events)?;
+            check_events(&mut self.ledger, &mut self.projections, &events)?;
         }
         Ok(())
     }
 
-    fn end(mut self) -> anyhow::Result<()> {
+    fn finish(mut self) -> anyhow::Result<()> {
         let mut events = Vec::new();
-        self.player.end(&mut events);
-        see(&mut self.ledger, &mut self.projections, &events)?;
+        self.player.finish(&mut events);
+        check_events(&mut self.ledger, &mut self.projections, &events)?;
         Ok(self.ledger.finish()?)
     }
 }
 
-fn see(ledger: &mut Ledger, projections: &mut [Box<dyn Projection>], events: &[Event]) -> anyhow::Result<()> {
-    let mut messages = Messages::default();
+fn check_events(
+    ledger: &mut SessionInvariants,
+    projections: &mut [Box<dyn Projection>],
+    events: &[Event],
+) -> anyhow::Result<()> {
+    let mut messages = MessageBuffer::default();
     for event in events {
-        ledger.see(event)?;
+        ledger.check_event(event)?;
         for projection in &mut *projections {
-            projection.event(event, &mut messages);
+            projection.project_event(event, &mut messages);
             messages.clear();
         }
     }
     Ok(())
 }
 
-/// The memory that this process uses now.
-fn memory() -> anyhow::Result<u64> {
+fn own_memory_bytes() -> anyhow::Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("memory is read from /proc")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let Some(kilobytes) = line.and_then(|line| line.trim().strip_suffix(" kB")) else {

@@ -4,11 +4,11 @@ use std::io::{self, BufWriter, Write as _};
 
 use anyhow::Context as _;
 use clap::Args;
-use switchboard_testkit::{generate, recording::recordings};
+use switchboard_testkit::{generate, recording::load_recordings};
 
 /// Write a long stream of one source, made of its recordings
 #[derive(Args)]
-pub struct Stream {
+pub struct GenerateStreamArgs {
     /// The source
     source: String,
     /// How many megabytes
@@ -22,12 +22,11 @@ pub struct Stream {
     one_line: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Stream) -> anyhow::Result<()> {
-    let source = switchboard_agents::source(&args.source).with_context(|| format!("no source {}", args.source))?;
-    let mut recordings = recordings()?;
+pub fn write_stream(args: &GenerateStreamArgs) -> anyhow::Result<()> {
+    let source = switchboard_agents::find_source(&args.source).with_context(|| format!("no source {}", args.source))?;
+    let mut recordings = load_recordings()?;
     recordings.retain(|recording| recording.name.contains(&args.recording));
-    let stream = generate::Stream::new(source, &recordings);
+    let stream = generate::EndlessStream::new(source, &recordings);
     let mut stream = stream.with_context(|| format!("there are no such recordings of {}", args.source))?;
     let mut out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let size = args.size * 1_000_000;

@@ -1,22 +1,20 @@
-//! Lines that no agent should write, and that are in logs all the same: after a crash, on a full disk, by another program,
-//! by a version that is not out yet. They fit between the lines of any log.
+//! Malformed lines that occur in logs after a crash, on a full disk, by another program or by a future version. They
+//! fit between the lines of any log.
 
-/// A line that should not be there.
 #[derive(Clone, Debug)]
-pub struct Junk {
-    /// What is wrong with it.
+pub struct JunkLine {
+    /// The defect.
     pub name: &'static str,
     /// The line, without its end.
     pub bytes: Vec<u8>,
-    /// It has to be told of; what is only strange need not be.
+    /// It must be reported; lines that are merely unusual need not be.
     pub is_bad: bool,
 }
 
-/// All of them.
 #[must_use]
-pub fn junk() -> Vec<Junk> {
-    let bad = |name, bytes: &[u8]| Junk { name, bytes: bytes.to_owned(), is_bad: true };
-    let strange = |name, bytes: &[u8]| Junk { name, bytes: bytes.to_owned(), is_bad: false };
+pub fn junk_lines() -> Vec<JunkLine> {
+    let bad = |name, bytes: &[u8]| JunkLine { name, bytes: bytes.to_owned(), is_bad: true };
+    let strange = |name, bytes: &[u8]| JunkLine { name, bytes: bytes.to_owned(), is_bad: false };
     let deep = |open: &str, close: &str, levels: usize| [open.repeat(levels), close.repeat(levels)].concat();
     let nested = format!("{{\"type\":\"user\",\"message\":{}}}", deep("[", "]", 5_000));
     vec![
@@ -47,10 +45,10 @@ pub fn junk() -> Vec<Junk> {
     ]
 }
 
-/// Every line of a file is followed by a line that should not be there, by turns.
+/// Inserts a malformed line after every line.
 #[must_use]
-pub fn infest(log: &[u8]) -> Vec<u8> {
-    let junk = junk();
+pub fn insert_junk(log: &[u8]) -> Vec<u8> {
+    let junk = junk_lines();
     let mut out = Vec::with_capacity(log.len() * 2);
     for (line, junk) in log.split_inclusive(|byte| *byte == b'\n').zip(junk.iter().cycle()) {
         out.extend_from_slice(line);

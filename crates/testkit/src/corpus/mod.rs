@@ -1,11 +1,11 @@
-//! Logs of any size with a known truth: what several agents would have left in a user's home after some weeks of work.
-//! Everything is planned first; the plan is the truth, and the files are written from it in the shapes that the agents
-//! use, with all that makes counting hard: replies in several records, retries, forks, copies, subagents, totals that
-//! start anew. The same seed writes the same corpus.
+//! Generated logs of any size with known totals, as several agents would leave them in a home directory after weeks of
+//! work. Everything is planned first; the plan is the truth, and the files are written from it in the agents' formats,
+//! with everything that makes counting hard: replies in several records, retries, forks, copies, subagents, totals that
+//! restart. The same seed writes the same corpus.
 //!
 //! ```text
 //! Planner ─ Plan (turns, replies, tokens) ─► Truth
-//!                  └─ agents/NAME ─► files below a home
+//!                  └─ agents/NAME ─► files in a home directory
 //! ```
 
 pub mod agents;
@@ -20,35 +20,33 @@ use std::{fs, path::Path};
 
 use anyhow::Context as _;
 
-pub use truth::{Growth, Needle, Tokens, Truth};
+pub use truth::{CorpusTokens, CorpusTruth, NextLogLine, RareWord};
 
-use self::{files::Corpus, words::Words};
+use self::{files::CorpusWriter, words::ZipfVocabulary};
 
-/// What corpus is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// Chance; the same seed writes the same corpus.
+pub struct CorpusOptions {
+    /// The same seed writes the same corpus.
     pub seed: u64,
-    /// About how many bytes.
+    /// Approximate.
     pub bytes: u64,
-    /// About how many files.
+    /// Approximate.
     pub files: usize,
-    /// How many different words.
     pub words: usize,
 }
 
-impl Wanted {
-    /// A small one that still has every case in it.
+impl CorpusOptions {
+    /// A small corpus that still covers every case.
     #[must_use]
     pub fn small(seed: u64) -> Self {
         Self { seed, bytes: 500_000, files: 50, words: 20_000 }
     }
 }
 
-/// Writes a corpus: the home below `folder`, and its truth beside it.
-pub fn write(folder: &Path, wanted: &Wanted) -> anyhow::Result<Truth> {
-    let mut corpus = Corpus::new(&folder.join("home"), Words::new(wanted.words), wanted.seed)?;
-    for agent in agents::AGENTS {
+/// Writes a corpus: `home` and `truth.json` in a directory.
+pub fn write_corpus(folder: &Path, wanted: &CorpusOptions) -> anyhow::Result<CorpusTruth> {
+    let mut corpus = CorpusWriter::new(&folder.join("home"), ZipfVocabulary::new(wanted.words), wanted.seed)?;
+    for agent in agents::CORPUS_AGENTS {
         let share = |of: u64| of * agent.percent / 100;
         let files = usize::try_from(share(wanted.files as u64))?.max(agent.cases);
         (agent.write)(&mut corpus, wanted.seed, share(wanted.bytes), files).with_context(|| agent.name)?;

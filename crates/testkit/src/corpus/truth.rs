@@ -1,41 +1,37 @@
-//! What a corpus truly holds: every reply of a model once, as it was planned. Nothing here is read from what was
-//! written.
+//! The truth about a corpus: every reply once, as planned. Nothing here is read from the written files.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::calendar::{ZONES, day};
+use super::calendar::{TIME_ZONES, format_day};
 
-/// Tokens, and how many replies they are of.
+/// Tokens, and the number of replies they belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
-    /// In, without those of the cache.
+pub struct CorpusTokens {
+    /// Without cached tokens.
     pub input: u64,
-    /// Out, with those of reasoning.
+    /// Includes reasoning.
     pub output: u64,
-    /// Read from the cache.
     pub cache_read: u64,
-    /// Written to the cache, for however long.
+    /// Written to the cache, for any duration.
     pub cache_write: u64,
-    /// Of these, written for an hour.
+    /// The part written for an hour.
     pub cache_write_1h: u64,
-    /// Of reasoning, part of those out.
+    /// The part of the output that is reasoning.
     pub reasoning: u64,
-    /// Replies.
     pub replies: u64,
 }
 
-impl Tokens {
-    /// All of them.
+impl CorpusTokens {
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub fn total_tokens(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 }
 
-impl std::ops::AddAssign for Tokens {
+impl std::ops::AddAssign for CorpusTokens {
     fn add_assign(&mut self, more: Self) {
         self.input += more.input;
         self.output += more.output;
@@ -47,104 +43,88 @@ impl std::ops::AddAssign for Tokens {
     }
 }
 
-/// A reply of a model, as it was planned.
+/// A planned reply.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// When, in milliseconds since 1970.
+pub struct TrueReply<'a> {
+    /// In milliseconds since 1970.
     pub at: i64,
-    /// The agent.
     pub agent: &'a str,
-    /// The session; of a subagent, the one that it worked for.
+    /// The session; for a subagent, its parent's.
     pub session: &'a str,
-    /// The folder that was worked in.
+    /// The working directory.
     pub project: &'a str,
-    /// The model.
     pub model: &'a str,
-    /// What was used.
-    pub tokens: Tokens,
+    pub tokens: CorpusTokens,
 }
 
-/// A word that is in few places.
+/// A word that occurs in few places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needle {
-    /// The word.
+pub struct RareWord {
     pub word: String,
-    /// The agent.
     pub agent: String,
-    /// The session that it was said in.
+    /// The session it occurs in.
     pub session: String,
 }
 
-/// A line that an agent would write next.
+/// The line that an agent would write next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Growth {
-    /// The log, by its path from the home on.
+pub struct NextLogLine {
+    /// The log's path relative to the home directory.
     pub path: String,
-    /// The session.
     pub session: String,
-    /// The line, with its end.
+    /// The line, including its end.
     pub line: String,
-    /// What the reply in it used.
-    pub tokens: Tokens,
+    pub tokens: CorpusTokens,
 }
 
-/// Everything that is known about a corpus.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Truth {
-    /// Chance.
+pub struct CorpusTruth {
     pub seed: u64,
-    /// How many bytes were written.
     pub bytes: u64,
-    /// How many files.
     pub files: u64,
-    /// All of it.
-    pub all: Tokens,
-    /// By agent.
-    pub agents: BTreeMap<String, Tokens>,
-    /// By time zone, and there by day.
-    pub days: BTreeMap<String, BTreeMap<String, Tokens>>,
-    /// By model.
-    pub models: BTreeMap<String, Tokens>,
-    /// By folder.
-    pub projects: BTreeMap<String, Tokens>,
-    /// By session.
-    pub sessions: BTreeMap<String, Tokens>,
-    /// By agent, and there by day at Greenwich.
-    pub agent_days: BTreeMap<String, BTreeMap<String, Tokens>>,
-    /// Words that each were said once.
-    pub rare: Vec<Needle>,
-    /// The most frequent word.
+    pub all: CorpusTokens,
+    pub agents: BTreeMap<String, CorpusTokens>,
+    /// By time zone, then by day.
+    pub days: BTreeMap<String, BTreeMap<String, CorpusTokens>>,
+    pub models: BTreeMap<String, CorpusTokens>,
+    /// By directory.
+    pub projects: BTreeMap<String, CorpusTokens>,
+    pub sessions: BTreeMap<String, CorpusTokens>,
+    /// By agent, then by day in UTC.
+    pub agent_days: BTreeMap<String, BTreeMap<String, CorpusTokens>>,
+    /// Words that occur once each.
+    pub rare: Vec<RareWord>,
     pub common: String,
-    /// Forks, and what they are forks of. Both have the same replies with the same times, and nothing says whose they were
-    /// first; so only together they are certain.
+    /// Forks and their originals. Both have the same replies at the same times, and nothing tells which had them first,
+    /// so only their sum is certain.
     pub forks: BTreeMap<String, String>,
-    /// What comes next; no part of the rest.
-    pub growth: Option<Growth>,
+    /// The next line; not part of the other figures.
+    pub growth: Option<NextLogLine>,
 }
 
-impl Truth {
-    /// Sessions, each with its forks. A session that is not one of these is given back as it is.
+impl CorpusTruth {
+    /// Adds up each session with its forks. Unknown sessions are returned unchanged.
     #[must_use]
-    pub fn families(&self, sessions: &BTreeMap<String, Tokens>) -> BTreeMap<String, Tokens> {
-        let mut families: BTreeMap<String, Tokens> = BTreeMap::new();
+    pub fn sum_fork_families(&self, sessions: &BTreeMap<String, CorpusTokens>) -> BTreeMap<String, CorpusTokens> {
+        let mut families: BTreeMap<String, CorpusTokens> = BTreeMap::new();
         for (session, tokens) in sessions {
             *families.entry(self.forks.get(session).unwrap_or(session).clone()).or_default() += *tokens;
         }
         families
     }
 
-    /// One more reply.
-    pub fn tell(&mut self, told: &Told<'_>) {
+    pub fn record_reply(&mut self, told: &TrueReply<'_>) {
         self.all += told.tokens;
-        let add =
-            |into: &mut BTreeMap<String, Tokens>, key: &str| *into.entry(key.to_owned()).or_default() += told.tokens;
+        let add = |into: &mut BTreeMap<String, CorpusTokens>, key: &str| {
+            *into.entry(key.to_owned()).or_default() += told.tokens
+        };
         add(&mut self.agents, told.agent);
         add(&mut self.models, told.model);
         add(&mut self.projects, told.project);
         add(&mut self.sessions, told.session);
-        for zone in ZONES {
-            add(self.days.entry((*zone).to_owned()).or_default(), &day(zone, told.at));
+        for zone in TIME_ZONES {
+            add(self.days.entry((*zone).to_owned()).or_default(), &format_day(zone, told.at));
         }
-        add(self.agent_days.entry(told.agent.to_owned()).or_default(), &day("UTC", told.at));
+        add(self.agent_days.entry(told.agent.to_owned()).or_default(), &format_day("UTC", told.at));
     }
 }

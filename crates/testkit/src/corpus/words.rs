@@ -1,44 +1,40 @@
-//! Text as it is in logs: a vocabulary of any size in which few words are frequent and most are rare (Zipf), prose and
-//! code made of it.
+//! Text as found in logs: a vocabulary of any size with a Zipf distribution, and prose and code made from it.
 
-use crate::dice::Dice;
+use crate::dice::SeededRng;
 
-/// Sounds that words are made of. All have two letters, so that two different rows of them are two different words.
+/// Syllables of two letters each, so that different sequences make different words.
 const CONSONANTS: &[u8] = b"bdfghklmnprstvwz";
 const VOWELS: &[u8] = b"aeiou";
 
-/// How many sounds there are.
-const SOUNDS: usize = CONSONANTS.len() * VOWELS.len();
+const SYLLABLE_COUNT: usize = CONSONANTS.len() * VOWELS.len();
 
-/// The words that texts are made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Words {
+pub struct ZipfVocabulary {
     count: usize,
 }
 
-impl Words {
-    /// So many different words.
+impl ZipfVocabulary {
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self { count: count.max(2) }
     }
 
-    /// The word of a rank, from 0: the most frequent is first, and short.
-    pub fn spell(rank: usize, out: &mut String) {
+    /// Appends the word of a rank from 0: the most frequent words are the shortest.
+    pub fn spell_word(rank: usize, out: &mut String) {
         let mut rest = rank + 1;
         while rest > 0 {
             rest -= 1;
-            let sound = rest % SOUNDS;
+            let sound = rest % SYLLABLE_COUNT;
             for letter in [CONSONANTS.get(sound / VOWELS.len()), VOWELS.get(sound % VOWELS.len())] {
                 out.push(char::from(letter.copied().unwrap_or(b'a')));
             }
-            rest /= SOUNDS;
+            rest /= SYLLABLE_COUNT;
         }
     }
 
-    /// A word. The second most frequent comes half as often as the most frequent, the third a third as often.
-    fn one(self, dice: &mut Dice, out: &mut String) {
-        Self::spell(self.rank(dice), out);
+    /// Appends a word. The second most frequent comes half as often as the most frequent, the third a third as often.
+    fn push_random_word(self, dice: &mut SeededRng, out: &mut String) {
+        Self::spell_word(self.random_rank(dice), out);
     }
 
     #[expect(
@@ -47,18 +43,18 @@ impl Words {
         clippy::cast_sign_loss,
         reason = "a rank is far below what a float holds exactly"
     )]
-    fn rank(self, dice: &mut Dice) -> usize {
-        let share = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
+    fn random_rank(self, dice: &mut SeededRng) -> usize {
+        let share = (dice.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         ((self.count as f64).powf(share) as usize).clamp(1, self.count) - 1
     }
 
-    /// Sentences of about so many words.
+    /// Returns sentences of about `words` words.
     #[must_use]
-    pub fn prose(self, dice: &mut Dice, words: usize) -> String {
+    pub fn random_prose(self, dice: &mut SeededRng, words: usize) -> String {
         let mut text = String::with_capacity(words * 7);
         for number in 0..words.max(1) {
-            self.one(dice, &mut text);
-            let end = match dice.below(40) {
+            self.push_random_word(dice, &mut text);
+            let end = match dice.next_below(40) {
                 0 => ".\n\n",
                 1 | 2 => ". ",
                 3 | 4 => ", ",
@@ -71,17 +67,17 @@ impl Words {
         text
     }
 
-    /// Lines of code of about so many words.
+    /// Returns lines of code of about `words` words.
     #[must_use]
-    pub fn code(self, dice: &mut Dice, words: usize) -> String {
+    pub fn random_code(self, dice: &mut SeededRng, words: usize) -> String {
         let mut text = String::with_capacity(words * 11);
         let mut left = words;
         while left > 0 {
-            let shape = dice.below(5);
-            let indent = "    ".repeat(dice.below(4));
+            let shape = dice.next_below(5);
+            let indent = "    ".repeat(dice.next_below(4));
             let mut name = || {
                 let mut word = String::new();
-                self.one(dice, &mut word);
+                self.push_random_word(dice, &mut word);
                 word
             };
             let (a, b, c) = (name(), name(), name());
@@ -110,7 +106,7 @@ mod tests {
     fn a_million_words_are_all_different() {
         let spell = |rank| {
             let mut word = String::new();
-            Words::spell(rank, &mut word);
+            ZipfVocabulary::spell_word(rank, &mut word);
             word
         };
         assert_eq!((0..1_000_000).map(spell).collect::<HashSet<_>>().len(), 1_000_000);
@@ -118,8 +114,8 @@ mod tests {
 
     #[test]
     fn few_words_are_frequent_and_many_are_rare() {
-        let (words, mut dice) = (Words::new(1_000_000), Dice::new(1));
-        let ranks: Vec<usize> = (0..100_000).map(|_| words.rank(&mut dice)).collect();
+        let (words, mut dice) = (ZipfVocabulary::new(1_000_000), SeededRng::new(1));
+        let ranks: Vec<usize> = (0..100_000).map(|_| words.random_rank(&mut dice)).collect();
         let share = |end| ranks.iter().filter(|rank| **rank < end).count() * 100 / ranks.len();
         assert!((45..55).contains(&share(1_000)), "half of all text is a thousand words: {}", share(1_000));
         assert!(ranks.iter().any(|rank| *rank > 900_000));

@@ -1,6 +1,6 @@
-//! Fake agents, for what real ones cannot be made to do: crash in the middle of a line, ignore signals, leave children
-//! behind, print garbage, hang in the handshake. A fake is a program that performs a script, one step a line; it is put
-//! in an agent's place by `SWITCHBOARD_<AGENT>`.
+//! Fake agents, for behavior that real ones cannot be made to show: crashing in the middle of a line, ignoring signals,
+//! leaving children behind, printing garbage, hanging in the handshake. A fake is a program that performs a script, one
+//! step per line; `SWITCHBOARD_<AGENT>` makes Switchboard start it instead of the agent.
 //!
 //! ```text
 //! let program = fake::program(folder, "crasher", "open\nsay Hello\npart {\"type\":\"assis\ncrash")?;
@@ -9,43 +9,45 @@
 //!
 //! | step | what the fake does |
 //! | --- | --- |
-//! | `version TEXT` | nothing; but `--version` is answered with it |
-//! | `speak WIRE` | speaks `stream-json` (the default) or `acp` from now on |
-//! | `open` | shakes hands, up to the first prompt |
-//! | `say TEXT` | says it |
-//! | `ask COMMAND` | asks whether it may run a command (it never does), waits for the answer and says `allowed` or `declined` |
+//! | `version TEXT` | the answer to `--version` |
+//! | `speak WIRE` | selects the protocol: `stream-json` (the default) or `acp` |
+//! | `open` | completes the handshake, up to the first prompt |
+//! | `say TEXT` | sends a text |
+//! | `ask COMMAND` | requests approval for a command (which it never runs), waits for the decision and sends `allowed` or `declined` |
 //! | `prompt` | waits for the next prompt |
-//! | `obey` | performs the last prompt, as a script |
+//! | `obey` | performs the last prompt as a script |
 //! | `done` | ends the turn |
-//! | `follow` | performs every prompt that comes, as a turn of its own, until its input ends |
-//! | `flood N RATE` | says N pieces of text, that many a second; each is the time in nanoseconds since 1970 |
-//! | `burst N` | says N pieces of text as fast as it can, in lines of about 300 bytes; each begins with the time its reply began |
-//! | `line BYTES` | says one text of that length in one line |
-//! | `print TEXT` · `part TEXT` | prints it, with or without the end of the line |
+//! | `follow` | performs every prompt as a turn, until its input ends |
+//! | `flood N RATE` | sends N pieces of text at RATE per second; each is the time in nanoseconds since 1970 |
+//! | `burst N` | sends N pieces of text as fast as possible, in lines of about 300 bytes; each begins with the start time of its reply |
+//! | `fetch N HOST:PORT` | makes N HTTP requests, each on a new connection, through the proxy of `HTTP_PROXY` if set; sends the duration of each as `took NANOSECONDS` |
+//! | `line BYTES` | sends one text of that length in one line |
+//! | `print TEXT` · `part TEXT` | prints a text, with or without a newline |
 //! | `garbage BYTES` | prints a line of bytes that are neither JSON nor UTF-8 |
-//! | `complain TEXT` | prints it to standard error |
-//! | `ignore` | pays no attention to SIGTERM, SIGINT and SIGHUP from now on |
-//! | `child WORDS` | starts a child that does nothing: `setsid` in a session of its own, `orphan` not as our own child, `stubborn` ignoring signals, `holds` keeping our output open |
-//! | `close stdin` · `close stdout` | closes it and lives on |
+//! | `complain TEXT` | prints a text to standard error |
+//! | `ignore` | ignores SIGTERM, SIGINT and SIGHUP from now on |
+//! | `child WORDS` | starts a child that does nothing: `setsid` in its own session, `orphan` not as a direct child, `stubborn` ignoring signals, `holds` keeping the output open |
+//! | `close stdin` · `close stdout` | closes it and keeps running |
 //! | `sleep SECONDS` | waits |
-//! | `wait` | answers what it is asked until its input ends |
-//! | `hang` | does nothing more until it is killed (or for ten minutes) |
-//! | `exit CODE` | ends; so does the end of the script, with 0 |
+//! | `wait` | answers requests until its input ends |
+//! | `hang` | does nothing until it is killed (or for ten minutes) |
+//! | `exit CODE` | exits; the end of the script exits with 0 |
 //! | `crash` | kills itself |
 //!
-//! While it waits, a fake answers what any agent would be asked: interrupts, settings, a handshake.
+//! While it waits, a fake answers the requests that every agent gets: interrupts, settings, a handshake.
 
 mod acp;
 mod burst;
 mod child;
+mod fetch;
 mod perform;
 mod program;
 mod script;
 mod stream_json;
 mod wire;
 
-pub use child::child;
-pub use perform::perform;
-pub use program::program;
-pub use script::{Step, parse};
+pub use child::run_child;
+pub use perform::perform_script;
+pub use program::write_fake_program;
+pub use script::{FakeStep, parse_script};
 pub use stream_json::prompt_line;

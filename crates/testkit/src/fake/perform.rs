@@ -1,5 +1,3 @@
-//! Performing a script.
-
 use std::{
     fs::File,
     io::{self, Write as _},
@@ -12,128 +10,130 @@ use anyhow::bail;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::{
-    acp::Acp,
-    burst::burst,
-    child::{self, CHILD_LIVES},
-    script::{Step, parse},
-    stream_json::StreamJson,
-    wire::{Heard, Wire, listen, print, write},
+    acp::FakeAcp,
+    burst::print_burst,
+    child::{self, CHILD_LIFETIME},
+    fetch::run_fetches,
+    script::{FakeStep, parse_script},
+    stream_json::FakeStreamJson,
+    wire::{FakeInput, FakeProtocol, print_line, read_until, write_bytes},
 };
 
-/// Performs a script to its end, given the arguments that the program was started with.
-pub fn perform(script: &[Step], args: &[String]) -> anyhow::Result<ExitCode> {
+/// Performs a script to its end, with the program's arguments.
+pub fn perform_script(script: &[FakeStep], args: &[String]) -> anyhow::Result<ExitCode> {
     if args.iter().any(|arg| arg == "--version") {
-        print(version(script));
+        print_line(script_version(script));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut wire: Box<dyn Wire> = Box::new(StreamJson::default());
+    let mut wire: Box<dyn FakeProtocol> = Box::new(FakeStreamJson::default());
     for step in script {
-        if let Step::Speak(name) = step {
-            wire = speak(name)?;
-        } else if let Some(end) = one(step, &mut *wire)? {
+        if let FakeStep::Speak(name) = step {
+            wire = find_protocol(name)?;
+        } else if let Some(end) = perform_step(step, &mut *wire)? {
             return Ok(end);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn version(script: &[Step]) -> &str {
+fn script_version(script: &[FakeStep]) -> &str {
     let said = script.iter().find_map(|step| match step {
-        Step::Version(version) => Some(version.as_str()),
+        FakeStep::Version(version) => Some(version.as_str()),
         _ => None,
     });
     said.unwrap_or("1.0.0")
 }
 
-fn speak(name: &str) -> anyhow::Result<Box<dyn Wire>> {
+fn find_protocol(name: &str) -> anyhow::Result<Box<dyn FakeProtocol>> {
     match name {
-        "stream-json" => Ok(Box::new(StreamJson::default())),
-        "acp" => Ok(Box::new(Acp::default())),
+        "stream-json" => Ok(Box::new(FakeStreamJson::default())),
+        "acp" => Ok(Box::new(FakeAcp::default())),
         _ => bail!("no fake speaks {name}"),
     }
 }
 
-/// One step; gives the exit code if it is the last.
-fn one(step: &Step, wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
+/// Performs one step. Returns the exit code if it is the last.
+fn perform_step(step: &FakeStep, wire: &mut dyn FakeProtocol) -> anyhow::Result<Option<ExitCode>> {
     match step {
-        Step::Open => {
-            prompt(wire);
-            wire.begin();
+        FakeStep::Open => {
+            wait_for_prompt(wire);
+            wire.print_opening();
         }
-        Step::Prompt => prompt(wire),
-        Step::Obey => return obey(wire),
-        Step::Follow => return follow(wire),
-        Step::Say(text) => wire.say(text),
-        Step::Ask(command) => ask(wire, command),
-        Step::Done => wire.done(),
-        Step::Flood { count, rate } => flood(wire, *count, *rate),
-        Step::Burst(count) => burst(wire, *count),
-        Step::Line(size) => wire.say(&"x".repeat(*size)),
-        Step::Print(text) => print(text),
-        Step::Part(text) => write(text.as_bytes()),
-        Step::Garbage(size) => write(&[&vec![0xfe; *size], &b"\n"[..]].concat()),
-        Step::Complain(text) => drop(writeln!(io::stderr(), "{text}")),
-        Step::Ignore => child::ignore_signals()?,
-        Step::Child(words) => child::start(words)?,
-        Step::CloseStdin => rustix::stdio::dup2_stdin(File::open("/dev/null")?)?,
-        Step::CloseStdout => rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?,
-        Step::Sleep(time) => thread::sleep(*time),
-        Step::Wait => drop(listen(wire, |_| false)),
-        Step::Hang => thread::sleep(CHILD_LIVES),
-        Step::Exit(code) => return Ok(Some(ExitCode::from(*code))),
-        Step::Crash => kill_process(getpid(), Signal::KILL)?,
-        Step::Version(_) | Step::Speak(_) => {}
+        FakeStep::Prompt => wait_for_prompt(wire),
+        FakeStep::Obey => return perform_prompt(wire),
+        FakeStep::Follow => return perform_prompts(wire),
+        FakeStep::Say(text) => wire.print_text(text),
+        FakeStep::Ask(command) => ask_permission(wire, command),
+        FakeStep::Done => wire.end_turn(),
+        FakeStep::Flood { count, rate } => print_at_rate(wire, *count, *rate),
+        FakeStep::Burst(count) => print_burst(wire, *count),
+        FakeStep::Fetch { count, server } => run_fetches(wire, *count, server)?,
+        FakeStep::Line(size) => wire.print_text(&"x".repeat(*size)),
+        FakeStep::Print(text) => print_line(text),
+        FakeStep::Part(text) => write_bytes(text.as_bytes()),
+        FakeStep::Garbage(size) => write_bytes(&[&vec![0xfe; *size], &b"\n"[..]].concat()),
+        FakeStep::Complain(text) => drop(writeln!(io::stderr(), "{text}")),
+        FakeStep::Ignore => child::ignore_signals()?,
+        FakeStep::Child(words) => child::start_child(words)?,
+        FakeStep::CloseStdin => rustix::stdio::dup2_stdin(File::open("/dev/null")?)?,
+        FakeStep::CloseStdout => rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?,
+        FakeStep::Sleep(time) => thread::sleep(*time),
+        FakeStep::Wait => drop(read_until(wire, |_| false)),
+        FakeStep::Hang => thread::sleep(CHILD_LIFETIME),
+        FakeStep::Exit(code) => return Ok(Some(ExitCode::from(*code))),
+        FakeStep::Crash => kill_process(getpid(), Signal::KILL)?,
+        FakeStep::Version(_) | FakeStep::Speak(_) => {}
     }
     Ok(None)
 }
 
-/// The steps of the last prompt.
-fn obey(wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
-    for step in parse(wire.asked())? {
-        if let Some(end) = one(&step, wire)? {
+/// Performs the last prompt as a script.
+fn perform_prompt(wire: &mut dyn FakeProtocol) -> anyhow::Result<Option<ExitCode>> {
+    for step in parse_script(wire.last_prompt())? {
+        if let Some(end) = perform_step(&step, wire)? {
             return Ok(Some(end));
         }
     }
     Ok(None)
 }
 
-/// Prompt after prompt.
-fn follow(wire: &mut dyn Wire) -> anyhow::Result<Option<ExitCode>> {
-    while listen(wire, |heard| heard == Heard::Prompt).is_some() {
-        if let Some(end) = obey(wire)? {
+/// Performs every prompt as a turn, until the input ends.
+fn perform_prompts(wire: &mut dyn FakeProtocol) -> anyhow::Result<Option<ExitCode>> {
+    while read_until(wire, |heard| heard == FakeInput::Prompt).is_some() {
+        if let Some(end) = perform_prompt(wire)? {
             return Ok(Some(end));
         }
-        wire.done();
+        wire.end_turn();
     }
     Ok(None)
 }
 
-fn prompt(wire: &mut dyn Wire) {
-    listen(wire, |heard| heard == Heard::Prompt);
+fn wait_for_prompt(wire: &mut dyn FakeProtocol) {
+    read_until(wire, |heard| heard == FakeInput::Prompt);
 }
 
-/// An input that ends is no answer, and so nothing is allowed.
-fn ask(wire: &mut dyn Wire, command: &str) {
-    wire.ask(command);
-    let answer = listen(wire, |heard| matches!(heard, Heard::Answer(_)));
-    wire.answered(answer == Some(Heard::Answer(true)));
+/// The end of the input is not an approval.
+fn ask_permission(wire: &mut dyn FakeProtocol, command: &str) {
+    wire.request_permission(command);
+    let answer = read_until(wire, |heard| matches!(heard, FakeInput::Answer(_)));
+    wire.report_decision(answer == Some(FakeInput::Answer(true)));
 }
 
-/// Pieces at a steady pace: each has its moment, and one that is late does not delay the next.
-fn flood(wire: &mut dyn Wire, count: u64, rate: f64) {
+/// Prints pieces at a steady rate: each has its due time, and a late one does not delay the next.
+fn print_at_rate(wire: &mut dyn FakeProtocol, count: u64, rate: f64) {
     let (begin, mut sent) = (Instant::now(), 0_u32);
     let step = Duration::try_from_secs_f64(rate.recip()).unwrap_or_default();
     let mut pieces = (0..count).map(|_| {
         let moment = begin + step * sent;
         sent += 1;
         thread::sleep(moment.saturating_duration_since(Instant::now()));
-        format!("{} ", now())
+        format!("{} ", unix_nanos())
     });
-    wire.pieces(&mut pieces);
+    wire.print_pieces(&mut pieces);
 }
 
-/// Nanoseconds since 1970, by the clock that other programs on this machine have too.
+/// Returns nanoseconds since 1970 by the clock that all programs on this machine share.
 #[expect(clippy::disallowed_methods, reason = "whoever measures a fake needs to know when it spoke")]
-pub fn now() -> u128 {
+pub fn unix_nanos() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }

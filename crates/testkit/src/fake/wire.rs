@@ -1,64 +1,58 @@
-//! What a fake must be able to say in any protocol, and to whom it says it.
+//! The operations of a fake in any protocol, and its standard streams.
 
 use std::io::{self, BufRead as _, Write as _};
 
 use serde_json::Value;
 
-use super::burst::Mould;
+use super::burst::ReplyTemplate;
 
-/// A protocol that a fake speaks.
-pub trait Wire {
-    /// What came in. A request that any agent answers is answered; a prompt and an answer of the user are given back.
-    fn hear(&mut self, message: &Value) -> Heard;
-    /// The last prompt.
-    fn asked(&self) -> &str;
-    /// What is printed once the first prompt has come.
-    fn begin(&mut self);
-    /// A text.
-    fn say(&mut self, text: &str);
-    /// Pieces of one text: before the first, each, after the last.
-    fn pieces(&mut self, pieces: &mut dyn Iterator<Item = String>);
-    /// The same, for a great many pieces: what is printed is the same for all but for the numbers that [`Mould`] fills in.
-    fn mould(&mut self) -> Mould;
+pub trait FakeProtocol {
+    /// Handles an incoming message. Requests that any agent answers are answered; prompts and the user's decisions are
+    /// returned.
+    fn handle_message(&mut self, message: &Value) -> FakeInput;
+    fn last_prompt(&self) -> &str;
+    /// Prints what follows the first prompt.
+    fn print_opening(&mut self);
+    fn print_text(&mut self, text: &str);
+    /// Prints one text in pieces, with the messages before the first and after the last.
+    fn print_pieces(&mut self, pieces: &mut dyn Iterator<Item = String>);
+    /// Returns the same as a template for many pieces, in which only the placeholders of [`Mould`] differ.
+    fn reply_template(&mut self) -> ReplyTemplate;
     /// Asks whether a command may run.
-    fn ask(&mut self, command: &str);
-    /// The end of what was asked about.
-    fn answered(&mut self, allowed: bool);
-    /// The turn is over.
-    fn done(&mut self);
+    fn request_permission(&mut self, command: &str);
+    /// Reports the decision about the last request.
+    fn report_decision(&mut self, allowed: bool);
+    fn end_turn(&mut self);
 }
 
-/// What a message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// The user wants something.
+pub enum FakeInput {
     Prompt,
-    /// The user's answer: whether it is allowed.
+    /// The user's decision: whether it is allowed.
     Answer(bool),
-    /// Something that is dealt with.
+    /// A message that was already handled.
     Nothing,
 }
 
-/// Prints a line at once. Nobody may be listening any more; a fake goes on all the same.
-pub fn print(line: &str) {
-    write(format!("{line}\n").as_bytes());
+/// Prints a line and flushes. A closed output is ignored.
+pub fn print_line(line: &str) {
+    write_bytes(format!("{line}\n").as_bytes());
 }
 
-/// Prints bytes at once.
-pub fn write(bytes: &[u8]) {
+pub fn write_bytes(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     drop(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
-/// Reads until the wire hears what is wanted; nothing if the input ends before.
-pub fn listen(wire: &mut dyn Wire, wanted: impl Fn(Heard) -> bool) -> Option<Heard> {
+/// Reads messages until a wanted one arrives; `None` if the input ends before.
+pub fn read_until(wire: &mut dyn FakeProtocol, wanted: impl Fn(FakeInput) -> bool) -> Option<FakeInput> {
     let mut line = String::new();
     loop {
         line.clear();
         if io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
             return None;
         }
-        let heard = wire.hear(&serde_json::from_str(&line).unwrap_or_default());
+        let heard = wire.handle_message(&serde_json::from_str(&line).unwrap_or_default());
         if wanted(heard) {
             return Some(heard);
         }

@@ -1,8 +1,8 @@
-//! Endless streams made of recordings: they are repeated with fresh ids, all in one session, and where a recording
-//! shows text coming in pieces there come many more pieces, as in real work.
+//! Endless streams made from recordings: they are repeated with fresh ids in one session, and streamed text gets many
+//! more pieces, as in real use.
 
 mod shape;
 mod stream;
 mod template;
 
-pub use stream::Stream;
+pub use stream::EndlessStream;

@@ -1,41 +1,42 @@
-//! Telling pieces of text from other records, without knowing the agent: a piece looks like the record before it.
+//! Detects streamed pieces of text without knowing the agent: a piece has the shape of the record before it.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// Fields whose value says what a record is.
-const NAMING: &[&str] = &["type", "subtype", "method", "kind", "role", "status", "event", "sessionUpdate", "field"];
+/// Fields whose value identifies the type of a record.
+const TYPE_FIELDS: &[&str] =
+    &["type", "subtype", "method", "kind", "role", "status", "event", "sessionUpdate", "field"];
 
-/// The fields of a record and their types, with the values of those that say what it is.
-pub fn shape(value: &Value) -> String {
+/// Returns the fields of a record and their types, with the values of [`NAMING`] fields.
+pub fn record_shape(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "bool".to_owned(),
         Value::Number(_) => "number".to_owned(),
         Value::String(_) => "text".to_owned(),
-        Value::Array(elements) => format!("[{}]", elements.iter().map(shape).collect::<Vec<_>>().join(",")),
+        Value::Array(elements) => format!("[{}]", elements.iter().map(record_shape).collect::<Vec<_>>().join(",")),
         Value::Object(fields) => {
             let field = |(key, value): (&String, &Value)| match value {
-                Value::String(name) if NAMING.contains(&key.as_str()) => format!("{key}={name}"),
-                value => format!("{key}:{}", shape(value)),
+                Value::String(name) if TYPE_FIELDS.contains(&key.as_str()) => format!("{key}={name}"),
+                value => format!("{key}:{}", record_shape(value)),
             };
             format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
         }
     }
 }
 
-/// The ids in a record: values that nothing else has, in fields whose name ends like it.
-pub fn ids(value: &Value, found: &mut BTreeSet<String>) {
+/// Collects ids: id-like values of fields whose name ends in `id`.
+pub fn collect_ids(value: &Value, found: &mut BTreeSet<String>) {
     match value {
-        Value::Array(elements) => elements.iter().for_each(|element| ids(element, found)),
+        Value::Array(elements) => elements.iter().for_each(|element| collect_ids(element, found)),
         Value::Object(fields) => {
             for (key, field) in fields {
                 match field {
                     Value::String(text) if key.to_lowercase().ends_with("id") && is_id(text) => {
                         found.insert(text.clone());
                     }
-                    field => ids(field, found),
+                    field => collect_ids(field, found),
                 }
             }
         }
@@ -54,19 +55,19 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{ids, shape};
+    use super::{collect_ids, record_shape};
 
     #[test]
     fn pieces_of_text_have_one_shape() {
         let (a, b) = (json!({"type": "piece", "text": "a"}), json!({"type": "piece", "text": "bc"}));
-        assert_eq!(shape(&a), shape(&b));
-        assert_ne!(shape(&a), shape(&json!({"type": "whole", "text": "abc"})));
+        assert_eq!(record_shape(&a), record_shape(&b));
+        assert_ne!(record_shape(&a), record_shape(&json!({"type": "whole", "text": "abc"})));
     }
 
     #[test]
     fn ids_are_known_by_their_field() {
         let mut found = BTreeSet::new();
-        ids(
+        collect_ids(
             &json!({"tool_id": "tool_0001", "text": "tool_0002", "id": "one two 3", "x": [{"ID": "abc-123"}]}),
             &mut found,
         );

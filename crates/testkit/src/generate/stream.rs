@@ -1,43 +1,39 @@
-//! A stream of one source, as long as one likes.
+//! An endless stream of one source.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
-use switchboard_agents::Source;
+use switchboard_agents::RecordSource;
 
-use super::template::Template;
+use super::template::RecordingTemplate;
 use crate::recording::Recording;
 
-/// A stream of one source, as long as one likes.
-pub struct Stream {
-    templates: Vec<Template>,
+pub struct EndlessStream {
+    templates: Vec<RecordingTemplate>,
     longest: Vec<u8>,
     round: u64,
 }
 
-impl Stream {
-    /// A stream made of a source's recordings, if there are any.
+impl EndlessStream {
+    /// Creates a stream from a source's recordings, if there are any.
     #[must_use]
-    pub fn new(source: &Source, recordings: &[Recording]) -> Option<Self> {
+    pub fn new(source: &RecordSource, recordings: &[Recording]) -> Option<Self> {
         let mine: Vec<_> = recordings.iter().filter(|recording| recording.source.name == source.name).collect();
         let lines = mine.iter().flat_map(|recording| recording.bytes.split(|byte| *byte == b'\n'));
         let longest = lines.max_by_key(|line| line.len())?.to_vec();
-        let templates: Vec<_> = mine.iter().map(|recording| Template::new(recording)).collect();
+        let templates: Vec<_> = mine.iter().map(|recording| RecordingTemplate::new(recording)).collect();
         Some(Self { templates, longest, round: 0 })
     }
 
-    /// Writes recordings, again and again, until there are at least `size` bytes; says how many. A second call goes
-    /// on with ids that were not used yet.
-    ///
-    /// # Errors
-    /// If they cannot be written.
+    /// Writes recordings repeatedly until there are at least `size` bytes, and returns their number. The next call
+    /// continues with unused ids.
     pub fn write(&mut self, size: u64, out: &mut impl Write) -> io::Result<u64> {
         let (mut written, mut chunk) = (0, Vec::new());
         while written < size {
             for template in &self.templates {
                 chunk.clear();
                 template.write(self.round, &mut chunk);
-                // Recordings that say nothing at all would go on for ever.
+                // Empty recordings must not loop forever.
                 written += u64::try_from(chunk.len().max(1)).unwrap_or(1);
                 out.write_all(&chunk)?;
                 if written >= size {
@@ -49,7 +45,7 @@ impl Stream {
         Ok(written)
     }
 
-    /// One record of at least `size` bytes: a recorded one whose longest text is longer still.
+    /// Returns one record of at least `size` bytes: a recorded one with a longer text.
     #[must_use]
     pub fn long_line(&self, size: usize) -> Vec<u8> {
         let mut record = serde_json::from_slice::<Value>(&self.longest).unwrap_or_default();

@@ -1,29 +1,28 @@
-//! An invariant that does not hold, and how that is said.
+//! Violations of invariants.
 
 use std::fmt;
 
-/// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct InvariantViolation {
     /// The invariant, in a few words.
     pub rule: &'static str,
-    /// What was seen instead.
+    /// The observation that violates it.
     pub why: String,
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for InvariantViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.rule, self.why)
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for InvariantViolation {}
 
-/// Fails with a rule unless it holds.
+/// Returns an [`Err`] with the rule unless it holds.
 macro_rules! must {
     ($holds:expr, $rule:literal, $($why:tt)+) => {
         if !$holds {
-            return Err($crate::ledger::Broken { rule: $rule, why: format!($($why)+) });
+            return Err($crate::ledger::InvariantViolation { rule: $rule, why: format!($($why)+) });
         }
     };
 }

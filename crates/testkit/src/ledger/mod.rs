@@ -1,5 +1,5 @@
-//! The invariants of a session's events, checked event by event with a memory that does not grow with the stream:
-//! the sequence is dense, everything that begins ends, and every native record stands on exactly one event.
+//! The invariants of a session's events, checked event by event in constant memory: the sequence is dense, everything
+//! that begins ends, and every native record is on exactly one event.
 
 mod books;
 mod broken;
@@ -8,7 +8,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use books::Reuse;
-pub use broken::Broken;
+pub use books::IdReuse;
+pub use broken::InvariantViolation;
 pub(crate) use broken::must;
-pub use session::Ledger;
+pub use session::SessionInvariants;

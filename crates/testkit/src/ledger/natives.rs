@@ -1,42 +1,41 @@
-//! Native in = native out: every record stands verbatim on one event, in its order, and the other events that it
-//! caused point there.
+//! Native in = native out: every record is verbatim on one event, in order, and its other events refer to that one.
 
 use std::collections::VecDeque;
 
 use switchboard_event::Event;
 
-use super::{Broken, must};
-use crate::said::Said;
+use super::{InvariantViolation, must};
+use crate::said::ExpectedRecord;
 
-/// The records whose events have not come yet, and the event that carries the last one that did.
+/// Records without an event yet, and the event that carries the last record.
 #[derive(Default)]
-pub struct Natives {
-    waiting: VecDeque<Said>,
+pub struct NativeRecordInvariants {
+    waiting: VecDeque<ExpectedRecord>,
     carrier: Option<u64>,
-    /// An event without a cause was seen: only the end of the stream gives such.
+    /// An event without a cause was seen, which only the end of the stream produces.
     at_end: bool,
 }
 
-impl Natives {
-    pub fn said(&mut self, said: Said) {
+impl NativeRecordInvariants {
+    pub fn expect_record(&mut self, said: ExpectedRecord) {
         self.waiting.push_back(said);
     }
 
-    pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
+    pub fn check_event(&mut self, event: &Event) -> Result<(), InvariantViolation> {
         let seq = event.seq;
         match (&event.native, event.cause) {
             (Some(_), Some(cause)) => {
                 must!(false, "an event has a record or a cause", "event {seq} has a record and cause {cause}");
             }
             (Some(native), None) => {
-                let got = Said::from(native);
+                let got = ExpectedRecord::from(native);
                 let want = self.waiting.pop_front();
                 must!(
                     want.as_ref() == Some(&got),
                     "native in = native out",
                     "event {seq} has {}, the next record is {}",
-                    show(Some(&got)),
-                    show(want.as_ref())
+                    describe_record(Some(&got)),
+                    describe_record(want.as_ref())
                 );
                 self.carrier = Some(seq);
             }
@@ -59,19 +58,19 @@ impl Natives {
         Ok(())
     }
 
-    pub fn finish(&self) -> Result<(), Broken> {
+    pub fn finish(&self) -> Result<(), InvariantViolation> {
         let lost = self.waiting.len();
         must!(
             lost == 0,
             "native in = native out",
             "{lost} records are on no event, first {}",
-            show(self.waiting.front())
+            describe_record(self.waiting.front())
         );
         Ok(())
     }
 }
 
-fn show(said: Option<&Said>) -> String {
+fn describe_record(said: Option<&ExpectedRecord>) -> String {
     let Some(said) = said else { return "none".to_owned() };
     let text: String = String::from_utf8_lossy(&said.bytes).chars().take(160).collect();
     format!("{:?} {:?} {text}", said.dir, said.form)

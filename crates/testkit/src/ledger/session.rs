@@ -1,43 +1,41 @@
 //! A session from its first event to its last.
 
-use switchboard_event::{Body, Event, Id, Timestamp};
+use switchboard_event::{Event, EventBody, Id, Timestamp};
 
 use super::{
-    Broken,
-    books::{Books, Reuse},
+    InvariantViolation,
+    books::{IdReuse, LifecycleInvariants},
     must,
-    natives::Natives,
+    natives::NativeRecordInvariants,
 };
-use crate::said::Said;
+use crate::said::ExpectedRecord;
 
-/// Follows the events of one session.
-pub struct Ledger {
+/// Checks the events of one session.
+pub struct SessionInvariants {
     seq: u64,
     at: Timestamp,
     named: Option<(Id, Id, u32)>,
     ended: bool,
-    natives: Natives,
-    books: Books,
+    natives: NativeRecordInvariants,
+    books: LifecycleInvariants,
 }
 
-impl Ledger {
-    /// A ledger for the events of a session from its beginning.
+impl SessionInvariants {
+    /// Starts at the beginning of a session.
     #[must_use]
-    pub fn new(reuse: Reuse) -> Self {
-        let (at, natives, books) = (Timestamp::default(), Natives::default(), Books::new(reuse));
+    pub fn new(reuse: IdReuse) -> Self {
+        let (at, natives, books) =
+            (Timestamp::default(), NativeRecordInvariants::default(), LifecycleInvariants::new(reuse));
         Self { seq: 0, at, named: None, ended: false, natives, books }
     }
 
-    /// The agent said something; its event has to come.
-    pub fn said(&mut self, said: Said) {
-        self.natives.said(said);
+    /// Adds a native record whose event must follow.
+    pub fn expect_record(&mut self, said: ExpectedRecord) {
+        self.natives.expect_record(said);
     }
 
-    /// Looks at the next event.
-    ///
-    /// # Errors
-    /// If an invariant does not hold.
-    pub fn see(&mut self, event: &Event) -> Result<(), Broken> {
+    /// Checks the next event.
+    pub fn check_event(&mut self, event: &Event) -> Result<(), InvariantViolation> {
         must!(event.seq == self.seq + 1, "seq is dense", "{} after {}", event.seq, self.seq);
         self.seq = event.seq;
         must!(event.at >= self.at, "times never go back", "event {} is of {}, after {}", event.seq, event.at, self.at);
@@ -45,22 +43,22 @@ impl Ledger {
         must!(!self.ended, "session.ended is the last event", "{:?} follows it", event.body.kind());
         let is_first = event.seq == 1;
         must!(
-            is_first == matches!(event.body, Body::SessionStarted(_)),
+            is_first == matches!(event.body, EventBody::SessionStarted(_)),
             "session.started is the first event and no other",
             "event {} is {:?}",
             event.seq,
             event.body.kind()
         );
-        self.name(event)?;
-        written_as_serde_does(event)?;
-        self.natives.see(event)?;
-        self.books.see(event)?;
-        self.ended = matches!(event.body, Body::SessionEnded(_));
+        self.check_identity(event)?;
+        check_round_trip(event)?;
+        self.natives.check_event(event)?;
+        self.books.check_event(event)?;
+        self.ended = matches!(event.body, EventBody::SessionEnded(_));
         Ok(())
     }
 
-    /// Session, agent and run are the same on every event.
-    fn name(&mut self, event: &Event) -> Result<(), Broken> {
+    /// Checks that session, agent and run are the same on every event.
+    fn check_identity(&mut self, event: &Event) -> Result<(), InvariantViolation> {
         let name = (event.session.clone(), event.agent.clone(), event.run);
         let first = self.named.get_or_insert_with(|| name.clone());
         must!(*first == name, "all events are of one session", "{first:?}, then {name:?} at {}", event.seq);
@@ -68,27 +66,23 @@ impl Ledger {
         Ok(())
     }
 
-    /// There are no more events.
-    ///
-    /// # Errors
-    /// If something is missing.
-    pub fn finish(&self) -> Result<(), Broken> {
+    /// Checks that nothing is missing after the last event.
+    pub fn finish(&self) -> Result<(), InvariantViolation> {
         must!(self.ended, "session.ended is the last event", "it never came, after {} events", self.seq);
         self.books.finish()?;
         self.natives.finish()
     }
 }
 
-/// An event is written by hand where there are many, and that is not another form.
-fn written_as_serde_does(event: &Event) -> Result<(), Broken> {
-    let mut by_hand = Vec::new();
-    let written = event.write_json(&mut by_hand).and_then(|()| serde_json::to_vec(event));
+/// Checks that an event survives serialization unchanged.
+fn check_round_trip(event: &Event) -> Result<(), InvariantViolation> {
+    let json = serde_json::to_string(event).unwrap_or_default();
+    let again = Event::from_json(&json).ok().and_then(|event| serde_json::to_string(&event).ok());
     must!(
-        written.is_ok_and(|by_serde| by_serde == by_hand),
+        again.as_ref() == Some(&json),
         "an event has one form on the wire",
-        "event {} was written as {}",
-        event.seq,
-        String::from_utf8_lossy(&by_hand)
+        "event {} was written as {json}",
+        event.seq
     );
     Ok(())
 }

@@ -1,14 +1,14 @@
-//! The ledger finds what it is for: good events, broken in one way each.
+//! Tests of the invariants: valid events, broken in one way each.
 
-use switchboard_event::{Body, Event, Id, Kind, Native, NativeBody, Status};
+use switchboard_event::{Event, EventBody, Id, Kind, NativeBody, NativeRecord, Status};
 
-use super::{Ledger, Reuse};
+use super::{IdReuse, SessionInvariants};
 use crate::check::check_events;
 
-/// What an agent said, and the events of it: number, kind, turn, item, data, and the line that it carries or the event
-/// that does.
-const SAID: &str = "{\"line\" : 1}\n{\"line\" : 2}\n{\"line\" : 3}\n{\"line\" : 4}\n{\"line\" : 5}\n{\"line\" : 6}\n";
-const EVENTS: &[(&str, &str, &str, &str, &str)] = &[
+/// Native lines and their events: kind, turn, item, data, and the line or cause.
+const NATIVE_LINES: &str =
+    "{\"line\" : 1}\n{\"line\" : 2}\n{\"line\" : 3}\n{\"line\" : 4}\n{\"line\" : 5}\n{\"line\" : 6}\n";
+const EVENT_FIELDS: &[(&str, &str, &str, &str, &str)] = &[
     ("session.started", "null", "null", r#"{"run":1}"#, r#""native":{"line" : 1}"#),
     ("turn.started", "1", "null", "{}", r#""native":{"line" : 2}"#),
     ("item.started", "1", r#""i""#, r#"{"item":{"type":"agent_message","status":"running"}}"#, r#""cause":2"#),
@@ -33,8 +33,8 @@ const EVENTS: &[(&str, &str, &str, &str, &str)] = &[
     ("session.ended", "null", "null", r#"{"reason":"completed","by":"switchboard"}"#, r#""enc":null"#),
 ];
 
-/// The events of a session that keeps all rules.
-fn good() -> Vec<Event> {
+/// Returns events that satisfy all rules.
+fn valid_events() -> Vec<Event> {
     let event = |(seq, (kind, turn, item, data, record)): (usize, &(&str, &str, &str, &str, &str))| {
         let envelope = r#""session":"s","at":"2026-01-01T00:00:00Z","agent":"a","run":1"#;
         let text = format!(
@@ -43,30 +43,30 @@ fn good() -> Vec<Event> {
         );
         Event::from_json(&text).unwrap()
     };
-    EVENTS.iter().enumerate().map(event).collect()
+    EVENT_FIELDS.iter().enumerate().map(event).collect()
 }
 
-/// Breaks good events, and expects a rule to notice.
+/// Breaks valid events and expects a rule to report it.
 #[track_caller]
-fn check(rule: &str, spoil: impl FnOnce(&mut Vec<Event>)) {
-    let mut events = good();
-    check_events(&events, SAID.as_bytes(), Reuse::InAnotherReply).unwrap();
+fn expect_violation(rule: &str, spoil: impl FnOnce(&mut Vec<Event>)) {
+    let mut events = valid_events();
+    check_events(&events, NATIVE_LINES.as_bytes(), IdReuse::InAnotherReply).unwrap();
     spoil(&mut events);
-    let broken = check_events(&events, SAID.as_bytes(), Reuse::InAnotherReply).unwrap_err();
+    let broken = check_events(&events, NATIVE_LINES.as_bytes(), IdReuse::InAnotherReply).unwrap_err();
     assert_eq!(broken.rule, rule, "{broken}");
 }
 
-fn place(events: &[Event], kind: Kind) -> usize {
+fn position_of(events: &[Event], kind: Kind) -> usize {
     events.iter().position(|event| event.body.kind() == kind).unwrap()
 }
 
-/// The event never came; its record is kept by a notice, as that of a record that means nothing.
-fn lose(events: &mut [Event], kind: Kind) {
-    let at = place(events, kind);
-    (events[at].item, events[at].body) = (None, Body::Notice(Box::default()));
+/// Replaces an event by a notice that keeps its record.
+fn replace_with_notice(events: &mut [Event], kind: Kind) {
+    let at = position_of(events, kind);
+    (events[at].item, events[at].body) = (None, EventBody::Notice(Box::default()));
 }
 
-fn number(events: &mut [Event]) {
+fn renumber_events(events: &mut [Event]) {
     let mut carrier = 0;
     for (event, seq) in events.iter_mut().zip(1..) {
         event.seq = seq;
@@ -79,76 +79,82 @@ fn number(events: &mut [Event]) {
 
 #[test]
 fn numbers() {
-    check("seq is dense", |events| drop(events.remove(2)));
-    check("seq is dense", |events| events[0].seq = 7);
+    expect_violation("seq is dense", |events| drop(events.remove(2)));
+    expect_violation("seq is dense", |events| events[0].seq = 7);
 }
 
 #[test]
 fn beginnings_and_ends() {
-    check("session.ended is the last event", |events| drop(events.pop()));
-    check("session.started is the first event and no other", |events| lose(events, Kind::SessionStarted));
-    check("session.ended is the last event", |events| {
+    expect_violation("session.ended is the last event", |events| drop(events.pop()));
+    expect_violation("session.started is the first event and no other", |events| {
+        replace_with_notice(events, Kind::SessionStarted)
+    });
+    expect_violation("session.ended is the last event", |events| {
         let last = events.last().cloned().unwrap();
         events.push(last);
-        number(events);
+        renumber_events(events);
     });
-    check("all events are of one session", |events| events[3].session = Id::from("another"));
+    expect_violation("all events are of one session", |events| events[3].session = Id::from("another"));
 }
 
 #[test]
 fn items() {
-    check("every item ends", |events| lose(events, Kind::ItemCompleted));
-    check("an item is open from its start to its end", |events| lose(events, Kind::ItemStarted));
-    check("an item event names its item", |events| {
-        let at = place(events, Kind::ItemCompleted);
+    expect_violation("every item ends", |events| replace_with_notice(events, Kind::ItemCompleted));
+    expect_violation("an item is open from its start to its end", |events| {
+        replace_with_notice(events, Kind::ItemStarted)
+    });
+    expect_violation("an item event names its item", |events| {
+        let at = position_of(events, Kind::ItemCompleted);
         events[at].item = None;
     });
-    check("an item stays in its place", |events| {
-        let at = place(events, Kind::ItemCompleted);
+    expect_violation("an item stays in its place", |events| {
+        let at = position_of(events, Kind::ItemCompleted);
         events[at].thread = Some(Id::from("elsewhere"));
     });
-    check("an item that ended is not running", |events| {
-        let at = place(events, Kind::ItemCompleted);
-        let Body::ItemCompleted(item) = &mut events[at].body else { unreachable!() };
+    expect_violation("an item that ended is not running", |events| {
+        let at = position_of(events, Kind::ItemCompleted);
+        let EventBody::ItemCompleted(item) = &mut events[at].body else { unreachable!() };
         item.status = Status::Running;
     });
-    check("an item starts once", |events| {
-        let at = place(events, Kind::ItemStarted);
+    expect_violation("an item starts once", |events| {
+        let at = position_of(events, Kind::ItemStarted);
         let again = Event { native: None, cause: Some(0), ..events[at].clone() };
         events.insert(at + 1, again);
-        number(events);
+        renumber_events(events);
     });
 }
 
 #[test]
 fn ids() {
     let again = |events: &mut Vec<Event>| {
-        let at = place(events, Kind::ItemCompleted);
+        let at = position_of(events, Kind::ItemCompleted);
         let id = events[at].item.clone();
         let start = events.iter().find(|event| event.item == id).cloned().unwrap();
         for (offset, event) in [start, events[at].clone()].into_iter().enumerate() {
             events.insert(at + 1 + offset, Event { native: None, cause: Some(0), turn: events[at].turn, ..event });
         }
-        number(events);
+        renumber_events(events);
     };
-    check("what ended does not begin again", again);
-    let mut events = good();
+    expect_violation("what ended does not begin again", again);
+    let mut events = valid_events();
     again(&mut events);
-    check_events(&events, SAID.as_bytes(), Reuse::AfterEnd).unwrap();
+    check_events(&events, NATIVE_LINES.as_bytes(), IdReuse::AfterEnd).unwrap();
 }
 
 #[test]
 fn requests() {
-    check("every request is resolved", |events| lose(events, Kind::RequestResolved));
-    check("a request opens before it is resolved", |events| lose(events, Kind::RequestOpened));
+    expect_violation("every request is resolved", |events| replace_with_notice(events, Kind::RequestResolved));
+    expect_violation("a request opens before it is resolved", |events| {
+        replace_with_notice(events, Kind::RequestOpened)
+    });
 }
 
 #[test]
 fn turns() {
-    check("every event names the open turn", |events| lose(events, Kind::TurnCompleted));
-    check("every event names the open turn", |events| lose(events, Kind::TurnStarted));
-    check("every event names the open turn", |events| {
-        let at = place(events, Kind::ItemStarted);
+    expect_violation("every event names the open turn", |events| replace_with_notice(events, Kind::TurnCompleted));
+    expect_violation("every event names the open turn", |events| replace_with_notice(events, Kind::TurnStarted));
+    expect_violation("every event names the open turn", |events| {
+        let at = position_of(events, Kind::ItemStarted);
         events[at].turn = Some(99);
     });
 }
@@ -156,26 +162,26 @@ fn turns() {
 #[test]
 fn records() {
     let carrier = |events: &[Event]| events.iter().rposition(|event| event.native.is_some()).unwrap();
-    check("native in = native out", |events| {
+    expect_violation("native in = native out", |events| {
         let at = carrier(events);
         (events[at].native, events[at].cause) = (None, None);
         events.iter_mut().skip(at).for_each(|event| event.cause = None);
     });
-    check("native in = native out", |events| {
+    expect_violation("native in = native out", |events| {
         let at = carrier(events);
-        let Some(Native { body: NativeBody::Json(json), .. }) = &mut events[at].native else { unreachable!() };
+        let Some(NativeRecord { body: NativeBody::Json(json), .. }) = &mut events[at].native else { unreachable!() };
         *json =
             serde_json::value::to_raw_value(&serde_json::from_str::<serde_json::Value>(json.get()).unwrap()).unwrap();
     });
-    check("an event has a record or a cause", |events| {
+    expect_violation("an event has a record or a cause", |events| {
         let at = carrier(events);
         events[at].cause = Some(1);
     });
-    check("cause is the event with the record", |events| {
+    expect_violation("cause is the event with the record", |events| {
         let at = events.iter().rposition(|event| event.cause.is_some()).unwrap();
         events[at].cause = Some(1);
     });
-    check("only the end of the stream has no record", |events| {
+    expect_violation("only the end of the stream has no record", |events| {
         let at = events.iter().position(|event| event.cause.is_some()).unwrap();
         events[at].cause = None;
     });
@@ -183,5 +189,5 @@ fn records() {
 
 #[test]
 fn nothing_is_no_session() {
-    assert!(Ledger::new(Reuse::InAnotherReply).finish().is_err());
+    assert!(SessionInvariants::new(IdReuse::InAnotherReply).finish().is_err());
 }

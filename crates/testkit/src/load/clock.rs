@@ -1,11 +1,11 @@
-//! The clock that fakes write into what they say.
+//! The clock whose time fakes write into their output.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since 1970, by the clock that all programs of a machine share.
+/// Returns nanoseconds since 1970 by the clock that all programs on this machine share.
 #[expect(clippy::disallowed_methods, reason = "whoever measures a fake needs to know when it spoke")]
 #[must_use]
-pub fn now() -> u64 {
+pub fn unix_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

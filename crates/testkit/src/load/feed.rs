@@ -1,74 +1,75 @@
-//! A stream of messages, over either wire.
+//! A stream of messages over WebSocket or SSE.
 
 use std::io;
 
-use super::{api::Api, socket::Socket, sse::Sse, ws::WebSocket};
+use super::{api::TestApiClient, socket::BufferedSocket, sse::SseFeed, ws::WebSocketFeed};
 
-/// How messages come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    /// In a WebSocket.
+pub enum FeedTransport {
     WebSocket,
-    /// As server-sent events.
     Sse,
 }
 
-/// Where a stream begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum From {
+pub enum FeedOrigin {
     /// At the first message.
     #[default]
     Start,
-    /// Behind an event, by its `seq`.
+    /// After an event, by its `seq`.
     Event(u64),
-    /// Behind so many messages.
+    /// After a number of messages.
     Message(u64),
 }
 
-/// One message.
-pub struct Message<'a> {
-    /// Its JSON.
+pub struct FeedMessage<'a> {
     pub text: &'a [u8],
-    /// The id that came with it.
+    /// The SSE id.
     pub id: Option<u64>,
 }
 
-/// How a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The server said so; the code of a WebSocket.
+pub enum FeedEnd {
+    /// Closed by the server, with the WebSocket close code.
     Closed(Option<u16>),
-    /// The connection just ended.
+    /// The connection ended without a close.
     Broken,
 }
 
-/// A stream.
-pub enum Feed {
-    /// In a WebSocket.
-    WebSocket(WebSocket),
-    /// As server-sent events.
-    Sse(Sse),
+pub enum LoadFeed {
+    WebSocket(WebSocketFeed),
+    Sse(SseFeed),
 }
 
-impl Feed {
-    /// Follows a session.
-    pub fn open(api: &Api, wire: Wire, session: &str, dialect: &str, from: From) -> io::Result<Self> {
-        Self::on(Socket::connect(api.port)?, api, wire, &path(wire, session, dialect, from), from)
+impl LoadFeed {
+    pub fn open(
+        api: &TestApiClient,
+        wire: FeedTransport,
+        session: &str,
+        dialect: &str,
+        from: FeedOrigin,
+    ) -> io::Result<Self> {
+        Self::open_on(BufferedSocket::connect(api.port)?, api, wire, &stream_path(wire, session, dialect, from), from)
     }
 
-    /// Follows a session over a connection that is there already.
-    pub fn on(socket: Socket, api: &Api, wire: Wire, path: &str, from: From) -> io::Result<Self> {
+    /// Follows a session on an existing connection.
+    pub fn open_on(
+        socket: BufferedSocket,
+        api: &TestApiClient,
+        wire: FeedTransport,
+        path: &str,
+        from: FeedOrigin,
+    ) -> io::Result<Self> {
         match wire {
-            Wire::WebSocket => Ok(Self::WebSocket(WebSocket::open(socket, api, path)?)),
-            Wire::Sse => {
-                let last = if let From::Event(seq) = from { Some(seq) } else { None };
-                Ok(Self::Sse(Sse::open(socket, api, path, last)?))
+            FeedTransport::WebSocket => Ok(Self::WebSocket(WebSocketFeed::open(socket, api, path)?)),
+            FeedTransport::Sse => {
+                let last = if let FeedOrigin::Event(seq) = from { Some(seq) } else { None };
+                Ok(Self::Sse(SseFeed::open(socket, api, path, last)?))
             }
         }
     }
 
-    /// Waits for the next message and gives it to `see`; the end, when there is none.
-    pub fn next(&mut self, see: &mut dyn FnMut(Message<'_>)) -> io::Result<Option<End>> {
+    /// Waits for the next message and passes it to `see`. Returns the end of the stream instead, if it has ended.
+    pub fn next(&mut self, see: &mut dyn FnMut(FeedMessage<'_>)) -> io::Result<Option<FeedEnd>> {
         match self {
             Self::WebSocket(feed) => feed.next(see),
             Self::Sse(feed) => feed.next(see),
@@ -76,15 +77,15 @@ impl Feed {
     }
 }
 
-/// Where a session's stream is. `Last-Event-ID` is a header, not a part of it.
-pub fn path(wire: Wire, session: &str, dialect: &str, from: From) -> String {
+/// Returns the path of a session's stream. `Last-Event-ID` is a header and not part of it.
+pub fn stream_path(wire: FeedTransport, session: &str, dialect: &str, from: FeedOrigin) -> String {
     let path = match wire {
-        Wire::WebSocket => format!("/ws/sessions/{session}?dialect={dialect}"),
-        Wire::Sse => format!("/api/sessions/{session}/stream?dialect={dialect}"),
+        FeedTransport::WebSocket => format!("/ws/sessions/{session}?dialect={dialect}"),
+        FeedTransport::Sse => format!("/api/sessions/{session}/stream?dialect={dialect}"),
     };
     match (wire, from) {
-        (Wire::WebSocket, From::Event(seq)) => format!("{path}&after={seq}"),
-        (_, From::Message(number)) => format!("{path}&offset={number}"),
+        (FeedTransport::WebSocket, FeedOrigin::Event(seq)) => format!("{path}&after={seq}"),
+        (_, FeedOrigin::Message(number)) => format!("{path}&offset={number}"),
         _ => path,
     }
 }

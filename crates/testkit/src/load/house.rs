@@ -1,4 +1,4 @@
-//! Where a server is put under load: a stage with a fake agent on it that does what its prompt says, and the server.
+//! The environment of a server under load: a stage with a fake agent that performs its prompts, and the server.
 
 use std::{
     net::{TcpListener, TcpStream},
@@ -10,97 +10,93 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::{api::Api, memory::Memory};
+use super::{api::TestApiClient, memory::ProcessMemory};
 use crate::{
-    clis::CLIS,
+    clis::AGENT_CLIS,
     fake,
-    stage::{Programs, Stage},
+    stage::{AgentStage, StagePrograms},
 };
 
-/// What every fake of the house does: what its prompts say, each of which is a turn.
-pub const OBEDIENT: &str = "open\nobey\ndone\nfollow";
+/// The fake performs every prompt as a turn.
+pub const FOLLOW_PROMPTS_SCRIPT: &str = "open\nobey\ndone\nfollow";
 
-/// What it speaks.
-const SPEAKS: &str = "stream-json";
+const FAKE_PROTOCOL_NAME: &str = "stream-json";
 
-/// How long a server may take to answer for the first time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a server may take to end.
-const ENDING: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A place for servers.
-pub struct House {
-    /// The folders and the environment.
-    pub stage: Stage,
-    /// Switchboard.
+pub struct ServerStage {
+    pub stage: AgentStage,
     pub program: PathBuf,
-    /// The agent that is a fake here, as users of Switchboard call it.
+    /// The agent that the fake replaces, by its name in Switchboard.
     pub agent: &'static str,
 }
 
-/// A server that runs.
-pub struct Served {
-    /// How it is asked.
-    pub api: Api,
+pub struct RunningServer {
+    pub api: TestApiClient,
     child: Child,
-    /// How long it took from its start to its first answer.
+    /// Time from the start to the first response.
     pub ready: Duration,
 }
 
-impl House {
-    /// A place for the servers of a program.
+impl ServerStage {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
-        let mut stage = Stage::new(&Programs { clis: "/nowhere".into(), node: "/nowhere".into() })?;
-        let cli = CLIS.iter().find(|cli| cli.fake == Some(SPEAKS)).context("no agent can be faked")?;
+        let mut stage = AgentStage::new(&StagePrograms { clis: "/nowhere".into(), node: "/nowhere".into() })?;
+        let cli =
+            AGENT_CLIS.iter().find(|cli| cli.fake == Some(FAKE_PROTOCOL_NAME)).context("no agent can be faked")?;
         let about = switchboard_agents::AGENTS.iter().find(|agent| agent.name == cli.name).context("no such agent")?;
         let version = about.versions.as_ref().map_or("1.0.0", |versions| versions.tested);
-        let fake = fake::program(stage.root(), "obedient", &format!("version {version}\n{OBEDIENT}"))?;
-        stage.set(&format!("SWITCHBOARD_{}", cli.name.to_uppercase()), Some(&fake.to_string_lossy()));
+        let fake = fake::write_fake_program(
+            stage.root_dir(),
+            "obedient",
+            &format!("version {version}\n{FOLLOW_PROMPTS_SCRIPT}"),
+        )?;
+        stage.set_variable(&format!("SWITCHBOARD_{}", cli.name.to_uppercase()), Some(&fake.to_string_lossy()));
         let program = program.canonicalize().with_context(|| format!("there is no {}", program.display()))?;
         Ok(Self { stage, program, agent: cli.name })
     }
 
-    /// Starts the server on a port, with the data that is there.
-    pub fn serve(&self, port: u16, options: &[&str]) -> anyhow::Result<Served> {
-        let (listen, data) = (format!("127.0.0.1:{port}"), self.stage.data());
+    /// Starts the server on a port with the existing data.
+    pub fn start_server(&self, port: u16, options: &[&str]) -> anyhow::Result<RunningServer> {
+        let (listen, data) = (format!("127.0.0.1:{port}"), self.stage.data_dir());
         let data = data.to_string_lossy();
-        let mut command = self.stage.command(&self.program, &["serve", "--listen", &listen, "--data", &data]);
+        let mut command = self.stage.new_command(&self.program, &["serve", "--listen", &listen, "--data", &data]);
         let complaints =
-            std::fs::File::options().create(true).append(true).open(self.stage.root().join("server.log"))?;
+            std::fs::File::options().create(true).append(true).open(self.stage.root_dir().join("server.log"))?;
         command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
         let began = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
-        let mut served = Served { api: Api { port, token: String::new() }, child, ready: Duration::ZERO };
-        served.wait(began, "/api/health").with_context(|| self.complaints())?;
+        let mut served =
+            RunningServer { api: TestApiClient { port, token: String::new() }, child, ready: Duration::ZERO };
+        served.wait_until_ready(began, "/api/health").with_context(|| self.log_tail())?;
         let token = self.stage.run(&self.program, &["token", "--data", &data], "")?;
-        ensure!(token.code == Some(0), "no token: {}", token.shown());
+        ensure!(token.code == Some(0), "no token: {}", token.describe_output());
         token.stdout.trim().clone_into(&mut served.api.token);
         Ok(served)
     }
 
-    /// What the servers complained about.
+    /// Returns the end of the server log.
     #[must_use]
-    pub fn complaints(&self) -> String {
-        let log = std::fs::read_to_string(self.stage.root().join("server.log")).unwrap_or_default();
+    pub fn log_tail(&self) -> String {
+        let log = std::fs::read_to_string(self.stage.root_dir().join("server.log")).unwrap_or_default();
         let lines: Vec<_> = log.lines().rev().take(20).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 }
 
-impl Served {
-    /// Any program that listens on a port, with a path that it answers when it is ready.
-    pub fn other(child: Child, began: Instant, port: u16, health: &str) -> anyhow::Result<Self> {
-        let mut served = Self { api: Api { port, token: String::new() }, child, ready: Duration::ZERO };
-        served.wait(began, health)?;
+impl RunningServer {
+    /// Waits for any program that listens on a port and answers `health`.
+    pub fn from_child(child: Child, began: Instant, port: u16, health: &str) -> anyhow::Result<Self> {
+        let mut served = Self { api: TestApiClient { port, token: String::new() }, child, ready: Duration::ZERO };
+        served.wait_until_ready(began, health)?;
         Ok(served)
     }
 
-    /// Asks until it answers.
-    fn wait(&mut self, began: Instant, health: &str) -> anyhow::Result<()> {
-        while began.elapsed() < PATIENCE {
+    fn wait_until_ready(&mut self, began: Instant, health: &str) -> anyhow::Result<()> {
+        while began.elapsed() < READY_TIMEOUT {
             if TcpStream::connect(("127.0.0.1", self.api.port)).is_ok()
-                && self.api.ask("GET", health, None).is_ok_and(|response| response.status == 200)
+                && self.api.send_request("GET", health, None).is_ok_and(|response| response.status == 200)
             {
                 self.ready = began.elapsed();
                 return Ok(());
@@ -113,30 +109,28 @@ impl Served {
         bail!("the server does not answer")
     }
 
-    /// Its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its memory.
-    pub fn memory(&self) -> anyhow::Result<Memory> {
-        Memory::of(self.pid())
+    pub fn memory_usage(&self) -> anyhow::Result<ProcessMemory> {
+        ProcessMemory::read_for(self.pid())
     }
 
-    /// Ends it without a warning.
+    /// Kills the server.
     pub fn kill(mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Asks it to end and waits until it has; says how long that took.
+    /// Sends SIGTERM and waits for the exit. Returns the elapsed time.
     pub fn stop(mut self) -> anyhow::Result<Duration> {
         let began = Instant::now();
         let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw).context("no process")?;
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
-        while began.elapsed() < ENDING {
+        while began.elapsed() < STOP_TIMEOUT {
             if let Some(status) = self.child.try_wait()? {
                 ensure!(status.success(), "the server ended with {status}");
                 return Ok(began.elapsed());
@@ -147,15 +141,14 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for RunningServer {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// A port that nobody listens on.
 pub fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

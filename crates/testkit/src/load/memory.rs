@@ -1,35 +1,32 @@
-//! How much memory and time a process uses.
+//! Memory and processor time of a process.
 
 use std::fs;
 
 use anyhow::Context as _;
 
-/// How many ticks the system counts in a second, on every machine that we know.
-const TICKS: f64 = 100.0;
+/// The same on all supported machines.
+const CLOCK_TICKS_PER_SECOND: f64 = 100.0;
 
-/// The time that a process has had a processor to itself, in seconds: it says what something costs also where others work
-/// beside it.
-pub fn processor(pid: u32) -> anyhow::Result<f64> {
+/// Returns the processor time of a process. Unlike the elapsed time, it does not depend on other work of the machine.
+pub fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
     let file = format!("/proc/{pid}/stat");
     let stat = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
-    // The name of the program, in brackets, may have anything in it.
+    // The program name in parentheses may contain anything.
     let (_, rest) = stat.rsplit_once(')').context("no such file as it was")?;
     let ticks = rest.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
-    Ok(ticks.sum::<f64>() / TICKS)
+    Ok(ticks.sum::<f64>() / CLOCK_TICKS_PER_SECOND)
 }
 
 /// The memory of a process, in kilobytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
-    /// What it uses now.
+pub struct ProcessMemory {
     pub now: u64,
-    /// The most that it ever used.
+    /// Highest value so far.
     pub peak: u64,
 }
 
-impl Memory {
-    /// Of a process.
-    pub fn of(pid: u32) -> anyhow::Result<Self> {
+impl ProcessMemory {
+    pub fn read_for(pid: u32) -> anyhow::Result<Self> {
         let file = format!("/proc/{pid}/status");
         let status = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
         let field = |name: &str| {

@@ -1,11 +1,11 @@
-//! Clients that load a server, for benchmarks and soaks: they count what comes and check that it is whole, and do no
-//! more, so that the server is what is measured. Each blocks a thread of its own. What they speak is the server's HTTP
-//! with its WebSocket and its server-sent events, read by hand: a library would be the bottleneck.
+//! Clients that load a server, for benchmarks and soak tests. They only count messages and check that none is missing,
+//! so that the server is measured and not the client. Each blocks its own thread. HTTP, WebSocket and server-sent
+//! events are parsed by hand, because a library would be the bottleneck.
 //!
 //! ```text
 //! House ─► Served (the server on a stage, its port and token) ─► Api (requests)
 //!                                                             └► Feed (WebSocket or SSE) ─► Tally (counts, checks)
-//!       ─► Threads (the two-way protocol on standard input and output; counts, checks)
+//!       ─► Threads (the harness protocol on standard input and output; counts, checks)
 //! ```
 
 mod api;
@@ -21,14 +21,14 @@ mod tally;
 mod threads;
 mod ws;
 
-pub use api::{Api, Response, response as response_of};
-pub use clock::now;
-pub use feed::{End, Feed, From, Message, Wire};
-pub use house::{House, OBEDIENT, Served, free_port};
-pub use memory::{Memory, processor};
-pub use peer::{Heard, Peer};
-pub use reader::{Manner, Read, Reader};
-pub use socket::Socket;
-pub use tally::{Tally, seq, stamp};
-pub use threads::{Came, Threads};
-pub use ws::{Frame, WebSocket, mask};
+pub use api::{ApiResponse, TestApiClient, read_response as response_of};
+pub use clock::unix_nanos;
+pub use feed::{FeedEnd, FeedMessage, FeedOrigin, FeedTransport, LoadFeed};
+pub use house::{FOLLOW_PROMPTS_SCRIPT, RunningServer, ServerStage, free_port};
+pub use memory::{ProcessMemory, cpu_seconds};
+pub use peer::{PeerFeedStats, PeerServer};
+pub use reader::{FeedReadResult, FeedReader, ReaderBehavior};
+pub use socket::BufferedSocket;
+pub use tally::{FeedTally, embedded_time, event_seq};
+pub use threads::{HarnessIncoming, HarnessLoadClient};
+pub use ws::{WebSocketFeed, WebSocketFrame, masked_frame};

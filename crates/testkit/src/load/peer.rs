@@ -1,5 +1,5 @@
-//! Another server of the same kind, to be measured beside ours: `sandbox-agent`, which passes the lines of an ACP agent
-//! on as server-sent events. The agent is the same fake, speaking that protocol.
+//! A similar server to compare with: `sandbox-agent`, which forwards the lines of an ACP agent as server-sent events.
+//! The agent is the same fake with that protocol.
 
 use std::{
     fs, io,
@@ -12,108 +12,101 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    api::Api,
-    clock::now,
-    feed::{Feed, From, Wire},
-    house::{Served, free_port},
-    socket::Socket,
-    tally::stamp,
+    api::TestApiClient,
+    clock::unix_nanos,
+    feed::{FeedOrigin, FeedTransport, LoadFeed},
+    house::{RunningServer, free_port},
+    socket::BufferedSocket,
+    tally::embedded_time,
 };
 use crate::{
     fake,
-    stage::{Programs, Stage},
+    stage::{AgentStage, StagePrograms},
 };
 
-/// An agent that it starts without asking for more than this one program.
-const AGENT: &str = "pi";
+/// An agent that needs no more than this one program.
+const PEER_AGENT: &str = "pi";
 
-/// Where it looks for agents, below its home.
-const AGENTS: &str = ".local/share/sandbox-agent/bin/agent_processes";
+/// Where the peer looks for agents in its home directory.
+const PEER_AGENT_DIRECTORY: &str = ".local/share/sandbox-agent/bin/agent_processes";
 
-/// Its stream does not end with the turn: so long without a word is the end.
-const QUIET: Duration = Duration::from_secs(3);
+/// The stream does not end with the turn, so this silence counts as its end.
+const STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A place for the peer.
-pub struct Peer {
-    stage: Stage,
+pub struct PeerServer {
+    stage: AgentStage,
     program: PathBuf,
 }
 
-/// What a reader of the peer has heard.
 #[derive(Clone, Debug, Default)]
-pub struct Heard {
-    /// How many messages.
+pub struct PeerFeedStats {
     pub messages: u64,
-    /// How many of the agent's pieces were among them.
+    /// Number of the agent's text pieces.
     pub pieces: u64,
-    /// How many numbers were left out.
+    /// Number of skipped message ids.
     pub missing: u64,
-    /// The time that the agent said first.
+    /// First timestamp of the agent.
     pub began: Option<u64>,
-    /// When the last message came.
+    /// Arrival of the last message.
     pub at: u64,
-    /// How long each piece took, if the agent says when it was written.
+    /// Delay of each piece with a timestamp.
     pub delays: Vec<u64>,
 }
 
-impl Peer {
-    /// A place for it.
+impl PeerServer {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
-        let stage = Stage::new(&Programs { clis: "/nowhere".into(), node: "/nowhere".into() })?;
-        let folder = stage.home().join(AGENTS);
-        fake::program(&folder, &format!("{AGENT}-acp"), "speak acp\nopen\nobey\ndone\nwait")?;
-        // Its home is where it finds agents only as long as nobody says otherwise.
+        let stage = AgentStage::new(&StagePrograms { clis: "/nowhere".into(), node: "/nowhere".into() })?;
+        let folder = stage.home_dir().join(PEER_AGENT_DIRECTORY);
+        fake::write_fake_program(&folder, &format!("{PEER_AGENT}-acp"), "speak acp\nopen\nobey\ndone\nwait")?;
+        // The peer looks in its home directory only if this variable is unset.
         let mut stage = stage;
-        stage.set("XDG_DATA_HOME", None);
+        stage.set_variable("XDG_DATA_HOME", None);
         let program = program.canonicalize().with_context(|| format!("there is no {}", program.display()))?;
         Ok(Self { stage, program })
     }
 
-    /// Starts it.
-    pub fn serve(&self) -> anyhow::Result<Served> {
+    pub fn start_server(&self) -> anyhow::Result<RunningServer> {
         let port = free_port()?;
         let args = ["server", "--no-token", "--no-telemetry", "--port", &port.to_string()];
-        let mut command = self.stage.command(&self.program, &args);
-        let log = fs::File::create(self.stage.root().join("peer.log"))?;
+        let mut command = self.stage.new_command(&self.program, &args);
+        let log = fs::File::create(self.stage.root_dir().join("peer.log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let began = Instant::now();
-        Served::other(command.spawn()?, began, port, "/v1/health")
+        RunningServer::from_child(command.spawn()?, began, port, "/v1/health")
     }
 
-    /// Begins a conversation.
-    pub fn begin(api: &Api, name: &str) -> anyhow::Result<()> {
+    pub fn open_conversation(api: &TestApiClient, name: &str) -> anyhow::Result<()> {
         let params = json!({ "protocolVersion": 1, "clientCapabilities": {} });
-        Self::call(api, &format!("{name}?agent={AGENT}"), 1, "initialize", &params)?;
-        Self::call(api, name, 2, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))
+        Self::call_method(api, &format!("{name}?agent={PEER_AGENT}"), 1, "initialize", &params)?;
+        Self::call_method(api, name, 2, "session/new", &json!({ "cwd": "/", "mcpServers": [] }))
     }
 
-    /// Says something to the agent, and waits until its turn is over.
-    pub fn prompt(api: &Api, name: &str, text: &str) -> anyhow::Result<()> {
+    /// Sends a prompt and waits for the end of the turn.
+    pub fn run_prompt(api: &TestApiClient, name: &str, text: &str) -> anyhow::Result<()> {
         let prompt = json!([{ "type": "text", "text": text }]);
-        Self::call(api, name, 3, "session/prompt", &json!({ "sessionId": "fake-session", "prompt": prompt }))
+        Self::call_method(api, name, 3, "session/prompt", &json!({ "sessionId": "fake-session", "prompt": prompt }))
     }
 
-    fn call(api: &Api, name: &str, id: u32, method: &str, params: &Value) -> anyhow::Result<()> {
+    fn call_method(api: &TestApiClient, name: &str, id: u32, method: &str, params: &Value) -> anyhow::Result<()> {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         let response = api.call("POST", &format!("/v1/acp/{name}"), Some(&request))?;
         ensure!(response["result"].is_object(), "{method}: {response}");
         Ok(())
     }
 
-    /// Follows a conversation.
-    pub fn follow(api: &Api, name: &str) -> io::Result<Feed> {
-        let socket = Socket::connect(api.port)?;
-        socket.stream().set_read_timeout(Some(QUIET))?;
-        Feed::on(socket, api, Wire::Sse, &format!("/v1/acp/{name}"), From::Start)
+    pub fn open_feed(api: &TestApiClient, name: &str) -> io::Result<LoadFeed> {
+        let socket = BufferedSocket::connect(api.port)?;
+        socket.tcp_stream().set_read_timeout(Some(STREAM_IDLE_TIMEOUT))?;
+        LoadFeed::open_on(socket, api, FeedTransport::Sse, &format!("/v1/acp/{name}"), FeedOrigin::Start)
     }
 
-    /// Reads until nothing more comes.
+    /// Reads until the stream goes silent.
     #[must_use]
-    pub fn hear(feed: &mut Feed, timed: bool) -> Heard {
-        let (mut heard, mut last) = (Heard::default(), 0);
+    pub fn read_to_end(feed: &mut LoadFeed, timed: bool) -> PeerFeedStats {
+        let (mut heard, mut last) = (PeerFeedStats::default(), 0);
         loop {
             let end = feed.next(&mut |message| {
-                let at = now();
+                let at = unix_nanos();
                 let id = message.id.unwrap_or(last + 1);
                 heard.missing += id.abs_diff(last + 1);
                 last = id;
@@ -121,7 +114,7 @@ impl Peer {
                 heard.pieces += u64::from(memchr::memmem::find(message.text, b"agent_message_chunk").is_some());
                 heard.at = at;
                 if heard.began.is_none() || timed {
-                    let said = stamp(message.text);
+                    let said = embedded_time(message.text);
                     heard.began = heard.began.or(said);
                     heard.delays.extend(said.map(|said| at.saturating_sub(said)));
                 }

@@ -1,119 +1,115 @@
-//! Server-sent events, in a body of chunks.
+//! Server-sent events in a chunked body.
 
 use std::io;
 
 use super::{
-    api::{Api, chunk_size, head, response},
-    feed::{End, Message},
-    socket::Socket,
+    api::{TestApiClient, read_chunk_size, read_head, read_response},
+    feed::{FeedEnd, FeedMessage},
+    socket::BufferedSocket,
 };
 
-/// A stream of server-sent events.
-pub struct Sse {
-    socket: Socket,
-    /// What of a chunk was not read yet.
+pub struct SseFeed {
+    socket: BufferedSocket,
+    /// Unread bytes of the chunk.
     left: usize,
-    /// A line of which the rest comes in the next chunk.
+    /// A line that continues in the next chunk.
     part: Vec<u8>,
     data: Vec<u8>,
     id: Option<u64>,
-    state: State,
+    state: SseBodyState,
 }
 
-/// Where in the body the stream is.
-enum State {
+enum SseBodyState {
     /// Before the first chunk.
     Begin,
-    /// In or behind a chunk.
+    /// In or after a chunk.
     Chunk,
 }
 
-impl Sse {
-    /// Opens one.
-    pub fn open(mut socket: Socket, api: &Api, path: &str, last: Option<u64>) -> io::Result<Self> {
+impl SseFeed {
+    pub fn open(mut socket: BufferedSocket, api: &TestApiClient, path: &str, last: Option<u64>) -> io::Result<Self> {
         let last = last.map(|seq| format!("Last-Event-ID: {seq}\r\n")).unwrap_or_default();
-        socket.write(api.head("GET", path, &format!("Accept: text/event-stream\r\n{last}")).as_bytes())?;
-        Self::answered(socket)
+        socket.write(api.request_head("GET", path, &format!("Accept: text/event-stream\r\n{last}")).as_bytes())?;
+        Self::from_response(socket)
     }
 
-    /// Reads the answer to a request that was sent.
-    pub fn answered(mut socket: Socket) -> io::Result<Self> {
-        let (status, head) = head(&mut socket)?;
+    /// Reads the response to a request that was sent.
+    pub fn from_response(mut socket: BufferedSocket) -> io::Result<Self> {
+        let (status, head) = read_head(&mut socket)?;
         if status != 200 {
-            let body = response(&mut socket).map(|response| response.body).unwrap_or_default();
+            let body = read_response(&mut socket).map(|response| response.body).unwrap_or_default();
             return Err(io::Error::other(format!("no stream: {head}{}", String::from_utf8_lossy(&body))));
         }
-        Ok(Self { socket, left: 0, part: Vec::new(), data: Vec::new(), id: None, state: State::Begin })
+        Ok(Self { socket, left: 0, part: Vec::new(), data: Vec::new(), id: None, state: SseBodyState::Begin })
     }
 
-    /// Waits for the next message.
-    pub fn next(&mut self, see: &mut dyn FnMut(Message<'_>)) -> io::Result<Option<End>> {
+    pub fn next(&mut self, see: &mut dyn FnMut(FeedMessage<'_>)) -> io::Result<Option<FeedEnd>> {
         loop {
             if self.left == 0 {
-                match self.chunk() {
-                    Ok(0) => return Ok(Some(End::Closed(None))),
+                match self.next_chunk() {
+                    Ok(0) => return Ok(Some(FeedEnd::Closed(None))),
                     Ok(size) => self.left = size,
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Some(End::Broken)),
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Some(FeedEnd::Broken)),
                     Err(error) => return Err(error),
                 }
             }
-            if self.socket.here().is_empty() && !self.socket.more()? {
-                return Ok(Some(End::Broken));
+            if self.socket.buffered().is_empty() && !self.socket.read_more()? {
+                return Ok(Some(FeedEnd::Broken));
             }
-            if self.line(see) {
+            if self.read_line(see) {
                 return Ok(None);
             }
         }
     }
 
-    fn chunk(&mut self) -> io::Result<usize> {
-        if matches!(self.state, State::Chunk) {
-            if !self.socket.need(2)? {
+    fn next_chunk(&mut self) -> io::Result<usize> {
+        if matches!(self.state, SseBodyState::Chunk) {
+            if !self.socket.read_at_least(2)? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            self.socket.take(2);
+            self.socket.consume(2);
         }
-        self.state = State::Chunk;
-        chunk_size(&mut self.socket)
+        self.state = SseBodyState::Chunk;
+        read_chunk_size(&mut self.socket)
     }
 
-    /// Looks at the next line of what is here; true if it ended a message.
-    fn line(&mut self, see: &mut dyn FnMut(Message<'_>)) -> bool {
-        let here = self.socket.here();
+    /// Reads the next buffered line. Returns whether it ended a message.
+    fn read_line(&mut self, see: &mut dyn FnMut(FeedMessage<'_>)) -> bool {
+        let here = self.socket.buffered();
         let here = here.get(..self.left).unwrap_or(here);
         let Some(end) = memchr::memchr(b'\n', here) else {
             self.part.extend_from_slice(here);
             let size = here.len();
             self.left -= size;
-            self.socket.take(size);
+            self.socket.consume(size);
             return false;
         };
         let rest = here.get(..end).unwrap_or_default();
         let ended = if self.part.is_empty() {
-            field(rest, &mut self.data, &mut self.id)
+            parse_field(rest, &mut self.data, &mut self.id)
         } else {
             self.part.extend_from_slice(rest);
             let line = std::mem::take(&mut self.part);
-            field(&line, &mut self.data, &mut self.id)
+            parse_field(&line, &mut self.data, &mut self.id)
         };
         self.left -= end + 1;
-        self.socket.take(end + 1);
-        ended && self.tell(see)
+        self.socket.consume(end + 1);
+        ended && self.emit_message(see)
     }
 
-    /// A comment alone is no message.
-    fn tell(&mut self, see: &mut dyn FnMut(Message<'_>)) -> bool {
+    /// A comment alone is not a message.
+    fn emit_message(&mut self, see: &mut dyn FnMut(FeedMessage<'_>)) -> bool {
         let is_message = !self.data.is_empty();
         if is_message {
-            see(Message { text: &self.data, id: self.id.take() });
+            see(FeedMessage { text: &self.data, id: self.id.take() });
             self.data.clear();
         }
         is_message
     }
 }
 
-/// Notes a line; true if it ends what came before it.
-fn field(line: &[u8], data: &mut Vec<u8>, id: &mut Option<u64>) -> bool {
+/// Stores a field. Returns whether the line ends the message.
+fn parse_field(line: &[u8], data: &mut Vec<u8>, id: &mut Option<u64>) -> bool {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if let Some(text) = line.strip_prefix(b"data:") {
         if !data.is_empty() {

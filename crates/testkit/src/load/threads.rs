@@ -1,108 +1,87 @@
-//! A client of the two-way protocol on a program's standard input and output: any number of threads, each with turns of
-//! which it counts what comes and checks that it is whole.
+//! A client of the harness protocol on a program's standard streams: any number of threads, whose turns are counted and
+//! checked.
 
 use std::{collections::BTreeMap, process::Command};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::rpc::{Message, Rpc};
+use crate::rpc::{ReceivedMessage, RpcTestClient};
 
-/// A client with its program.
-pub struct Threads {
-    rpc: Rpc,
-    turns: BTreeMap<String, Turn>,
-    /// How many turns ended, and were whole.
+pub struct HarnessLoadClient {
+    rpc: RpcTestClient,
+    turns: BTreeMap<String, HarnessTurnState>,
+    /// Number of completed and checked turns.
     pub ended: u64,
-    /// How many pieces of text came.
+    /// Number of text deltas.
     pub deltas: u64,
 }
 
-/// A turn that runs.
 #[derive(Default)]
-struct Turn {
+struct HarnessTurnState {
     /// The texts so far, by item.
     texts: BTreeMap<String, String>,
     began: Vec<String>,
     ended: Vec<String>,
-    /// When the first piece of text came.
+    /// Arrival of the first text delta.
     first: Option<u64>,
 }
 
-/// What came that somebody may want to do something about.
-pub enum Came {
-    /// The agent of a thread asks: what the answer is to carry.
+pub enum HarnessIncoming {
+    /// An approval request, by its id.
     Asked(Value),
-    /// The turn of a thread has ended.
     Ended {
-        /// The thread.
         thread: String,
-        /// When its first piece of text came.
+        /// Arrival of its first text delta.
         first: Option<u64>,
     },
     /// Anything else.
     Other,
 }
 
-impl Threads {
-    /// Starts a program, and makes itself known.
-    ///
-    /// # Errors
-    /// If it does not answer.
+impl HarnessLoadClient {
+    /// Starts a program and initializes the connection.
     pub fn start(command: Command) -> anyhow::Result<Self> {
-        let mut rpc = Rpc::start(command)?;
+        let mut rpc = RpcTestClient::start(command)?;
         rpc.call("initialize", &json!({ "clientInfo": { "name": "load", "version": "1.0.0" } }))?;
-        rpc.send(&json!({ "method": "initialized", "params": {} }))?;
+        rpc.send_message(&json!({ "method": "initialized", "params": {} }))?;
         Ok(Self { rpc, turns: BTreeMap::new(), ended: 0, deltas: 0 })
     }
 
-    /// The number of the program's process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.rpc.pid()
     }
 
-    /// Opens a thread; everything is asked.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open(&mut self, agent: &str) -> anyhow::Result<String> {
+    /// Opens a thread with approvals for everything.
+    pub fn open_thread(&mut self, agent: &str) -> anyhow::Result<String> {
         let opened = self.rpc.call("thread/start", &json!({ "agent": agent, "approvalPolicy": "always" }))?;
         Ok(opened["thread"]["id"].as_str().context("a thread has an id")?.to_owned())
     }
 
-    /// Begins a turn, and waits for nothing.
-    ///
-    /// # Errors
-    /// If nobody reads any more.
-    pub fn begin(&mut self, thread: &str, text: &str) -> anyhow::Result<()> {
+    /// Starts a turn without waiting.
+    pub fn start_turn(&mut self, thread: &str, text: &str) -> anyhow::Result<()> {
         let input = json!([{ "type": "text", "text": text }]);
-        self.rpc.request("turn/start", &json!({ "threadId": thread, "input": input }))?;
-        self.turns.insert(thread.to_owned(), Turn::default());
+        self.rpc.send_request("turn/start", &json!({ "threadId": thread, "input": input }))?;
+        self.turns.insert(thread.to_owned(), HarnessTurnState::default());
         Ok(())
     }
 
-    /// Says yes to what is asked.
-    ///
-    /// # Errors
-    /// If nobody reads any more.
-    pub fn accept(&mut self, id: &Value) -> anyhow::Result<()> {
-        self.rpc.send(&json!({ "id": id, "result": { "decision": "accept" } }))
+    /// Accepts an approval request.
+    pub fn accept_request(&mut self, id: &Value) -> anyhow::Result<()> {
+        self.rpc.send_message(&json!({ "id": id, "result": { "decision": "accept" } }))
     }
 
-    /// Hears the next message.
-    ///
-    /// # Errors
-    /// If none comes, something is refused, or a turn was not whole.
-    pub fn hear(&mut self) -> anyhow::Result<Came> {
-        let Message { at, body } = self.rpc.message()?;
+    /// Reads the next message. Fails on an error response or an inconsistent turn.
+    pub fn next_message(&mut self) -> anyhow::Result<HarnessIncoming> {
+        let ReceivedMessage { at, body } = self.rpc.next_message()?;
         ensure!(body.get("error").is_none(), "refused: {body}");
         let (method, params) = (body["method"].as_str().unwrap_or_default(), &body["params"]);
         let thread = params["threadId"].as_str().unwrap_or_default();
         if method.ends_with("/requestApproval") {
-            return Ok(Came::Asked(body["id"].clone()));
+            return Ok(HarnessIncoming::Asked(body["id"].clone()));
         }
-        let Some(turn) = self.turns.get_mut(thread) else { return Ok(Came::Other) };
+        let Some(turn) = self.turns.get_mut(thread) else { return Ok(HarnessIncoming::Other) };
         match method {
             "item/started" => turn.began.push(params["item"]["id"].to_string()),
             "item/completed" => turn.ended.push(params["item"]["id"].to_string()),
@@ -112,25 +91,22 @@ impl Threads {
                 let text = turn.texts.entry(params["itemId"].to_string()).or_default();
                 text.push_str(params["delta"].as_str().unwrap_or_default());
             }
-            "turn/completed" => return self.end(thread.to_owned(), &params["turn"].clone()),
+            "turn/completed" => return self.finish_turn(thread.to_owned(), &params["turn"].clone()),
             _ => {}
         }
-        Ok(Came::Other)
+        Ok(HarnessIncoming::Other)
     }
 
-    fn end(&mut self, thread: String, told: &Value) -> anyhow::Result<Came> {
+    fn finish_turn(&mut self, thread: String, told: &Value) -> anyhow::Result<HarnessIncoming> {
         let turn = self.turns.remove(&thread).context("a turn ended that did not begin")?;
         ensure!(told["status"] == "completed", "{told}");
         let first = turn.first;
-        turn.check(told)?;
+        turn.check_completed(told)?;
         self.ended += 1;
-        Ok(Came::Ended { thread, first })
+        Ok(HarnessIncoming::Ended { thread, first })
     }
 
-    /// No more is said: the program ends well.
-    ///
-    /// # Errors
-    /// If it does not.
+    /// Closes the input and checks that the program exits successfully.
     pub fn close(self) -> anyhow::Result<()> {
         let (status, _) = self.rpc.close()?;
         ensure!(status.success(), "it ended with {status}");
@@ -138,9 +114,9 @@ impl Threads {
     }
 }
 
-impl Turn {
-    /// What came in pieces is what the turn says at its end.
-    fn check(mut self, told: &Value) -> anyhow::Result<()> {
+impl HarnessTurnState {
+    /// Checks that the deltas add up to the completed turn.
+    fn check_completed(mut self, told: &Value) -> anyhow::Result<()> {
         let items: Vec<&Value> = told["items"].as_array().into_iter().flatten().collect();
         let mut listed: Vec<_> = items.iter().map(|item| item["id"].to_string()).collect();
         [&mut self.began, &mut self.ended, &mut listed].into_iter().for_each(|ids| ids.sort());

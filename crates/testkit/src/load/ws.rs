@@ -1,122 +1,115 @@
-//! A WebSocket that only reads, and says what it must.
+//! A minimal WebSocket client.
 
 use std::io;
 
 use super::{
-    api::{Api, head},
-    feed::{End, Message},
-    socket::Socket,
+    api::{TestApiClient, read_head},
+    feed::{FeedEnd, FeedMessage},
+    socket::BufferedSocket,
 };
 
-/// A key that any server must take.
-const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const WEBSOCKET_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
-/// A mask. A real client's is random; nothing here is in between.
-const MASK: [u8; 4] = [1, 2, 3, 4];
+/// A real client's mask is random; no proxy is involved here.
+const FRAME_MASK: [u8; 4] = [1, 2, 3, 4];
 
-/// What a frame is.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// It is the last of its message.
+pub struct WebSocketFrame {
+    /// The last frame of its message.
     pub last: bool,
-    /// Its kind.
+    /// The opcode.
     pub kind: u8,
-    /// How long its head is.
+    /// Length of the header.
     pub head: usize,
-    /// How long the rest is.
+    /// Length of the payload.
     pub size: usize,
 }
 
-/// A WebSocket.
-pub struct WebSocket {
-    socket: Socket,
+pub struct WebSocketFeed {
+    socket: BufferedSocket,
     parts: Vec<u8>,
 }
 
-impl WebSocket {
-    /// Opens one.
-    pub fn open(mut socket: Socket, api: &Api, path: &str) -> io::Result<Self> {
-        socket.write(request(api, path).as_bytes())?;
-        let (status, head) = head(&mut socket)?;
+impl WebSocketFeed {
+    pub fn open(mut socket: BufferedSocket, api: &TestApiClient, path: &str) -> io::Result<Self> {
+        socket.write(upgrade_request(api, path).as_bytes())?;
+        let (status, head) = read_head(&mut socket)?;
         if status != 101 {
             return Err(io::Error::other(format!("no WebSocket: {head}")));
         }
         Ok(Self { socket, parts: Vec::new() })
     }
 
-    /// The connection below.
-    pub fn socket(&mut self) -> &mut Socket {
+    pub fn inner_socket(&mut self) -> &mut BufferedSocket {
         &mut self.socket
     }
 
-    /// Sends a text.
-    pub fn send(&mut self, text: &str) -> io::Result<()> {
-        self.socket.write(&mask(0x81, text.as_bytes()))
+    pub fn send_text(&mut self, text: &str) -> io::Result<()> {
+        self.socket.write(&masked_frame(0x81, text.as_bytes()))
     }
 
-    /// Waits for the next message.
-    pub fn next(&mut self, see: &mut dyn FnMut(Message<'_>)) -> io::Result<Option<End>> {
+    pub fn next(&mut self, see: &mut dyn FnMut(FeedMessage<'_>)) -> io::Result<Option<FeedEnd>> {
         loop {
-            let Some(frame) = self.frame()? else { return Ok(Some(End::Broken)) };
-            let whole = self.socket.here();
+            let Some(frame) = self.next_frame()? else { return Ok(Some(FeedEnd::Broken)) };
+            let whole = self.socket.buffered();
             let body = whole.get(frame.head..frame.head + frame.size).unwrap_or_default();
             let told = match frame.kind {
                 1 | 2 if frame.last => {
-                    see(Message { text: body, id: None });
+                    see(FeedMessage { text: body, id: None });
                     Some(None)
                 }
                 0..=2 => {
                     self.parts.extend_from_slice(body);
                     frame.last.then(|| {
-                        see(Message { text: &self.parts, id: None });
+                        see(FeedMessage { text: &self.parts, id: None });
                         self.parts.clear();
                         None
                     })
                 }
-                8 => Some(Some(End::Closed(body.get(..2).map(|code| u16::from_be_bytes([code[0], code[1]]))))),
+                8 => Some(Some(FeedEnd::Closed(body.get(..2).map(|code| u16::from_be_bytes([code[0], code[1]]))))),
                 9 => {
-                    let pong = mask(0x8a, body);
+                    let pong = masked_frame(0x8a, body);
                     self.socket.write(&pong)?;
                     None
                 }
                 _ => None,
             };
-            self.socket.take(frame.head + frame.size);
+            self.socket.consume(frame.head + frame.size);
             if let Some(told) = told {
                 return Ok(told);
             }
         }
     }
 
-    /// Waits until a frame is here, all of it.
-    pub fn frame(&mut self) -> io::Result<Option<Frame>> {
+    /// Waits until a whole frame is buffered.
+    pub fn next_frame(&mut self) -> io::Result<Option<WebSocketFrame>> {
         loop {
-            let frame = Frame::of(self.socket.here());
+            let frame = WebSocketFrame::parse(self.socket.buffered());
             let needed = frame.map_or(2, |frame| frame.head + frame.size);
-            if frame.is_some() && self.socket.here().len() >= needed {
+            if frame.is_some() && self.socket.buffered().len() >= needed {
                 return Ok(frame);
             }
-            let more = self.socket.here().len().max(needed.saturating_sub(1)) + 1;
-            if !self.socket.need(if frame.is_some() { needed } else { more })? {
+            let more = self.socket.buffered().len().max(needed.saturating_sub(1)) + 1;
+            if !self.socket.read_at_least(if frame.is_some() { needed } else { more })? {
                 return Ok(None);
             }
         }
     }
 }
 
-/// The request that opens a WebSocket.
 #[must_use]
-pub fn request(api: &Api, path: &str) -> String {
+pub fn upgrade_request(api: &TestApiClient, path: &str) -> String {
     let headers = format!(
-        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {WEBSOCKET_KEY}\r\nSec-WebSocket-Version: 13\r\n"
     );
-    api.head("GET", path, &headers)
+    api.request_head("GET", path, &headers)
 }
 
-impl Frame {
-    /// The frame that begins here, if its head is whole. A server does not mask.
+impl WebSocketFrame {
+    /// Parses a frame header, if it is complete. Servers do not mask.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (&first, &second) = (bytes.first()?, bytes.get(1)?);
         let (last, kind) = (first & 0x80 != 0, first & 0x0f);
         let number = |from: usize, to: usize| {
@@ -132,9 +125,9 @@ impl Frame {
     }
 }
 
-/// A frame of a client.
+/// Returns a client frame with the given first byte.
 #[must_use]
-pub fn mask(first: u8, body: &[u8]) -> Vec<u8> {
+pub fn masked_frame(first: u8, body: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match (u16::try_from(body.len()), u8::try_from(body.len())) {
         (_, Ok(size)) if size < 126 => frame.push(0x80 | size),
@@ -147,7 +140,7 @@ pub fn mask(first: u8, body: &[u8]) -> Vec<u8> {
             frame.extend((body.len() as u64).to_be_bytes());
         }
     }
-    frame.extend(MASK);
-    frame.extend(body.iter().zip(MASK.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame.extend(FRAME_MASK);
+    frame.extend(body.iter().zip(FRAME_MASK.iter().cycle()).map(|(byte, mask)| byte ^ mask));
     frame
 }

@@ -1,125 +1,107 @@
-//! What the model says to one request, before it is put into the words of an API.
+//! The model's answer to one request, independent of the API.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// Its parts, in order.
-    pub pieces: Vec<Piece>,
-    /// Why it ends.
-    pub end: End,
-    /// What it cost.
-    pub usage: Usage,
-    /// How long to wait between chunks.
+pub struct ModelAnswer {
+    pub pieces: Vec<AnswerPiece>,
+    pub end: AnswerEnd,
+    pub usage: ModelUsage,
+    /// Pause between chunks.
     pub pace: Duration,
-    /// The connection breaks off in the middle.
+    /// The connection breaks in the middle.
     pub cut: bool,
 }
 
-/// A part of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
-    /// Thinking.
+pub enum AnswerPiece {
     Think(String),
-    /// Text, in the pieces in which it is sent.
-    Text(Vec<Bit>),
-    /// A tool is called.
+    /// Text, in the chunks in which it is sent.
+    Text(Vec<AnswerTextChunk>),
     Tool {
-        /// The id of the call: no other call of this model has it.
+        /// Unique among all calls of this model.
         id: String,
-        /// The tool.
         name: String,
-        /// What it is called with. A string is the input of a free-form tool.
+        /// A string is the input of a free-form tool.
         input: Value,
     },
 }
 
-/// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bit {
-    /// Some text.
+pub enum AnswerTextChunk {
     Say(String),
-    /// Nothing, until the test says so.
+    /// Waits until the test releases it.
     Hold,
 }
 
-/// Why an answer ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
-    /// Everything is said; or the tools are to be run.
+pub enum AnswerEnd {
+    /// Complete, or waiting for tool results.
     #[default]
     Done,
-    /// The limit of tokens.
+    /// Token limit.
     Length,
-    /// It refuses.
     Refusal,
 }
 
-/// What an answer cost, in tokens. Each API counts in its own way; this is what is meant by all of them.
+/// Tokens of an answer, independent of how an API counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Read, without what came from the cache or went into it.
+pub struct ModelUsage {
+    /// Without tokens read from or written to the cache.
     pub input: u64,
-    /// Read from the cache.
     pub cache_read: u64,
-    /// Written to the cache. Only the API that has a price for it says so; with the others it is zero.
+    /// Zero for APIs that do not report it.
     pub cache_write: u64,
-    /// Written, thinking included.
+    /// Includes reasoning.
     pub output: u64,
-    /// Of that, thinking.
     pub reasoning: u64,
 }
 
-impl Usage {
-    /// What the answer to request number `step` of a turn (from 0) costs. Every step costs a little more, so that a
-    /// sum, a last value and a doubled one can be told apart.
+impl ModelUsage {
+    /// Returns the usage of request number `step` of a turn, from 0. It grows with every step, so that a sum, a last
+    /// value and a doubled one can be distinguished.
     #[must_use]
-    pub fn of(step: usize, thinks: bool) -> Self {
+    pub fn for_step(step: usize, thinks: bool) -> Self {
         let step = u64::try_from(step).unwrap_or(0);
         let reasoning = if thinks { 7 } else { 0 };
         Self { input: 100 + 10 * step, cache_read: 40, cache_write: 0, output: 20 + 3 * step + reasoning, reasoning }
     }
 }
 
-impl Answer {
-    /// An answer of one text.
+impl ModelAnswer {
     #[must_use]
-    pub fn text(text: &str) -> Self {
-        let pieces = vec![Piece::Text(vec![Bit::Say(text.to_owned())])];
-        Self { pieces, usage: Usage::of(0, false), ..Self::default() }
+    pub fn from_text(text: &str) -> Self {
+        let pieces = vec![AnswerPiece::Text(vec![AnswerTextChunk::Say(text.to_owned())])];
+        Self { pieces, usage: ModelUsage::for_step(0, false), ..Self::default() }
     }
 
-    /// Its text, thinking aside.
+    /// Returns the text without reasoning.
     #[must_use]
-    pub fn words(&self) -> String {
-        self.pieces.iter().filter_map(Piece::text).collect()
+    pub fn joined_text(&self) -> String {
+        self.pieces.iter().filter_map(AnswerPiece::joined_text).collect()
     }
 
-    /// A tool is called.
     #[must_use]
-    pub fn calls(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Tool { .. }))
+    pub fn has_tool_calls(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, AnswerPiece::Tool { .. }))
     }
 }
 
-impl Piece {
-    /// The text, if it is one.
+impl AnswerPiece {
     #[must_use]
-    pub fn text(&self) -> Option<String> {
+    pub fn joined_text(&self) -> Option<String> {
         match self {
-            Self::Text(bits) => Some(bits.iter().filter_map(Bit::said).collect()),
+            Self::Text(bits) => Some(bits.iter().filter_map(AnswerTextChunk::chunk_text).collect()),
             Self::Think(_) | Self::Tool { .. } => None,
         }
     }
 }
 
-impl Bit {
-    /// What is said, if anything.
+impl AnswerTextChunk {
     #[must_use]
-    pub fn said(&self) -> Option<&str> {
+    pub fn chunk_text(&self) -> Option<&str> {
         match self {
             Self::Say(text) => Some(text),
             Self::Hold => None,
@@ -127,7 +109,7 @@ impl Bit {
     }
 }
 
-/// A text in the chunks in which it is sent: a word each, with the space behind it.
-pub fn chunks(text: &str) -> impl Iterator<Item = &str> {
+/// Splits a text into the chunks in which it is sent: one word each, with its trailing space.
+pub fn word_chunks(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(char::is_whitespace)
 }

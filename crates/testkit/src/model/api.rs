@@ -1,109 +1,99 @@
-//! What an API must say about itself, so that the server can speak it. One file each; a new one is a line here.
+//! The interface of a model API. One file per API; add a new one to [`APIS`].
 
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Usage},
+    answer::{ModelAnswer, ModelUsage},
     anthropic, chat,
-    conversation::Said,
+    conversation::ConversationEntry,
     google, responses,
-    side::Side,
+    side::SideRequest,
 };
 
-/// An API for models.
-pub trait Api: Sync {
-    /// Its name: that of its file.
+pub trait ModelApi: Sync {
+    /// The name of its file.
     fn name(&self) -> &'static str;
-    /// Requests for this path (without the query) are for it.
-    fn takes(&self, path: &str) -> bool;
-    /// What a request says.
-    fn read(&self, path: &str, body: &Value) -> Question;
-    /// The answer, piece by piece.
-    fn stream(&self, reply: &Reply<'_>) -> Vec<Frame>;
-    /// The answer in one piece.
-    fn whole(&self, reply: &Reply<'_>) -> Value;
-    /// What an answer costs, as this API counts.
-    fn counted(&self, usage: Usage) -> Usage {
+    /// Returns whether a path, without its query, belongs to the API.
+    fn accepts_path(&self, path: &str) -> bool;
+    fn parse_request(&self, path: &str, body: &Value) -> ModelQuestion;
+    /// Returns the answer as a stream.
+    fn stream_frames(&self, reply: &ModelReply<'_>) -> Vec<ReplyFrame>;
+    /// Returns the answer in one piece.
+    fn response_body(&self, reply: &ModelReply<'_>) -> Value;
+    /// Adjusts the usage to how this API counts.
+    fn adjust_usage(&self, usage: ModelUsage) -> ModelUsage {
         usage
     }
-    /// What an HTTP error says.
-    fn error(&self, status: u16, message: &str) -> Value;
+    fn error_body(&self, status: u16, message: &str) -> Value;
 }
 
-/// All of them.
-pub const APIS: &[&dyn Api] = &[&anthropic::Anthropic, &responses::Responses, &google::Google, &chat::Chat];
+pub const MODEL_APIS: &[&dyn ModelApi] =
+    &[&anthropic::AnthropicApi, &responses::ResponsesApi, &google::GenerateContentApi, &chat::ChatCompletionsApi];
 
-/// What a request says, whatever the API.
+/// A request, independent of the API.
 #[derive(Debug, Default)]
-pub struct Question {
-    /// The model that is asked for.
+pub struct ModelQuestion {
     pub model: String,
-    /// The instructions.
     pub system: String,
-    /// The tools that are offered.
     pub tools: Vec<String>,
-    /// How many images there are.
     pub images: usize,
-    /// What was said so far.
-    pub said: Vec<Said>,
-    /// What it is for, if it is not the conversation.
-    pub side: Option<Side>,
-    /// The answer is wanted piece by piece.
+    /// The conversation so far.
+    pub said: Vec<ConversationEntry>,
+    /// The purpose, if it is not the conversation.
+    pub side: Option<SideRequest>,
+    /// Whether the answer is streamed.
     pub streams: bool,
 }
 
-/// An answer on its way.
-pub struct Reply<'a> {
-    /// What is said.
-    pub answer: &'a Answer,
-    /// The model that it comes from.
+pub struct ModelReply<'a> {
+    pub answer: &'a ModelAnswer,
     pub model: &'a str,
-    /// A number that no other reply has.
+    /// Unique among all replies.
     pub number: u64,
-    /// What the question was for, if it was not the conversation.
-    pub side: Option<&'a Side>,
+    /// The purpose of the request, if it is not the conversation.
+    pub side: Option<&'a SideRequest>,
 }
 
-/// A piece of an answer on the wire.
+/// A piece of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Frame {
+pub enum ReplyFrame {
     /// Sent at once.
     Event(String),
-    /// Sent at once; then the answer may pause.
+    /// Sent at once, followed by the pause of the script.
     Chunk(String),
-    /// Nothing, until the test says so.
+    /// Waits until the test releases it.
     Hold,
-    /// The connection breaks off.
+    /// The connection breaks.
     Cut,
 }
 
-/// An event with its type as its name, as two of the APIs have it.
-pub fn named(data: &Value) -> String {
-    format!("event: {}\ndata: {data}\n\n", text(data, "type"))
+/// Formats an event named after its type, as Anthropic and Responses send them.
+pub fn named_event(data: &Value) -> String {
+    format!("event: {}\ndata: {data}\n\n", text_field(data, "type"))
 }
 
-/// An event without a name, as the other two have it.
-pub fn unnamed(data: &Value) -> String {
+/// Formats an event without a name, as the other two APIs send them.
+pub fn unnamed_event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-/// A text of a field, or nothing.
-pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+/// Returns a text field, or an empty text.
+pub fn text_field<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list in a field, or nothing.
-pub fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+/// Returns a list field, or an empty list.
+pub fn list_field<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The texts of a message's content: a text, or a list of parts.
-pub fn texts(content: &Value) -> Vec<&str> {
-    let parts = content.as_array().into_iter().flatten().map(|part| text(part, "text"));
+/// Returns the texts of a message's content: a text, or a list of parts.
+pub fn content_texts(content: &Value) -> Vec<&str> {
+    let parts = content.as_array().into_iter().flatten().map(|part| text_field(part, "text"));
     content.as_str().into_iter().chain(parts).filter(|text| !text.is_empty()).collect()
 }
 
-/// An error as both APIs of one family have it.
-pub fn plain_error(status: u16, message: &str) -> Value {
+/// Returns an error body in the form of both OpenAI APIs.
+pub fn openai_error(status: u16, message: &str) -> Value {
     json!({ "error": { "message": message, "type": "scripted_error", "code": status.to_string() } })
 }

@@ -1,4 +1,4 @@
-//! The body of an answer: whole, or arriving piece by piece, and able to break off.
+//! The body of a response: whole or streamed, and able to break off.
 
 use std::{
     pin::Pin,
@@ -8,31 +8,31 @@ use std::{
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::mpsc::Receiver;
 
-/// The connection is broken off. Said to no one: it only makes the server drop the connection.
+/// Makes the server drop the connection.
 #[derive(Debug)]
-pub struct BrokenOff;
+pub struct ScriptedDisconnect;
 
-impl std::fmt::Display for BrokenOff {
+impl std::fmt::Display for ScriptedDisconnect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("broken off by the script")
     }
 }
 
-impl std::error::Error for BrokenOff {}
+impl std::error::Error for ScriptedDisconnect {}
 
-/// What is sent.
-pub enum Sent {
-    /// All at once.
+pub enum ModelResponseBody {
     Whole(Option<Bytes>),
-    /// As it comes.
-    Pieces(Receiver<Result<Bytes, BrokenOff>>),
+    Pieces(Receiver<Result<Bytes, ScriptedDisconnect>>),
 }
 
-impl Body for Sent {
+impl Body for ModelResponseBody {
     type Data = Bytes;
-    type Error = BrokenOff;
+    type Error = ScriptedDisconnect;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ScriptedDisconnect>>> {
         match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|piece| piece.map(Frame::data))),

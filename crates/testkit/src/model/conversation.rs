@@ -1,32 +1,31 @@
-//! A conversation as far as the model follows it: the user's newest words, and what tools gave since then.
+//! The part of a conversation that the model follows: the user's latest text, and the tool results since then.
 
-/// What was said, in order, whatever the API calls it.
+/// An entry of the conversation, independent of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// By the user, or in the user's name.
+pub enum ConversationEntry {
+    /// By the user, or on the user's behalf.
     User(String),
-    /// By the model: a text, a thought or a call.
+    /// Text, reasoning or a call of the model.
     Model,
-    /// By a tool.
     Tool(String),
 }
 
-/// Where a conversation stands.
+/// The current state of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
-    /// The user's newest words.
+pub struct ConversationTurn {
+    /// The user's latest text.
     pub prompt: String,
-    /// How often tools have run since then.
+    /// Number of tool rounds since then.
     pub step: usize,
-    /// What they gave the last time, in short.
+    /// The last tool results, shortened.
     pub results: Vec<String>,
 }
 
-/// Elements that agents put into the user's messages, around things that no user said.
-const INJECTED: &[&str] = &["system-reminder", "environment_context", "session_context", "user_instructions"];
+/// Elements that agents insert into user messages.
+const INJECTED_ELEMENTS: &[&str] = &["system-reminder", "environment_context", "session_context", "user_instructions"];
 
-/// Beginnings of messages that agents send in the user's name.
-const IN_THE_USERS_NAME: &[&str] = &[
+/// Beginnings of messages that agents send on the user's behalf.
+const INJECTED_PREFIXES: &[&str] = &[
     "[Request interrupted by user",
     "System: Please continue",
     "# AGENTS.md instructions",
@@ -36,61 +35,59 @@ const IN_THE_USERS_NAME: &[&str] = &[
     "[System: ",
 ];
 
-/// The longest result that is repeated.
-const SHORT: usize = 80;
+const MAX_RESULT_CHARS: usize = 80;
 
-impl Said {
-    /// A message of the user that has several texts.
-    pub fn by_user(texts: &[&str]) -> Self {
-        let words: Vec<_> = texts.iter().map(|text| own_words(text)).filter(|words| !words.is_empty()).collect();
+impl ConversationEntry {
+    /// Joins the texts of a user message.
+    pub fn from_user_texts(texts: &[&str]) -> Self {
+        let words: Vec<_> = texts.iter().map(|text| user_words(text)).filter(|words| !words.is_empty()).collect();
         Self::User(words.join("\n"))
     }
 }
 
-/// Where a conversation stands.
-pub fn turn(said: &[Said]) -> Turn {
-    let words = |said: &Said| match said {
-        Said::User(text) => Some(own_words(text)).filter(|words| !words.is_empty()),
-        Said::Model | Said::Tool(_) => None,
+pub fn current_turn(said: &[ConversationEntry]) -> ConversationTurn {
+    let words = |said: &ConversationEntry| match said {
+        ConversationEntry::User(text) => Some(user_words(text)).filter(|words| !words.is_empty()),
+        ConversationEntry::Model | ConversationEntry::Tool(_) => None,
     };
     let newest = said.iter().enumerate().rev().find_map(|(at, said)| Some((at, words(said)?)));
     let (prompt, since) = match newest {
         Some((at, prompt)) => (prompt, said.get(at..).unwrap_or_default()),
         None => (String::new(), said),
     };
-    let rounds: Vec<Vec<String>> = rounds(since);
-    Turn { prompt, step: rounds.len(), results: rounds.last().cloned().unwrap_or_default() }
+    let rounds: Vec<Vec<String>> = tool_rounds(since);
+    ConversationTurn { prompt, step: rounds.len(), results: rounds.last().cloned().unwrap_or_default() }
 }
 
-/// The results of tools, by the request that they came with: the model speaks in between.
-fn rounds(said: &[Said]) -> Vec<Vec<String>> {
-    let by_the_model = said.split(|said| *said == Said::Model);
-    let results = by_the_model.map(|said| said.iter().filter_map(result).collect::<Vec<_>>());
+/// Groups tool results by request: the model speaks in between.
+fn tool_rounds(said: &[ConversationEntry]) -> Vec<Vec<String>> {
+    let by_the_model = said.split(|said| *said == ConversationEntry::Model);
+    let results = by_the_model.map(|said| said.iter().filter_map(tool_result).collect::<Vec<_>>());
     results.filter(|results| !results.is_empty()).collect()
 }
 
-fn result(said: &Said) -> Option<String> {
+fn tool_result(said: &ConversationEntry) -> Option<String> {
     match said {
-        Said::Tool(text) => Some(short(text)),
-        Said::User(_) | Said::Model => None,
+        ConversationEntry::Tool(text) => Some(first_line(text)),
+        ConversationEntry::User(_) | ConversationEntry::Model => None,
     }
 }
 
-/// The first line that says something, and not all of it if it is long.
-fn short(text: &str) -> String {
+/// Returns the first non-empty line, shortened.
+fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
-    line.chars().take(SHORT).collect()
+    line.chars().take(MAX_RESULT_CHARS).collect()
 }
 
-/// What the user said, without what the agent put around it.
-fn own_words(text: &str) -> String {
-    let text = INJECTED.iter().fold(text.to_owned(), |text, name| without_element(&text, name));
+/// Returns the user's text without the agent's insertions.
+fn user_words(text: &str) -> String {
+    let text = INJECTED_ELEMENTS.iter().fold(text.to_owned(), |text, name| remove_element(&text, name));
     let text = text.trim();
-    let injected = is_an_element(text) || IN_THE_USERS_NAME.iter().any(|beginning| text.starts_with(beginning));
+    let injected = is_single_element(text) || INJECTED_PREFIXES.iter().any(|beginning| text.starts_with(beginning));
     if injected { String::new() } else { text.to_owned() }
 }
 
-fn without_element(text: &str, name: &str) -> String {
+fn remove_element(text: &str, name: &str) -> String {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut kept = text.to_owned();
     while let Some((before, rest)) = kept.split_once(&open) {
@@ -100,8 +97,8 @@ fn without_element(text: &str, name: &str) -> String {
     kept
 }
 
-/// The whole text is one element: nobody types that.
-fn is_an_element(text: &str) -> bool {
+/// Returns whether the whole text is one element, which users do not type.
+fn is_single_element(text: &str) -> bool {
     let Some(inner) = text.strip_prefix('<') else { return false };
     let name: String = inner.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
     !name.is_empty() && text.ends_with(&format!("</{name}>"))
@@ -111,37 +108,51 @@ fn is_an_element(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Said {
-        Said::User(text.to_owned())
+    fn user_entry(text: &str) -> ConversationEntry {
+        ConversationEntry::User(text.to_owned())
     }
 
-    fn tool(text: &str) -> Said {
-        Said::Tool(text.to_owned())
+    fn tool_entry(text: &str) -> ConversationEntry {
+        ConversationEntry::Tool(text.to_owned())
     }
 
     #[test]
     fn only_the_newest_words_count() {
-        let said = [user("[[text one]]"), Said::Model, user("[[text two]]")];
-        assert_eq!(turn(&said), Turn { prompt: "[[text two]]".to_owned(), ..Turn::default() });
+        let said = [user_entry("[[text one]]"), ConversationEntry::Model, user_entry("[[text two]]")];
+        assert_eq!(
+            current_turn(&said),
+            ConversationTurn { prompt: "[[text two]]".to_owned(), ..ConversationTurn::default() }
+        );
     }
 
     #[test]
     fn what_no_user_said_is_not_a_prompt() {
         let said = [
-            user("<session_context>\nthe date\n</session_context>"),
-            user("<system-reminder>be brief</system-reminder>\n go <system-reminder>again</system-reminder>"),
-            Said::Model,
-            tool("x"),
-            user("<turn_aborted>\nby the user\n</turn_aborted>"),
-            user("[Request interrupted by user]"),
+            user_entry("<session_context>\nthe date\n</session_context>"),
+            user_entry("<system-reminder>be brief</system-reminder>\n go <system-reminder>again</system-reminder>"),
+            ConversationEntry::Model,
+            tool_entry("x"),
+            user_entry("<turn_aborted>\nby the user\n</turn_aborted>"),
+            user_entry("[Request interrupted by user]"),
         ];
-        assert_eq!(turn(&said), Turn { prompt: "go".to_owned(), step: 1, results: vec!["x".to_owned()] });
+        assert_eq!(
+            current_turn(&said),
+            ConversationTurn { prompt: "go".to_owned(), step: 1, results: vec!["x".to_owned()] }
+        );
     }
 
     #[test]
     fn tools_that_run_together_are_one_step() {
-        let said = [user("go"), Said::Model, Said::Model, tool("\n a \nb"), tool("c"), Said::Model, tool("")];
-        let turn = turn(&said);
+        let said = [
+            user_entry("go"),
+            ConversationEntry::Model,
+            ConversationEntry::Model,
+            tool_entry("\n a \nb"),
+            tool_entry("c"),
+            ConversationEntry::Model,
+            tool_entry(""),
+        ];
+        let turn = current_turn(&said);
         assert_eq!((turn.step, turn.results), (2, vec!["nothing".to_owned()]));
     }
 }

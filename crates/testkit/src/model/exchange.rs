@@ -1,5 +1,3 @@
-//! One request and its answer.
-
 use std::{convert::Infallible, sync::Arc};
 
 use http_body_util::BodyExt as _;
@@ -13,91 +11,109 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{
-    answer::Answer,
-    api::{APIS, Api, Question, Reply},
-    body::Sent,
-    book::Book,
-    conversation::{self, Turn},
-    plan::{Plan, plan},
-    record::Request,
+    answer::ModelAnswer,
+    api::{MODEL_APIS, ModelApi, ModelQuestion, ModelReply},
+    body::ModelResponseBody,
+    book::ModelRequestLog,
+    conversation::{self, ConversationTurn},
+    plan::{AnswerPlan, plan_answer},
+    record::RecordedModelRequest,
     stream,
 };
 
-/// A model with this in its name is one that the API does not know.
-pub const NO_MODEL: &str = "no-such-model";
+/// Model names that contain this are unknown to the API.
+pub const UNKNOWN_MODEL: &str = "no-such-model";
 
-/// Where requests are answered.
-pub struct Desk {
-    /// Every request.
-    pub book: Arc<Book>,
-    /// One permit for each answer that may go on.
+/// Answers the requests to the model.
+pub struct ModelService {
+    pub book: Arc<ModelRequestLog>,
+    /// One permit for each answer that may continue.
     pub gates: Arc<Semaphore>,
 }
 
-impl Default for Desk {
+impl Default for ModelService {
     fn default() -> Self {
         Self { book: Arc::default(), gates: Arc::new(Semaphore::new(0)) }
     }
 }
 
-impl Desk {
-    /// Answers a request.
-    pub async fn answer(&self, request: hyper::Request<Incoming>) -> Result<Response<Sent>, Infallible> {
+impl ModelService {
+    pub async fn answer_request(
+        &self,
+        request: hyper::Request<Incoming>,
+    ) -> Result<Response<ModelResponseBody>, Infallible> {
         let (parts, body) = request.into_parts();
-        let Some(api) = APIS.iter().find(|api| api.takes(parts.uri.path())).filter(|_| parts.method == Method::POST)
+        let Some(api) =
+            MODEL_APIS.iter().find(|api| api.accepts_path(parts.uri.path())).filter(|_| parts.method == Method::POST)
         else {
-            return Ok(aside(&parts));
+            return Ok(answer_probe(&parts));
         };
-        let Ok(body) = body.collect().await else { return Ok(whole(StatusCode::BAD_REQUEST, &json!({}))) };
+        let Ok(body) = body.collect().await else { return Ok(json_response(StatusCode::BAD_REQUEST, &json!({}))) };
         let body: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
-        Ok(self.reply(*api, &parts, body))
+        Ok(self.reply_to(*api, &parts, body))
     }
 
-    fn reply(&self, api: &dyn Api, parts: &Parts, body: Value) -> Response<Sent> {
-        let question = api.read(parts.uri.path(), &body);
-        let turn = conversation::turn(&question.said);
-        let plan = self.plan(api, &question, &turn);
-        let place = self.book.write(entry(api, parts, &question, turn, body, &plan));
+    fn reply_to(&self, api: &dyn ModelApi, parts: &Parts, body: Value) -> Response<ModelResponseBody> {
+        let question = api.parse_request(parts.uri.path(), &body);
+        let turn = conversation::current_turn(&question.said);
+        let plan = self.plan_reply(api, &question, &turn);
+        let place = self.book.push_request(request_record(api, parts, &question, turn, body, &plan));
         match plan {
-            Plan::Answer(answer) => self.say(api, &question, &answer, place),
-            Plan::Fail(status) => {
+            AnswerPlan::Answer(answer) => self.send_answer(api, &question, &answer, place),
+            AnswerPlan::Fail(status) => {
                 let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                whole(code, &api.error(status, &format!("scripted error {status}")))
+                json_response(code, &api.error_body(status, &format!("scripted error {status}")))
             }
         }
     }
 
-    fn plan(&self, api: &dyn Api, question: &Question, turn: &Turn) -> Plan {
-        let id = || format!("{:04}", self.book.number());
+    fn plan_reply(&self, api: &dyn ModelApi, question: &ModelQuestion, turn: &ConversationTurn) -> AnswerPlan {
+        let id = || format!("{:04}", self.book.next_number());
         let plan = match &question.side {
-            _ if question.model.contains(NO_MODEL) => Plan::Fail(404),
-            Some(side) => Plan::Answer(side.answer()),
-            None => plan(turn, self.book.failures(&turn.prompt, turn.step), id),
+            _ if question.model.contains(UNKNOWN_MODEL) => AnswerPlan::Fail(404),
+            Some(side) => AnswerPlan::Answer(side.scripted_answer()),
+            None => plan_answer(turn, self.book.count_failures(&turn.prompt, turn.step), id),
         };
         match plan {
-            Plan::Answer(answer) => Plan::Answer(Answer { usage: api.counted(answer.usage), ..answer }),
-            failure @ Plan::Fail(_) => failure,
+            AnswerPlan::Answer(answer) => {
+                AnswerPlan::Answer(ModelAnswer { usage: api.adjust_usage(answer.usage), ..answer })
+            }
+            failure @ AnswerPlan::Fail(_) => failure,
         }
     }
 
-    fn say(&self, api: &dyn Api, question: &Question, answer: &Answer, place: usize) -> Response<Sent> {
+    fn send_answer(
+        &self,
+        api: &dyn ModelApi,
+        question: &ModelQuestion,
+        answer: &ModelAnswer,
+        place: usize,
+    ) -> Response<ModelResponseBody> {
         let side = question.side.as_ref();
-        let reply = Reply { answer, model: &question.model, number: self.book.number(), side };
+        let reply = ModelReply { answer, model: &question.model, number: self.book.next_number(), side };
         let (kind, frames) = match (question.streams, answer.cut) {
-            (false, false) => return whole(StatusCode::OK, &api.whole(&reply)),
-            (false, true) => ("application/json", stream::halves(&api.whole(&reply).to_string())),
-            (true, _) => ("text/event-stream", api.stream(&reply)),
+            (false, false) => return json_response(StatusCode::OK, &api.response_body(&reply)),
+            (false, true) => ("application/json", stream::split_in_half(&api.response_body(&reply).to_string())),
+            (true, _) => ("text/event-stream", api.stream_frames(&reply)),
         };
-        let frames = if answer.cut { stream::cut(frames) } else { frames };
+        let frames = if answer.cut { stream::cut_in_half(frames) } else { frames };
         let book = Arc::clone(&self.book);
-        let sent = stream::send(frames, answer.pace, Arc::clone(&self.gates), move || book.abandon(place));
-        response(StatusCode::OK, kind, sent)
+        let sent =
+            stream::send_frames(frames, answer.pace, Arc::clone(&self.gates), move || book.mark_abandoned(place));
+        build_response(StatusCode::OK, kind, sent)
     }
 }
 
-fn entry(api: &dyn Api, parts: &Parts, question: &Question, turn: Turn, body: Value, plan: &Plan) -> Request {
+fn request_record(
+    api: &dyn ModelApi,
+    parts: &Parts,
+    question: &ModelQuestion,
+    turn: ConversationTurn,
+    body: Value,
+    plan: &AnswerPlan,
+) -> RecordedModelRequest {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    Request {
+    RecordedModelRequest {
         api: api.name(),
         path: parts.uri.to_string(),
         headers: parts.headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
@@ -111,32 +127,39 @@ fn entry(api: &dyn Api, parts: &Parts, question: &Question, turn: Turn, body: Va
         side: question.side.clone(),
         body,
         answer: match plan {
-            Plan::Answer(answer) => Some(answer.clone()),
-            Plan::Fail(_) => None,
+            AnswerPlan::Answer(answer) => Some(answer.clone()),
+            AnswerPlan::Fail(_) => None,
         },
         abandoned: false,
     }
 }
 
-/// What clients ask before they begin: whether somebody is there, and for the list of models. A list that is empty says
-/// nothing about the models that can be asked for. Nobody is given a WebSocket, so that they go on without.
-fn aside(parts: &Parts) -> Response<Sent> {
+/// Answers the probes of clients: reachability and the list of models. An empty list does not restrict the models.
+/// WebSocket upgrades are refused, so that clients fall back to HTTP.
+fn answer_probe(parts: &Parts) -> Response<ModelResponseBody> {
     let upgrades = parts.headers.contains_key("upgrade");
     match parts.method {
-        Method::HEAD => response(StatusCode::OK, "text/plain", Sent::Whole(None)),
-        Method::GET if upgrades => whole(StatusCode::UPGRADE_REQUIRED, &json!({})),
+        Method::HEAD => build_response(StatusCode::OK, "text/plain", ModelResponseBody::Whole(None)),
+        Method::GET if upgrades => json_response(StatusCode::UPGRADE_REQUIRED, &json!({})),
         Method::GET if parts.uri.path().ends_with("/models") => {
-            whole(StatusCode::OK, &json!({ "object": "list", "data": [], "models": [] }))
+            json_response(StatusCode::OK, &json!({ "object": "list", "data": [], "models": [] }))
         }
-        _ => whole(StatusCode::NOT_FOUND, &json!({ "error": { "message": "the scripted model has no such path" } })),
+        _ => json_response(
+            StatusCode::NOT_FOUND,
+            &json!({ "error": { "message": "the scripted model has no such path" } }),
+        ),
     }
 }
 
-fn whole(status: StatusCode, body: &Value) -> Response<Sent> {
-    response(status, "application/json", Sent::Whole(Some(Bytes::from(body.to_string()))))
+fn json_response(status: StatusCode, body: &Value) -> Response<ModelResponseBody> {
+    build_response(status, "application/json", ModelResponseBody::Whole(Some(Bytes::from(body.to_string()))))
 }
 
-fn response(status: StatusCode, content_type: &'static str, body: Sent) -> Response<Sent> {
+fn build_response(
+    status: StatusCode,
+    content_type: &'static str,
+    body: ModelResponseBody,
+) -> Response<ModelResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -1,15 +1,15 @@
-//! A scripted model: a server on loopback that speaks the APIs which coding agents use, so that the real programs can
-//! be run with no key and no network. What it answers is written in the prompt, in the small language of [`script`].
+//! A scripted model: a server on loopback with the APIs that coding agents use, so that the real programs run without a
+//! key and without a network. The prompt contains the answer, in the small language of [`script`].
 //!
 //! ```text
-//! Model::start()  ─►  http://127.0.0.1:PORT   one address for all APIs; the path tells them apart
+//! Model::start()  ─►  http://127.0.0.1:PORT   one address for all APIs, distinguished by path
 //! prompt "[[think hm]] [[tool shell {"command":"ls"}]]"  ─►  a thought, a text, a call; then "Done: <result>"
-//! model.requests()                            what it was asked, and what it said
+//! model.requests()                            the requests and their answers
 //! ```
 //!
-//! One file an API (`anthropic`, `responses`, `google`, `chat`): how a question is read and how an answer looks on the
-//! wire. Everything else is the same for all of them. It is no model of a model: it never looks at anything but the
-//! newest words of the user and the results of the tools that it called.
+//! Each API has a file (`anthropic`, `responses`, `google`, `chat`) that parses requests and formats answers.
+//! Everything else is shared. The model considers only the user's latest text and the results of the tools that it
+//! called.
 
 mod answer;
 mod anthropic;
@@ -28,11 +28,11 @@ mod server;
 mod side;
 mod stream;
 
-pub use answer::{Answer, Bit, End, Piece, Usage};
-pub use exchange::NO_MODEL;
-pub use record::Request;
-pub use server::Model;
-pub use side::Side;
+pub use answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelAnswer, ModelUsage};
+pub use exchange::UNKNOWN_MODEL;
+pub use record::RecordedModelRequest;
+pub use server::ScriptedModel;
+pub use side::SideRequest;
 
 #[cfg(test)]
 mod tests;

@@ -1,142 +1,138 @@
-//! From directives to the answer: which part of a script is for this request, and what it comes to.
+//! Turns directives into an answer: selects the part of the script for this request.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{
-    answer::{Answer, Bit, End, Piece, Usage, chunks},
-    conversation::Turn,
-    script::{Directive, parse},
+    answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelAnswer, ModelUsage, word_chunks},
+    conversation::ConversationTurn,
+    script::{PromptDirective, parse_directives},
 };
 
-/// What the model does with a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Plan {
-    /// It answers.
-    Answer(Answer),
-    /// It fails with an HTTP status.
+pub enum AnswerPlan {
+    Answer(ModelAnswer),
     Fail(u16),
 }
 
-/// What a prompt without directives is answered with.
-const GREETING: &str = "Hello from the scripted model.";
+/// The answer to a prompt without directives.
+const DEFAULT_ANSWER: &str = "Hello from the scripted model.";
 
-/// What is said before a tool is called, if the prompt says nothing.
-const BEFORE_A_CALL: &str = "I will use a tool. ";
+/// The text before a tool call, if the prompt has none.
+const TEXT_BEFORE_CALL: &str = "I will use a tool. ";
 
-/// How many chunks there are to wait between, if the prompt gives no text.
-const MANY: usize = 100;
+/// Number of chunks, if the prompt has pauses but no text.
+const DEFAULT_CHUNK_COUNT: usize = 100;
 
-/// What to do at this point of a turn. `tried` says how often this very request was made before; `id` makes the ids of
-/// calls.
-pub fn plan(turn: &Turn, tried: usize, id: impl Fn() -> String) -> Plan {
-    let directives = parse(&turn.prompt);
-    let step = directives.split(|directive| *directive == Directive::Then).nth(turn.step).unwrap_or_default();
-    if let Some(status) = step.iter().find_map(|directive| failure(directive, tried)) {
-        return Plan::Fail(status);
+/// Plans the answer at this point of a turn. `tried` is the number of failed attempts of this request; `id` generates
+/// call ids.
+pub fn plan_answer(turn: &ConversationTurn, tried: usize, id: impl Fn() -> String) -> AnswerPlan {
+    let directives = parse_directives(&turn.prompt);
+    let step = directives.split(|directive| *directive == PromptDirective::Then).nth(turn.step).unwrap_or_default();
+    if let Some(status) = step.iter().find_map(|directive| requested_status(directive, tried)) {
+        return AnswerPlan::Fail(status);
     }
-    let mut draft = Draft::default();
-    step.iter().for_each(|directive| draft.follow(directive, &id));
-    Plan::Answer(draft.finish(turn))
+    let mut draft = AnswerDraft::default();
+    step.iter().for_each(|directive| draft.apply_directive(directive, &id));
+    AnswerPlan::Answer(draft.finish(turn))
 }
 
-/// The status that a directive asks for, if it still does.
-fn failure(directive: &Directive, tried: usize) -> Option<u16> {
+/// Returns the HTTP status that a directive still requests.
+fn requested_status(directive: &PromptDirective, tried: usize) -> Option<u16> {
     match directive {
-        Directive::Error { status, times } if times.is_none_or(|times| tried < times) => Some(*status),
+        PromptDirective::Error { status, times } if times.is_none_or(|times| tried < times) => Some(*status),
         _ => None,
     }
 }
 
-/// An answer that is being put together.
 #[derive(Default)]
-struct Draft {
-    pieces: Vec<Piece>,
+struct AnswerDraft {
+    pieces: Vec<AnswerPiece>,
     pace: Duration,
-    end: End,
+    end: AnswerEnd,
     cut: bool,
     empty: bool,
 }
 
-impl Draft {
-    fn follow(&mut self, directive: &Directive, id: &impl Fn() -> String) {
+impl AnswerDraft {
+    fn apply_directive(&mut self, directive: &PromptDirective, id: &impl Fn() -> String) {
         match directive {
-            Directive::Text(words) => self.say(words),
-            Directive::Think(words) => self.pieces.push(Piece::Think(words.clone())),
-            Directive::Tool { name, input } => self.call(id(), name, input),
-            Directive::Slow(count) => self.say(&many(*count)),
-            Directive::Sleep(pace) => self.pace = *pace,
-            Directive::Hold => self.hold(),
-            Directive::Cut => self.cut = true,
-            Directive::Empty => self.empty = true,
-            Directive::Refuse => self.end = End::Refusal,
-            Directive::Length => self.end = End::Length,
-            Directive::Bad(words) => self.say(&format!("The scripted model cannot read this: {words}")),
-            Directive::Error { .. } | Directive::Then => {}
+            PromptDirective::Text(words) => self.push_text(words),
+            PromptDirective::Think(words) => self.pieces.push(AnswerPiece::Think(words.clone())),
+            PromptDirective::Tool { name, input } => self.push_call(id(), name, input),
+            PromptDirective::Slow(count) => self.push_text(&numbered_words(*count)),
+            PromptDirective::Sleep(pace) => self.pace = *pace,
+            PromptDirective::Hold => self.push_hold(),
+            PromptDirective::Cut => self.cut = true,
+            PromptDirective::Empty => self.empty = true,
+            PromptDirective::Refuse => self.end = AnswerEnd::Refusal,
+            PromptDirective::Length => self.end = AnswerEnd::Length,
+            PromptDirective::Bad(words) => self.push_text(&format!("The scripted model cannot read this: {words}")),
+            PromptDirective::Error { .. } | PromptDirective::Then => {}
         }
     }
 
-    /// Texts that follow each other are one text.
-    fn say(&mut self, words: &str) {
-        let new = chunks(words).map(|chunk| Bit::Say(chunk.to_owned()));
+    /// Adjacent texts are joined.
+    fn push_text(&mut self, words: &str) {
+        let new = word_chunks(words).map(|chunk| AnswerTextChunk::Say(chunk.to_owned()));
         match self.pieces.last_mut() {
-            Some(Piece::Text(bits)) => {
-                separate(bits);
+            Some(AnswerPiece::Text(bits)) => {
+                end_with_space(bits);
                 bits.extend(new);
             }
-            _ => self.pieces.push(Piece::Text(new.collect())),
+            _ => self.pieces.push(AnswerPiece::Text(new.collect())),
         }
     }
 
-    fn hold(&mut self) {
-        if !matches!(self.pieces.last(), Some(Piece::Text(_))) {
-            self.say("Wait. ");
+    fn push_hold(&mut self) {
+        if !matches!(self.pieces.last(), Some(AnswerPiece::Text(_))) {
+            self.push_text("Wait. ");
         }
-        if let Some(Piece::Text(bits)) = self.pieces.last_mut() {
-            separate(bits);
-            bits.push(Bit::Hold);
+        if let Some(AnswerPiece::Text(bits)) = self.pieces.last_mut() {
+            end_with_space(bits);
+            bits.push(AnswerTextChunk::Hold);
         }
     }
 
-    fn call(&mut self, id: String, name: &str, input: &Value) {
-        if !self.pieces.iter().any(|piece| matches!(piece, Piece::Text(_) | Piece::Tool { .. })) {
-            self.say(BEFORE_A_CALL);
+    fn push_call(&mut self, id: String, name: &str, input: &Value) {
+        if !self.pieces.iter().any(|piece| matches!(piece, AnswerPiece::Text(_) | AnswerPiece::Tool { .. })) {
+            self.push_text(TEXT_BEFORE_CALL);
         }
-        self.pieces.push(Piece::Tool { id, name: name.to_owned(), input: input.clone() });
+        self.pieces.push(AnswerPiece::Tool { id, name: name.to_owned(), input: input.clone() });
     }
 
-    fn finish(mut self, turn: &Turn) -> Answer {
-        let speaks = self.pieces.iter().any(|piece| !matches!(piece, Piece::Think(_)));
+    fn finish(mut self, turn: &ConversationTurn) -> ModelAnswer {
+        let speaks = self.pieces.iter().any(|piece| !matches!(piece, AnswerPiece::Think(_)));
         if !speaks && !self.empty {
-            self.say(&self.fitting(turn));
+            self.push_text(&self.default_text(turn));
         }
-        let thinks = self.pieces.iter().any(|piece| matches!(piece, Piece::Think(_)));
-        let usage = Usage::of(turn.step, thinks);
-        Answer { pieces: self.pieces, end: self.end, usage, pace: self.pace, cut: self.cut }
+        let thinks = self.pieces.iter().any(|piece| matches!(piece, AnswerPiece::Think(_)));
+        let usage = ModelUsage::for_step(turn.step, thinks);
+        ModelAnswer { pieces: self.pieces, end: self.end, usage, pace: self.pace, cut: self.cut }
     }
 
-    /// What fits, where the prompt does not say what to say.
-    fn fitting(&self, turn: &Turn) -> String {
+    /// Returns a suitable text if the prompt has none.
+    fn default_text(&self, turn: &ConversationTurn) -> String {
         match (self.end, turn.results.as_slice()) {
-            (End::Refusal, _) => "I cannot help with that.".to_owned(),
-            _ if !self.pace.is_zero() => many(MANY),
-            (_, []) => GREETING.to_owned(),
+            (AnswerEnd::Refusal, _) => "I cannot help with that.".to_owned(),
+            _ if !self.pace.is_zero() => numbered_words(DEFAULT_CHUNK_COUNT),
+            (_, []) => DEFAULT_ANSWER.to_owned(),
             (_, results) => format!("Done: {}", results.join("; ")),
         }
     }
 }
 
-/// Ends what was said with a space, if something was.
-fn separate(bits: &mut [Bit]) {
-    if let Some(Bit::Say(said)) = bits.last_mut()
+/// Ends the text with a space, if there is any.
+fn end_with_space(bits: &mut [AnswerTextChunk]) {
+    if let Some(AnswerTextChunk::Say(said)) = bits.last_mut()
         && !said.ends_with(char::is_whitespace)
     {
         said.push(' ');
     }
 }
 
-fn many(count: usize) -> String {
+fn numbered_words(count: usize) -> String {
     (1..=count).map(|number| format!("word{number} ")).collect()
 }
 
@@ -144,53 +140,56 @@ fn many(count: usize) -> String {
 mod tests {
     use super::*;
 
-    fn at(prompt: &str, step: usize, results: &[&str]) -> Plan {
+    fn plan_at(prompt: &str, step: usize, results: &[&str]) -> AnswerPlan {
         let results = results.iter().map(|&result| result.to_owned()).collect();
-        plan(&Turn { prompt: prompt.to_owned(), step, results }, 0, || "call_1".to_owned())
+        plan_answer(&ConversationTurn { prompt: prompt.to_owned(), step, results }, 0, || "call_1".to_owned())
     }
 
-    fn words(plan: &Plan) -> String {
+    fn plan_text(plan: &AnswerPlan) -> String {
         match plan {
-            Plan::Answer(answer) => answer.words(),
-            Plan::Fail(status) => format!("error {status}"),
+            AnswerPlan::Answer(answer) => answer.joined_text(),
+            AnswerPlan::Fail(status) => format!("error {status}"),
         }
     }
 
     #[test]
     fn tools_are_called_and_their_results_are_told() {
         let prompt = "[[tool shell {\"command\":\"ls\"}]] go";
-        let Plan::Answer(answer) = at(prompt, 0, &[]) else { panic!("an error") };
-        assert!(answer.calls() && answer.words() == BEFORE_A_CALL);
-        assert_eq!(words(&at(prompt, 1, &["a.txt", "b.txt"])), "Done: a.txt; b.txt");
+        let AnswerPlan::Answer(answer) = plan_at(prompt, 0, &[]) else { panic!("an error") };
+        assert!(answer.has_tool_calls() && answer.joined_text() == TEXT_BEFORE_CALL);
+        assert_eq!(plan_text(&plan_at(prompt, 1, &["a.txt", "b.txt"])), "Done: a.txt; b.txt");
     }
 
     #[test]
     fn a_script_has_steps() {
         let prompt = "[[tool a {}]] [[then]] [[text second]] [[tool b {}]] [[then]] [[text third]]";
-        assert_eq!(words(&at(prompt, 1, &["one"])), "second");
-        assert_eq!(words(&at(prompt, 2, &["two"])), "third");
-        assert_eq!(words(&at(prompt, 3, &["three"])), "Done: three");
+        assert_eq!(plan_text(&plan_at(prompt, 1, &["one"])), "second");
+        assert_eq!(plan_text(&plan_at(prompt, 2, &["two"])), "third");
+        assert_eq!(plan_text(&plan_at(prompt, 3, &["three"])), "Done: three");
     }
 
     #[test]
     fn an_error_may_go_away() {
-        let turn = Turn { prompt: "[[error 500 1]] [[text fine]]".to_owned(), ..Turn::default() };
-        let tried = |times| words(&plan(&turn, times, String::new));
+        let turn =
+            ConversationTurn { prompt: "[[error 500 1]] [[text fine]]".to_owned(), ..ConversationTurn::default() };
+        let tried = |times| plan_text(&plan_answer(&turn, times, String::new));
         assert_eq!([tried(0), tried(1)], ["error 500", "fine"]);
     }
 
     #[test]
     fn a_text_may_stop_in_the_middle() {
-        let Plan::Answer(answer) = at("[[text a b]] [[hold]] [[text c]]", 0, &[]) else { panic!("an error") };
-        let say = |text: &str| Bit::Say(text.to_owned());
-        assert_eq!(answer.pieces, [Piece::Text(vec![say("a "), say("b "), Bit::Hold, say("c")])]);
+        let AnswerPlan::Answer(answer) = plan_at("[[text a b]] [[hold]] [[text c]]", 0, &[]) else {
+            panic!("an error")
+        };
+        let say = |text: &str| AnswerTextChunk::Say(text.to_owned());
+        assert_eq!(answer.pieces, [AnswerPiece::Text(vec![say("a "), say("b "), AnswerTextChunk::Hold, say("c")])]);
     }
 
     #[test]
     fn there_is_always_something_to_say_unless_nothing_is_asked_for() {
-        assert_eq!(words(&at("hello", 0, &[])), GREETING);
-        assert_eq!(words(&at("[[empty]]", 0, &[])), "");
-        assert_eq!(words(&at("[[sleep 0.1]]", 0, &[])).split_whitespace().count(), MANY);
-        assert!(words(&at("[[sleep x]]", 0, &[])).contains("cannot read"));
+        assert_eq!(plan_text(&plan_at("hello", 0, &[])), DEFAULT_ANSWER);
+        assert_eq!(plan_text(&plan_at("[[empty]]", 0, &[])), "");
+        assert_eq!(plan_text(&plan_at("[[sleep 0.1]]", 0, &[])).split_whitespace().count(), DEFAULT_CHUNK_COUNT);
+        assert!(plan_text(&plan_at("[[sleep x]]", 0, &[])).contains("cannot read"));
     }
 }

@@ -1,52 +1,45 @@
-//! What the model was asked, kept for the tests.
+//! Requests to the model, recorded for tests.
 
 use serde_json::Value;
 
-use super::{answer::Answer, side::Side};
+use super::{answer::ModelAnswer, side::SideRequest};
 
-/// A request that the model got.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// The API that it was made with: the name of its file.
+pub struct RecordedModelRequest {
+    /// The API, by the name of its file.
     pub api: &'static str,
-    /// The path, with the query.
+    /// The path with its query.
     pub path: String,
-    /// Headers, with names in lower case.
+    /// Headers with lower-case names.
     pub headers: Vec<(String, String)>,
-    /// The model that was asked for.
     pub model: String,
-    /// The instructions of the agent.
+    /// The agent's instructions.
     pub system: String,
-    /// The names of the tools that were offered.
     pub tools: Vec<String>,
-    /// How many images the conversation has.
     pub images: usize,
-    /// The user's newest words.
+    /// The user's latest text.
     pub prompt: String,
-    /// How often tools have run since then.
+    /// Number of tool rounds since then.
     pub step: usize,
-    /// What they gave the last time, in short.
+    /// The last tool results, shortened.
     pub results: Vec<String>,
-    /// What it is for, if it is not the conversation.
-    pub side: Option<Side>,
-    /// The whole question.
+    /// The purpose, if it is not the conversation.
+    pub side: Option<SideRequest>,
     pub body: Value,
-    /// What was answered; nothing if that was an error.
-    pub answer: Option<Answer>,
-    /// The client went away before the end of the answer.
+    /// The answer, or `None` if it was an error.
+    pub answer: Option<ModelAnswer>,
+    /// The client disconnected before the end of the answer.
     pub abandoned: bool,
 }
 
-impl Request {
-    /// It is part of the conversation.
+impl RecordedModelRequest {
     #[must_use]
     pub fn is_conversation(&self) -> bool {
         self.side.is_none()
     }
 
-    /// The value of a header.
     #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub fn header_value(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }

@@ -1,181 +1,184 @@
-//! The Responses API: `POST …/responses`, as items that are added, grow and are done.
+//! The Responses API: `POST …/responses`, with items that are added, grow and complete.
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::{Bit, End, Piece, Usage, chunks},
-    api::{Api, Frame, Question, Reply, list, named, plain_error, text, texts},
-    conversation::Said,
-    side::Side,
+    answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelUsage, word_chunks},
+    api::{
+        ModelApi, ModelQuestion, ModelReply, ReplyFrame, content_texts, list_field, named_event, openai_error,
+        text_field,
+    },
+    conversation::ConversationEntry,
+    side::SideRequest,
 };
 
-/// The API.
-pub struct Responses;
+pub struct ResponsesApi;
 
-impl Api for Responses {
+impl ModelApi for ResponsesApi {
     fn name(&self) -> &'static str {
         "responses"
     }
 
-    fn takes(&self, path: &str) -> bool {
+    fn accepts_path(&self, path: &str) -> bool {
         path.ends_with("/responses")
     }
 
-    fn read(&self, _: &str, body: &Value) -> Question {
-        let input = list(body, "input");
-        let system = text(body, "instructions").to_owned();
-        let tools: Vec<_> = list(body, "tools").iter().flat_map(|tool| names("", tool)).collect();
-        Question {
-            model: text(body, "model").to_owned(),
-            images: input.iter().flat_map(|item| list(item, "content")).filter(|part| is_image(part)).count(),
-            said: input.iter().filter_map(said).chain(body.get("input").and_then(whole_input)).collect(),
-            side: Side::of(&system, !tools.is_empty()),
+    fn parse_request(&self, _: &str, body: &Value) -> ModelQuestion {
+        let input = list_field(body, "input");
+        let system = text_field(body, "instructions").to_owned();
+        let tools: Vec<_> = list_field(body, "tools").iter().flat_map(|tool| tool_names("", tool)).collect();
+        ModelQuestion {
+            model: text_field(body, "model").to_owned(),
+            images: input.iter().flat_map(|item| list_field(item, "content")).filter(|part| is_image(part)).count(),
+            said: input.iter().filter_map(read_item).chain(body.get("input").and_then(text_input)).collect(),
+            side: SideRequest::classify(&system, !tools.is_empty()),
             streams: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
             system,
             tools,
         }
     }
 
-    fn stream(&self, reply: &Reply<'_>) -> Vec<Frame> {
+    fn stream_frames(&self, reply: &ModelReply<'_>) -> Vec<ReplyFrame> {
         let mut frames =
-            vec![event(&json!({ "type": "response.created", "response": response(reply, "in_progress") }))];
+            vec![event_frame(&json!({ "type": "response.created", "response": response_json(reply, "in_progress") }))];
         for (index, piece) in reply.answer.pieces.iter().enumerate() {
-            item(reply, index, piece, &mut frames);
+            push_item(reply, index, piece, &mut frames);
         }
-        let (kind, status) = ending(reply.answer.end);
-        frames.push(event(&json!({ "type": kind, "response": response(reply, status) })));
+        let (kind, status) = end_event(reply.answer.end);
+        frames.push(event_frame(&json!({ "type": kind, "response": response_json(reply, status) })));
         frames
     }
 
-    fn whole(&self, reply: &Reply<'_>) -> Value {
-        let mut response = response(reply, ending(reply.answer.end).1);
-        let items = reply.answer.pieces.iter().enumerate().map(|(index, piece)| done(reply, index, piece));
+    fn response_body(&self, reply: &ModelReply<'_>) -> Value {
+        let mut response = response_json(reply, end_event(reply.answer.end).1);
+        let items = reply.answer.pieces.iter().enumerate().map(|(index, piece)| completed_item(reply, index, piece));
         response["output"] = items.collect();
         response
     }
 
-    fn error(&self, status: u16, message: &str) -> Value {
-        plain_error(status, message)
+    fn error_body(&self, status: u16, message: &str) -> Value {
+        openai_error(status, message)
     }
 }
 
-/// The names of a tool, or of all in a namespace, which are called `NAMESPACE.NAME`.
-fn names(namespace: &str, tool: &Value) -> Vec<String> {
-    let name = Some(text(tool, "name")).filter(|name| !name.is_empty()).unwrap_or(text(tool, "type"));
-    match list(tool, "tools") {
+/// Returns the name of a tool, or of all tools in a namespace as `NAMESPACE.NAME`.
+fn tool_names(namespace: &str, tool: &Value) -> Vec<String> {
+    let name = Some(text_field(tool, "name")).filter(|name| !name.is_empty()).unwrap_or(text_field(tool, "type"));
+    match list_field(tool, "tools") {
         [] => vec![format!("{namespace}{name}")],
-        inner => inner.iter().flat_map(|tool| names(&format!("{name}."), tool)).collect(),
+        inner => inner.iter().flat_map(|tool| tool_names(&format!("{name}."), tool)).collect(),
     }
 }
 
 fn is_image(part: &Value) -> bool {
-    text(part, "type") == "input_image"
+    text_field(part, "type") == "input_image"
 }
 
-fn said(item: &Value) -> Option<Said> {
-    match (text(item, "type"), text(item, "role")) {
-        ("message" | "", "user") => Some(Said::by_user(&texts(item.get("content")?))),
-        ("message" | "", "assistant") => Some(Said::Model),
+fn read_item(item: &Value) -> Option<ConversationEntry> {
+    match (text_field(item, "type"), text_field(item, "role")) {
+        ("message" | "", "user") => Some(ConversationEntry::from_user_texts(&content_texts(item.get("content")?))),
+        ("message" | "", "assistant") => Some(ConversationEntry::Model),
         ("message" | "", _) => None,
-        (kind, _) if kind.ends_with("_output") => Some(Said::Tool(output(item.get("output")?))),
-        _ => Some(Said::Model),
+        (kind, _) if kind.ends_with("_output") => Some(ConversationEntry::Tool(tool_output(item.get("output")?))),
+        _ => Some(ConversationEntry::Model),
     }
 }
 
-/// A question that is nothing but a text.
-fn whole_input(input: &Value) -> Option<Said> {
-    Some(Said::by_user(&[input.as_str()?]))
+/// Reads a request whose input is a plain text.
+fn text_input(input: &Value) -> Option<ConversationEntry> {
+    Some(ConversationEntry::from_user_texts(&[input.as_str()?]))
 }
 
-/// What a tool gave. A command's output stands behind what is said about it.
-fn output(output: &Value) -> String {
-    let text = texts(output).join("\n");
+/// Returns a tool's output. A command's output follows a report.
+fn tool_output(output: &Value) -> String {
+    let text = content_texts(output).join("\n");
     text.split_once("Output:\n").map_or(text.clone(), |(_, output)| output.to_owned())
 }
 
-fn ending(end: End) -> (&'static str, &'static str) {
+fn end_event(end: AnswerEnd) -> (&'static str, &'static str) {
     match end {
-        End::Done => ("response.completed", "completed"),
-        End::Length | End::Refusal => ("response.incomplete", "incomplete"),
+        AnswerEnd::Done => ("response.completed", "completed"),
+        AnswerEnd::Length | AnswerEnd::Refusal => ("response.incomplete", "incomplete"),
     }
 }
 
-fn response(reply: &Reply<'_>, status: &str) -> Value {
+fn response_json(reply: &ModelReply<'_>, status: &str) -> Value {
     let mut response = json!({ "id": format!("resp_{}", reply.number), "object": "response", "model": reply.model,
         "status": status, "output": [] });
     let reason = match reply.answer.end {
-        End::Done => None,
-        End::Length => Some("max_output_tokens"),
-        End::Refusal => Some("content_filter"),
+        AnswerEnd::Done => None,
+        AnswerEnd::Length => Some("max_output_tokens"),
+        AnswerEnd::Refusal => Some("content_filter"),
     };
     if status != "in_progress" {
-        response["usage"] = usage(&reply.answer.usage);
+        response["usage"] = usage_json(&reply.answer.usage);
         response["incomplete_details"] = reason.map_or(Value::Null, |reason| json!({ "reason": reason }));
     }
     response
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage_json(usage: &ModelUsage) -> Value {
     let input = usage.input + usage.cache_read;
     json!({ "input_tokens": input, "input_tokens_details": { "cached_tokens": usage.cache_read },
         "output_tokens": usage.output, "output_tokens_details": { "reasoning_tokens": usage.reasoning },
         "total_tokens": input + usage.output })
 }
 
-fn event(data: &Value) -> Frame {
-    Frame::Event(named(data))
+fn event_frame(data: &Value) -> ReplyFrame {
+    ReplyFrame::Event(named_event(data))
 }
 
-/// An item: added empty, grown, done.
-fn item(reply: &Reply<'_>, index: usize, piece: &Piece, frames: &mut Vec<Frame>) {
-    let done = done(reply, index, piece);
+/// Streams an item: added empty, grown, completed.
+fn push_item(reply: &ModelReply<'_>, index: usize, piece: &AnswerPiece, frames: &mut Vec<ReplyFrame>) {
+    let done = completed_item(reply, index, piece);
     let grown = |kind: &str, extra: Value| {
         let mut data = json!({ "type": kind, "item_id": done["id"], "output_index": index });
         extra.as_object().into_iter().flatten().for_each(|(name, value)| data[name] = value.clone());
         data
     };
-    let chunk = |kind: &str, extra: Value| Frame::Chunk(named(&grown(kind, extra)));
-    let added = json!({ "type": "response.output_item.added", "output_index": index, "item": emptied(&done) });
-    frames.push(event(&added));
+    let chunk = |kind: &str, extra: Value| ReplyFrame::Chunk(named_event(&grown(kind, extra)));
+    let added = json!({ "type": "response.output_item.added", "output_index": index, "item": empty_item(&done) });
+    frames.push(event_frame(&added));
     match piece {
-        Piece::Think(thought) => {
+        AnswerPiece::Think(thought) => {
             let part = json!({ "summary_index": 0, "part": { "type": "summary_text", "text": "" } });
-            frames.push(event(&grown("response.reasoning_summary_part.added", part)));
+            frames.push(event_frame(&grown("response.reasoning_summary_part.added", part)));
             let delta = |text| json!({ "summary_index": 0, "delta": text });
-            frames.extend(chunks(thought).map(|text| chunk("response.reasoning_summary_text.delta", delta(text))));
+            frames.extend(word_chunks(thought).map(|text| chunk("response.reasoning_summary_text.delta", delta(text))));
         }
-        Piece::Text(bits) => frames.extend(bits.iter().map(|bit| match bit {
-            Bit::Say(text) => chunk("response.output_text.delta", json!({ "content_index": 0, "delta": text })),
-            Bit::Hold => Frame::Hold,
+        AnswerPiece::Text(bits) => frames.extend(bits.iter().map(|bit| match bit {
+            AnswerTextChunk::Say(text) => {
+                chunk("response.output_text.delta", json!({ "content_index": 0, "delta": text }))
+            }
+            AnswerTextChunk::Hold => ReplyFrame::Hold,
         })),
-        Piece::Tool { input: Value::String(input), .. } => {
+        AnswerPiece::Tool { input: Value::String(input), .. } => {
             let kind = "response.custom_tool_call_input.delta";
             frames.extend(input.split_inclusive('\n').map(|part| chunk(kind, json!({ "delta": part }))));
         }
-        Piece::Tool { input, .. } => {
+        AnswerPiece::Tool { input, .. } => {
             frames.push(chunk("response.function_call_arguments.delta", json!({ "delta": input.to_string() })));
         }
     }
-    frames.push(event(&json!({ "type": "response.output_item.done", "output_index": index, "item": done })));
+    frames.push(event_frame(&json!({ "type": "response.output_item.done", "output_index": index, "item": done })));
 }
 
-/// The item when it is complete.
-fn done(reply: &Reply<'_>, index: usize, piece: &Piece) -> Value {
+fn completed_item(reply: &ModelReply<'_>, index: usize, piece: &AnswerPiece) -> Value {
     let id = |kind: &str| format!("{kind}_{}_{index}", reply.number);
     match piece {
-        Piece::Think(thought) => {
+        AnswerPiece::Think(thought) => {
             let summary = json!([{ "type": "summary_text", "text": thought }]);
             json!({ "type": "reasoning", "id": id("rs"), "summary": summary, "encrypted_content": "c2NyaXB0ZWQ=" })
         }
-        Piece::Text(_) => {
-            let phase = if reply.answer.calls() { "commentary" } else { "final_answer" };
-            let content = json!([{ "type": "output_text", "text": piece.text(), "annotations": [] }]);
+        AnswerPiece::Text(_) => {
+            let phase = if reply.answer.has_tool_calls() { "commentary" } else { "final_answer" };
+            let content = json!([{ "type": "output_text", "text": piece.joined_text(), "annotations": [] }]);
             json!({ "type": "message", "id": id("msg"), "role": "assistant", "status": "completed", "phase": phase,
                 "content": content })
         }
-        Piece::Tool { id: call, name, input: Value::String(input) } => json!({ "type": "custom_tool_call",
+        AnswerPiece::Tool { id: call, name, input: Value::String(input) } => json!({ "type": "custom_tool_call",
             "id": id("ctc"), "status": "completed", "call_id": call_id(call), "name": name, "input": input }),
-        Piece::Tool { id: call, name, input } => {
+        AnswerPiece::Tool { id: call, name, input } => {
             let (namespace, name) = name.split_once('.').map_or((None, name.as_str()), |(a, b)| (Some(a), b));
             let mut item = json!({ "type": "function_call", "id": id("fc"), "call_id": call_id(call), "name": name,
                 "status": "completed", "arguments": input.to_string() });
@@ -191,8 +194,8 @@ fn call_id(id: &str) -> String {
     format!("call_{id}")
 }
 
-/// The item as it begins.
-fn emptied(done: &Value) -> Value {
+/// Returns the item as it is first added.
+fn empty_item(done: &Value) -> Value {
     let mut item = done.clone();
     for (name, empty) in
         [("content", json!([])), ("summary", json!([])), ("arguments", json!("")), ("input", json!(""))]

@@ -1,4 +1,4 @@
-//! The server: it listens, and a test asks it what it heard. It has a thread of its own, so that tests need no runtime.
+//! The server of the scripted model. It has its own thread, so that tests need no runtime.
 
 use std::{
     io,
@@ -17,79 +17,86 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{exchange::Desk, record::Request};
+use super::{exchange::ModelService, record::RecordedModelRequest};
 
-/// For how long a test waits for the model to be asked something.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A scripted model that listens. It stops when this is dropped.
-pub struct Model {
+/// A running scripted model. It stops on drop.
+pub struct ScriptedModel {
     address: SocketAddr,
-    desk: Arc<Desk>,
+    desk: Arc<ModelService>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Model {
-    /// A model on a free port of loopback.
+impl ScriptedModel {
+    /// Starts on a free port of loopback.
     pub fn start() -> io::Result<Self> {
-        Self::on_port(0)
+        Self::start_on_port(0)
     }
 
-    /// A model on this port of loopback.
-    pub fn on_port(port: u16) -> io::Result<Self> {
-        let bound = Bound::bind((Ipv4Addr::LOCALHOST, port))?;
+    /// Starts on a port of loopback.
+    pub fn start_on_port(port: u16) -> io::Result<Self> {
+        Self::start_on((Ipv4Addr::LOCALHOST, port).into())
+    }
+
+    /// Starts at an address; port 0 selects a free one.
+    pub fn start_on(address: SocketAddr) -> io::Result<Self> {
+        let bound = Bound::bind(address)?;
         bound.set_nonblocking(true)?;
         let address = bound.local_addr()?;
         let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel();
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(ModelService::default());
         let serving = Arc::clone(&desk);
         let serve = move || {
             runtime.block_on(async {
-                tokio::select! { () = listen(bound, serving) => {}, _ = stopped => {} }
+                tokio::select! { () = accept_connections(bound, serving) => {}, _ = stopped => {} }
             })
         };
         let thread = thread::Builder::new().name("scripted model".to_owned()).spawn(serve)?;
         Ok(Self { address, desk, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`, the same for all APIs.
+    /// Returns the base URL of all APIs, such as `http://127.0.0.1:PORT`.
     #[must_use]
-    pub fn url(&self) -> String {
+    pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// All requests so far, in the order in which they came.
     #[must_use]
-    pub fn requests(&self) -> Vec<Request> {
-        self.desk.book.all()
+    pub fn all_requests(&self) -> Vec<RecordedModelRequest> {
+        self.desk.book.all_requests()
     }
 
-    /// The requests of conversations, without titles, summaries and the like.
+    /// Returns the requests of the conversation, without titles, summaries and the like.
     #[must_use]
-    pub fn conversation(&self) -> Vec<Request> {
-        self.requests().into_iter().filter(Request::is_conversation).collect()
+    pub fn conversation_requests(&self) -> Vec<RecordedModelRequest> {
+        self.all_requests().into_iter().filter(RecordedModelRequest::is_conversation).collect()
     }
 
-    /// Waits until there is a request that is as it should be. Fails after a minute, saying `what` never came.
-    pub fn wait_for(&self, what: &str, wanted: impl Fn(&Request) -> bool) -> anyhow::Result<Request> {
-        self.desk.book.wait(PATIENCE, wanted).with_context(|| format!("the model never saw {what}"))
+    /// Waits for a matching request. Fails after a minute with `what` in the message.
+    pub fn wait_for_request(
+        &self,
+        what: &str,
+        wanted: impl Fn(&RecordedModelRequest) -> bool,
+    ) -> anyhow::Result<RecordedModelRequest> {
+        self.desk.book.wait_for_request(REQUEST_TIMEOUT, wanted).with_context(|| format!("the model never saw {what}"))
     }
 
-    /// Request number `count` (from 0), as soon as it is there; nothing if that takes a minute.
+    /// Waits for request number `count`, from 0; `None` after a minute.
     #[must_use]
-    pub fn next(&self, count: usize) -> Option<Request> {
-        self.desk.book.nth(PATIENCE, count)
+    pub fn wait_for_nth(&self, count: usize) -> Option<RecordedModelRequest> {
+        self.desk.book.wait_for_nth(REQUEST_TIMEOUT, count)
     }
 
-    /// Lets an answer go on that waits at `[[hold]]`, now or later. One call, one hold.
-    pub fn release(&self) {
+    /// Releases one answer that waits at `[[hold]]`, now or later.
+    pub fn release_hold(&self) {
         self.desk.gates.add_permits(1);
     }
 }
 
-impl Drop for Model {
+impl Drop for ScriptedModel {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -98,18 +105,18 @@ impl Drop for Model {
     }
 }
 
-async fn listen(bound: Bound, desk: Arc<Desk>) {
+async fn accept_connections(bound: Bound, desk: Arc<ModelService>) {
     let Ok(listener) = TcpListener::from_std(bound) else { return };
     loop {
         if let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(serve(socket, Arc::clone(&desk)));
+            tokio::spawn(serve_connection(socket, Arc::clone(&desk)));
         }
     }
 }
 
-/// One connection. How it ends is the client's business, or the script's.
-async fn serve(socket: TcpStream, desk: Arc<Desk>) {
+/// Serves one connection. Client and script decide how it ends.
+async fn serve_connection(socket: TcpStream, desk: Arc<ModelService>) {
     drop(socket.set_nodelay(true));
-    let answer = service_fn(|request| desk.answer(request));
+    let answer = service_fn(|request| desk.answer_request(request));
     drop(http1::Builder::new().serve_connection(TokioIo::new(socket), answer).await);
 }

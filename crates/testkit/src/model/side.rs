@@ -1,26 +1,25 @@
-//! Requests that an agent makes beside the conversation: for a title, for a summary, to sort something into a class.
-//! They get an answer that does no harm, whatever directives the conversation in them contains.
+//! Requests outside of the conversation: for a title, a summary, a classification. They get a harmless answer, whatever
+//! directives the conversation in them contains.
 
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
+use super::answer::ModelAnswer;
 
-/// What a request is for, if it is not the conversation.
+/// The purpose of a request outside of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Side {
-    /// A title for the session.
+pub enum SideRequest {
     Title,
-    /// A summary of what was said.
     Summary,
     /// JSON of this schema.
     Json(Value),
-    /// How many tokens a text has.
+    /// A token count.
     Count,
 }
 
-impl Side {
-    /// What the instructions say that it is for. Only a request without tools is looked at: no conversation is without.
-    pub fn of(instructions: &str, has_tools: bool) -> Option<Self> {
+impl SideRequest {
+    /// Classifies a request by its instructions. Conversations always have tools, so only requests without tools
+    /// qualify.
+    pub fn classify(instructions: &str, has_tools: bool) -> Option<Self> {
         if has_tools {
             return None;
         }
@@ -33,18 +32,17 @@ impl Side {
         }
     }
 
-    /// The answer.
-    pub fn answer(&self) -> Answer {
+    pub fn scripted_answer(&self) -> ModelAnswer {
         match self {
-            Self::Title => Answer::text("A scripted title"),
-            Self::Summary | Self::Count => Answer::text("<summary>What was said before.</summary>"),
-            Self::Json(schema) => Answer::text(&example(schema).to_string()),
+            Self::Title => ModelAnswer::from_text("A scripted title"),
+            Self::Summary | Self::Count => ModelAnswer::from_text("<summary>What was said before.</summary>"),
+            Self::Json(schema) => ModelAnswer::from_text(&minimal_value(schema).to_string()),
         }
     }
 }
 
-/// The smallest value that a schema allows, as far as schemas of agents go.
-fn example(schema: &Value) -> Value {
+/// Returns the smallest value that a schema allows, as far as agents' schemas go.
+fn minimal_value(schema: &Value) -> Value {
     if let Some(first) = schema.pointer("/enum/0") {
         return first.clone();
     }
@@ -54,13 +52,13 @@ fn example(schema: &Value) -> Value {
         "number" | "integer" => json!(0),
         "boolean" => json!(false),
         "array" => json!([]),
-        _ => Value::Object(fields(schema)),
+        _ => Value::Object(minimal_fields(schema)),
     }
 }
 
-fn fields(schema: &Value) -> Map<String, Value> {
+fn minimal_fields(schema: &Value) -> Map<String, Value> {
     let fields = schema.get("properties").and_then(Value::as_object);
-    fields.into_iter().flatten().map(|(name, schema)| (name.clone(), example(schema))).collect()
+    fields.into_iter().flatten().map(|(name, schema)| (name.clone(), minimal_value(schema))).collect()
 }
 
 #[cfg(test)]
@@ -69,9 +67,9 @@ mod tests {
 
     #[test]
     fn a_request_with_tools_is_the_conversation() {
-        assert_eq!(Side::of("You write titles.", false), Some(Side::Title));
-        assert_eq!(Side::of("You write titles.", true), None);
-        assert_eq!(Side::of("You are an agent.", false), None);
+        assert_eq!(SideRequest::classify("You write titles.", false), Some(SideRequest::Title));
+        assert_eq!(SideRequest::classify("You write titles.", true), None);
+        assert_eq!(SideRequest::classify("You are an agent.", false), None);
     }
 
     #[test]
@@ -79,6 +77,6 @@ mod tests {
         let schema = json!({ "type": "OBJECT", "properties": { "why": { "type": "string" },
             "choice": { "type": "string", "enum": ["small", "large"] }, "sure": { "type": "number" } } });
         let want = json!({ "why": "scripted", "choice": "small", "sure": 0 });
-        assert_eq!(Side::Json(schema).answer().words(), want.to_string());
+        assert_eq!(SideRequest::Json(schema).scripted_answer().joined_text(), want.to_string());
     }
 }

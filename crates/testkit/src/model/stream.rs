@@ -1,4 +1,4 @@
-//! Sending an answer at the pace that the script asks for, and seeing whether the client stays to the end.
+//! Sends an answer at the script's pace and detects clients that disconnect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,60 +12,71 @@ use tokio::{
 };
 
 use super::{
-    api::Frame,
-    body::{BrokenOff, Sent},
+    api::ReplyFrame,
+    body::{ModelResponseBody, ScriptedDisconnect},
 };
 
-/// What was sent before a connection breaks off must be on the wire: the server drops what it still holds back.
-const BEFORE_A_CUT: Duration = Duration::from_millis(50);
+/// Bytes before a scripted disconnect must be on the wire, because the server drops its buffers.
+const FLUSH_DELAY: Duration = Duration::from_millis(50);
 
-/// Begins to send; `gone` is called if the client leaves before the end.
-pub fn send(frames: Vec<Frame>, pace: Duration, gates: Arc<Semaphore>, gone: impl FnOnce() + Send + 'static) -> Sent {
+/// Sends frames in the background; calls `gone` if the client disconnects before the end.
+pub fn send_frames(
+    frames: Vec<ReplyFrame>,
+    pace: Duration,
+    gates: Arc<Semaphore>,
+    gone: impl FnOnce() + Send + 'static,
+) -> ModelResponseBody {
     let (sender, receiver): (_, Receiver<_>) = mpsc::channel(1);
     tokio::spawn(async move {
         for frame in frames {
-            if one(&sender, frame, pace, &gates).await.is_none() {
+            if send_frame(&sender, frame, pace, &gates).await.is_none() {
                 return gone();
             }
         }
     });
-    Sent::Pieces(receiver)
+    ModelResponseBody::Pieces(receiver)
 }
 
-/// An answer in one piece, as two.
-pub fn halves(text: &str) -> Vec<Frame> {
+pub fn split_in_half(text: &str) -> Vec<ReplyFrame> {
     let middle = text.chars().count() / 2;
     let (first, second): (String, String) = (text.chars().take(middle).collect(), text.chars().skip(middle).collect());
-    vec![Frame::Event(first), Frame::Event(second)]
+    vec![ReplyFrame::Event(first), ReplyFrame::Event(second)]
 }
 
-/// The answer as far as it gets when it is cut: half of it.
-pub fn cut(mut frames: Vec<Frame>) -> Vec<Frame> {
+pub fn cut_in_half(mut frames: Vec<ReplyFrame>) -> Vec<ReplyFrame> {
     frames.truncate(frames.len().div_ceil(2));
-    frames.push(Frame::Cut);
+    frames.push(ReplyFrame::Cut);
     frames
 }
 
-/// Sends one piece; nothing if nobody is there any more.
-async fn one(to: &Sender<Result<Bytes, BrokenOff>>, frame: Frame, pace: Duration, gates: &Semaphore) -> Option<()> {
+/// Sends one frame; `None` if the client has disconnected.
+async fn send_frame(
+    to: &Sender<Result<Bytes, ScriptedDisconnect>>,
+    frame: ReplyFrame,
+    pace: Duration,
+    gates: &Semaphore,
+) -> Option<()> {
     match frame {
-        Frame::Event(text) => to.send(Ok(Bytes::from(text))).await.ok(),
-        Frame::Chunk(text) => {
+        ReplyFrame::Event(text) => to.send(Ok(Bytes::from(text))).await.ok(),
+        ReplyFrame::Chunk(text) => {
             to.send(Ok(Bytes::from(text))).await.ok()?;
-            unless_gone(to, sleep(pace)).await
+            wait_unless_closed(to, sleep(pace)).await
         }
-        Frame::Hold => {
-            unless_gone(to, async { gates.acquire().await.map(|gate| gate.forget()).unwrap_or_default() }).await
+        ReplyFrame::Hold => {
+            wait_unless_closed(to, async { gates.acquire().await.map(|gate| gate.forget()).unwrap_or_default() }).await
         }
-        Frame::Cut => {
-            unless_gone(to, sleep(BEFORE_A_CUT)).await?;
-            to.send(Err(BrokenOff)).await.ok()
+        ReplyFrame::Cut => {
+            wait_unless_closed(to, sleep(FLUSH_DELAY)).await?;
+            to.send(Err(ScriptedDisconnect)).await.ok()
         }
     }
 }
 
-/// Waits, but not longer than the client does.
-async fn unless_gone(to: &Sender<Result<Bytes, BrokenOff>>, wait: impl Future<Output = ()>) -> Option<()> {
+/// Waits, but not longer than the client stays connected.
+async fn wait_unless_closed(
+    to: &Sender<Result<Bytes, ScriptedDisconnect>>,
+    wait: impl Future<Output = ()>,
+) -> Option<()> {
     tokio::select! {
         () = wait => Some(()),
         () = to.closed() => None,

@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Model, Side};
+use super::{ScriptedModel, SideRequest};
 
-/// A conversation of one user's message, in each API.
-fn questions(prompt: &str) -> Vec<(&'static str, &'static str, Value)> {
+/// Returns a conversation with one user message, in each API.
+fn requests_in_each_api(prompt: &str) -> Vec<(&'static str, &'static str, Value)> {
     let tool = json!({ "name": "shell" });
     let message = json!([{ "role": "user", "content": prompt }]);
     let item = json!([{ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": prompt }] }]);
@@ -35,8 +35,8 @@ fn questions(prompt: &str) -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn connect(model: &Model, method: &str, path: &str, body: &str) -> TcpStream {
-    let address = model.url().replace("http://", "");
+fn send_request(model: &ScriptedModel, method: &str, path: &str, body: &str) -> TcpStream {
+    let address = model.base_url().replace("http://", "");
     let mut socket = TcpStream::connect(&address).unwrap();
     let length = body.len();
     let head =
@@ -46,47 +46,48 @@ fn connect(model: &Model, method: &str, path: &str, body: &str) -> TcpStream {
     socket
 }
 
-fn ask(model: &Model, path: &str, body: &Value) -> String {
+fn read_answer(model: &ScriptedModel, path: &str, body: &Value) -> String {
     let mut answer = String::new();
-    connect(model, "POST", path, &body.to_string()).read_to_string(&mut answer).unwrap();
+    send_request(model, "POST", path, &body.to_string()).read_to_string(&mut answer).unwrap();
     answer
 }
 
 #[test]
 fn every_api_says_the_words_that_the_prompt_asks_for() {
-    let model = Model::start().unwrap();
-    for (api, path, body) in questions("[[think hm]] [[text héllo wörld]]") {
-        let answer = ask(&model, path, &body);
+    let model = ScriptedModel::start().unwrap();
+    for (api, path, body) in requests_in_each_api("[[think hm]] [[text héllo wörld]]") {
+        let answer = read_answer(&model, path, &body);
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n0\r\n\r\n"), "{api}: {answer}");
         for said in ["hm", "héllo ", "wörld"] {
             assert!(answer.contains(&format!("{said}\"")) || answer.contains(said), "{api}: no {said} in {answer}");
         }
-        let request = model.requests().pop().unwrap();
+        let request = model.all_requests().pop().unwrap();
         assert_eq!(
             (request.api, request.model.as_str(), request.tools.as_slice()),
             (api, "m", &["shell".to_owned()][..])
         );
-        assert_eq!(request.answer.unwrap().words(), "héllo wörld");
+        assert_eq!(request.answer.unwrap().joined_text(), "héllo wörld");
     }
 }
 
 #[test]
 fn every_api_fails_and_breaks_off_when_it_is_told_to() {
-    let model = Model::start().unwrap();
-    for (api, path, body) in questions("[[error 429]]") {
-        let answer = ask(&model, path, &body);
+    let model = ScriptedModel::start().unwrap();
+    for (api, path, body) in requests_in_each_api("[[error 429]]") {
+        let answer = read_answer(&model, path, &body);
         assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("scripted error 429"), "{api}: {answer}");
     }
-    for (api, path, body) in questions("[[text a b c d e f]] [[cut]]") {
-        let answer = ask(&model, path, &body);
+    for (api, path, body) in requests_in_each_api("[[text a b c d e f]] [[cut]]") {
+        let answer = read_answer(&model, path, &body);
         assert!(answer.contains("\"a \"") && !answer.contains("\"f\""), "{api}: {answer}");
         assert!(!answer.ends_with("0\r\n\r\n"), "{api} ends as if all were well");
     }
 }
 
-/// Asks, and listens until `word` has come. A client that leaves sooner may leave before its request is read at all.
-fn hear(model: &Model, path: &str, body: &Value, word: &str) -> (TcpStream, String) {
-    let mut socket = connect(model, "POST", path, &body.to_string());
+/// Sends a request and reads until `word` arrives. A client that disconnects earlier may do so before its request is
+/// read.
+fn read_until(model: &ScriptedModel, path: &str, body: &Value, word: &str) -> (TcpStream, String) {
+    let mut socket = send_request(model, "POST", path, &body.to_string());
     let mut heard = String::new();
     while !heard.contains(word) {
         let mut some = [0; 512];
@@ -99,37 +100,37 @@ fn hear(model: &Model, path: &str, body: &Value, word: &str) -> (TcpStream, Stri
 
 #[test]
 fn an_answer_waits_for_the_test_and_a_client_may_leave() {
-    let model = Model::start().unwrap();
-    for (api, path, body) in questions("[[text before]] [[hold]] [[text after]]") {
-        let (mut socket, mut heard) = hear(&model, path, &body, "before ");
+    let model = ScriptedModel::start().unwrap();
+    for (api, path, body) in requests_in_each_api("[[text before]] [[hold]] [[text after]]") {
+        let (mut socket, mut heard) = read_until(&model, path, &body, "before ");
         assert!(!heard.contains("after"), "{api}: {heard}");
-        model.release();
+        model.release_hold();
         socket.read_to_string(&mut heard).unwrap();
         assert!(heard.contains("after"), "{api}: {heard}");
-        drop(hear(&model, path, &body, "before "));
-        model.wait_for("a client that left", |request| request.api == api && request.abandoned).unwrap();
+        drop(read_until(&model, path, &body, "before "));
+        model.wait_for_request("a client that left", |request| request.api == api && request.abandoned).unwrap();
     }
 }
 
 #[test]
 fn side_requests_do_no_harm() {
-    let model = Model::start().unwrap();
+    let model = ScriptedModel::start().unwrap();
     let messages = json!([{ "role": "system", "content": "You are a title generator." }, { "role": "user", "content": "[[error 500]]" }]);
-    let answer = ask(&model, "/v1/chat/completions", &json!({ "model": "m", "messages": messages }));
+    let answer = read_answer(&model, "/v1/chat/completions", &json!({ "model": "m", "messages": messages }));
     assert!(answer.contains("A scripted title"), "{answer}");
-    let answer = ask(&model, "/v1/messages/count_tokens", &json!({ "messages": messages }));
+    let answer = read_answer(&model, "/v1/messages/count_tokens", &json!({ "messages": messages }));
     assert!(answer.contains("\"input_tokens\":100"), "{answer}");
-    let sides: Vec<_> = model.requests().into_iter().filter_map(|request| request.side).collect();
-    assert_eq!(sides, [Side::Title, Side::Count]);
-    assert!(model.conversation().is_empty());
+    let sides: Vec<_> = model.all_requests().into_iter().filter_map(|request| request.side).collect();
+    assert_eq!(sides, [SideRequest::Title, SideRequest::Count]);
+    assert!(model.conversation_requests().is_empty());
 }
 
 #[test]
 fn what_clients_ask_before_they_begin_is_answered() {
-    let model = Model::start().unwrap();
+    let model = ScriptedModel::start().unwrap();
     for (method, path, want) in [("HEAD", "/", "200"), ("GET", "/v1/models", "200"), ("GET", "/nothing", "404")] {
         let mut answer = String::new();
-        connect(&model, method, path, "").read_to_string(&mut answer).unwrap();
+        send_request(&model, method, path, "").read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {want}")), "{method} {path}: {answer}");
     }
 }

@@ -1,5 +1,5 @@
-//! Ways to spoil a stream: what a broken pipe, another version of the agent or a broken agent might send. The
-//! same dice always spoil it the same way.
+//! Mutations of a stream: what a broken pipe, another version of the agent or a faulty agent might send. The same seed
+//! always gives the same mutation.
 
 mod bytes;
 mod json;
@@ -8,5 +8,5 @@ mod stream;
 mod vocabulary;
 
 pub use json::{UNKNOWN_FIELD, with_unknown_fields};
-pub use stream::mutate;
-pub use vocabulary::Vocabulary;
+pub use stream::mutate_stream;
+pub use vocabulary::RecordingVocabulary;

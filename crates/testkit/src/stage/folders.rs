@@ -1,4 +1,4 @@
-//! The stage itself: its folders, its environment, and how programs are started on it.
+//! The stage: its directories, its environment, and its processes.
 
 use std::{
     fs,
@@ -12,149 +12,139 @@ use anyhow::{Context as _, ensure};
 use tempfile::TempDir;
 
 use super::{
-    left::{Left, left_behind},
-    running::{Ended, Running},
+    left::{LeftoverProcess, find_leftovers},
+    running::{StageProcess, StageProcessOutput},
 };
 use crate::{
-    clis::{CLIS, Cli, Places},
-    model::Model,
+    clis::{AGENT_CLIS, AgentCli, AgentCliPaths},
+    model::ScriptedModel,
 };
 
-/// Where the programs are that a stage needs.
 #[derive(Clone, Debug)]
-pub struct Programs {
-    /// The folder of the agents' programs.
+pub struct StagePrograms {
     pub clis: PathBuf,
-    /// The folder of `node`, which some of them need.
+    /// The directory of `node`, which some agents need.
     pub node: PathBuf,
 }
 
-/// Where the rest is.
-const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// The variable by which a process of a stage is known.
-const MARK: &str = "TEST_STAGE";
+/// The variable that identifies processes of a stage.
+const STAGE_VARIABLE: &str = "TEST_STAGE";
 
-/// How long a process may take to go when it is killed.
-const DYING: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A stage.
-pub struct Stage {
+pub struct AgentStage {
     root: TempDir,
-    model: Model,
+    model: ScriptedModel,
     environment: Vec<(String, String)>,
 }
 
-impl Stage {
-    /// A new stage, with nobody on it.
-    pub fn new(programs: &Programs) -> anyhow::Result<Self> {
+impl AgentStage {
+    pub fn new(programs: &StagePrograms) -> anyhow::Result<Self> {
         let root = tempfile::Builder::new().prefix("stage-").tempdir().context("cannot make a folder for the stage")?;
-        let model = Model::start().context("cannot start the scripted model")?;
+        let model = ScriptedModel::start().context("cannot start the scripted model")?;
         let mut stage = Self { root, model, environment: Vec::new() };
         for folder in ["home", "project", "data", "tmp"] {
-            fs::create_dir(stage.root().join(folder))?;
+            fs::create_dir(stage.root_dir().join(folder))?;
         }
-        stage.environment = stage.surroundings(programs);
-        CLIS.iter().try_for_each(|cli| stage.set_up(cli))?;
+        stage.environment = stage.base_environment(programs);
+        AGENT_CLIS.iter().try_for_each(|cli| stage.set_up_agent(cli))?;
         let made = stage.run(Path::new("git"), &["init", "--quiet"], "")?;
         ensure!(made.code == Some(0), "git init: {}", made.stderr);
         Ok(stage)
     }
 
-    /// The folder with everything in it.
+    /// The directory of the stage.
     #[must_use]
-    pub fn root(&self) -> &Path {
+    pub fn root_dir(&self) -> &Path {
         self.root.path()
     }
 
-    /// The home of everybody on the stage.
+    /// The home directory of all processes on the stage.
     #[must_use]
-    pub fn home(&self) -> PathBuf {
-        self.root().join("home")
+    pub fn home_dir(&self) -> PathBuf {
+        self.root_dir().join("home")
     }
 
-    /// The folder in which agents work.
+    /// The working directory of agents.
     #[must_use]
-    pub fn project(&self) -> PathBuf {
-        self.root().join("project")
+    pub fn project_dir(&self) -> PathBuf {
+        self.root_dir().join("project")
     }
 
-    /// A folder for Switchboard's own data.
+    /// The directory of Switchboard's own data.
     #[must_use]
-    pub fn data(&self) -> PathBuf {
-        self.root().join("data")
+    pub fn data_dir(&self) -> PathBuf {
+        self.root_dir().join("data")
     }
 
-    /// The scripted model.
     #[must_use]
-    pub fn model(&self) -> &Model {
+    pub fn scripted_model(&self) -> &ScriptedModel {
         &self.model
     }
 
-    /// The whole environment of everybody on the stage.
     #[must_use]
     pub fn environment(&self) -> &[(String, String)] {
         &self.environment
     }
 
-    /// Changes a variable for everything that is started from now on; `None` takes it away.
-    pub fn set(&mut self, name: &str, value: Option<&str>) {
+    /// Sets a variable for processes started from now on; `None` removes it.
+    pub fn set_variable(&mut self, name: &str, value: Option<&str>) {
         self.environment.retain(|(known, _)| known != name);
         self.environment.extend(value.map(|value| (name.to_owned(), value.to_owned())));
     }
 
-    /// A program in the project's folder, not started yet.
+    /// Returns a command in the project directory.
     #[expect(clippy::disallowed_methods, reason = "this is where the test kit starts programs, and a stage ends them")]
     #[must_use]
-    pub fn command(&self, program: &Path, args: &[&str]) -> Command {
+    pub fn new_command(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(args).current_dir(self.project()).env_clear();
+        command.args(args).current_dir(self.project_dir()).env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 
-    /// Starts a program.
-    pub fn start(&self, program: &Path, args: &[&str]) -> anyhow::Result<Running> {
-        Running::start(self.command(program, args))
+    pub fn start_process(&self, program: &Path, args: &[&str]) -> anyhow::Result<StageProcess> {
+        StageProcess::start(self.new_command(program, args))
     }
 
-    /// Starts a program with a terminal of its own, which `setsid` makes its controlling one.
-    pub fn on_terminal(&self, program: &Path, args: &[&str]) -> anyhow::Result<Running> {
-        let mut command = self.command(Path::new("setsid"), &["--ctty"]);
+    /// Starts a program with its own terminal, which `setsid` makes its controlling one.
+    pub fn start_on_terminal(&self, program: &Path, args: &[&str]) -> anyhow::Result<StageProcess> {
+        let mut command = self.new_command(Path::new("setsid"), &["--ctty"]);
         command.arg(program).args(args).env("TERM", "xterm-256color");
-        Running::on_terminal(command)
+        StageProcess::start_on_terminal(command)
     }
 
-    /// Runs a program to its end.
-    pub fn run(&self, program: &Path, args: &[&str], stdin: &str) -> anyhow::Result<Ended> {
-        let mut running = self.start(program, args)?;
-        running.say(stdin)?;
+    pub fn run(&self, program: &Path, args: &[&str], stdin: &str) -> anyhow::Result<StageProcessOutput> {
+        let mut running = self.start_process(program, args)?;
+        running.write_input(stdin)?;
         running.close_input();
-        running.end()
+        running.wait_for_exit()
     }
 
-    /// Starts an agent with one prompt, everything allowed.
-    pub fn one_shot(&self, cli: &Cli, prompt: &str) -> anyhow::Result<Running> {
+    /// Starts an agent with one prompt and all permissions.
+    pub fn start_one_shot(&self, cli: &AgentCli, prompt: &str) -> anyhow::Result<StageProcess> {
         let invocation = (cli.one_shot)(prompt);
         let args: Vec<_> = invocation.args.iter().map(String::as_str).collect();
-        let mut running = self.start(Path::new(cli.program), &args)?;
-        running.say(&invocation.stdin)?;
+        let mut running = self.start_process(Path::new(cli.program), &args)?;
+        running.write_input(&invocation.stdin)?;
         running.close_input();
         Ok(running)
     }
 
-    /// The processes of this stage that are still there.
+    /// Returns the processes of this stage that are still running.
     #[must_use]
-    pub fn left_behind(&self) -> Vec<Left> {
-        left_behind(&format!("{MARK}={}", self.root().display()), self.root())
+    pub fn leftover_processes(&self) -> Vec<LeftoverProcess> {
+        find_leftovers(&format!("{STAGE_VARIABLE}={}", self.root_dir().display()), self.root_dir())
     }
 
-    /// The processes that are still there after some time.
+    /// Same, after waiting at most `patience` for them to exit.
     #[must_use]
-    pub fn left_behind_after(&self, patience: Duration) -> Vec<Left> {
+    pub fn leftover_processes_after(&self, patience: Duration) -> Vec<LeftoverProcess> {
         let end = Instant::now() + patience;
         loop {
-            let left = self.left_behind();
+            let left = self.leftover_processes();
             if left.is_empty() || Instant::now() > end {
                 return left;
             }
@@ -162,12 +152,12 @@ impl Stage {
         }
     }
 
-    fn surroundings(&self, programs: &Programs) -> Vec<(String, String)> {
-        let (home, root) = (self.home(), self.root());
-        let path = format!("{}:{}:{SYSTEM}", programs.clis.display(), programs.node.display());
+    fn base_environment(&self, programs: &StagePrograms) -> Vec<(String, String)> {
+        let (home, root) = (self.home_dir(), self.root_dir());
+        let path = format!("{}:{}:{SYSTEM_PATH}", programs.clis.display(), programs.node.display());
         let place = |folder: &Path| folder.display().to_string();
         let variables = [
-            (MARK, place(root)),
+            (STAGE_VARIABLE, place(root)),
             ("PATH", path),
             ("HOME", place(&home)),
             ("TMPDIR", place(&root.join("tmp"))),
@@ -181,9 +171,9 @@ impl Stage {
         variables.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }
 
-    fn set_up(&mut self, cli: &Cli) -> anyhow::Result<()> {
-        let (home, model) = (self.home(), self.model.url());
-        let setup = (cli.setup)(&Places { home: &home, model: &model });
+    fn set_up_agent(&mut self, cli: &AgentCli) -> anyhow::Result<()> {
+        let (home, model) = (self.home_dir(), self.model.base_url());
+        let setup = (cli.setup)(&AgentCliPaths { home: &home, model: &model });
         for (file, text) in setup.files {
             file.parent().map_or(Ok(()), fs::create_dir_all)?;
             fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -193,15 +183,15 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for AgentStage {
     fn drop(&mut self) {
-        let end = Instant::now() + DYING;
+        let end = Instant::now() + KILL_TIMEOUT;
         while Instant::now() < end {
-            let left = self.left_behind();
+            let left = self.leftover_processes();
             if left.is_empty() {
                 return;
             }
-            left.iter().for_each(Left::kill);
+            left.iter().for_each(LeftoverProcess::kill);
             thread::sleep(Duration::from_millis(20));
         }
     }

@@ -1,5 +1,5 @@
-//! A stage for one test: folders of its own, a scripted model, an environment with nothing in it but what is needed, and
-//! the pinned agents on its `PATH`. Everything on it is gone when it is dropped, processes too.
+//! A stage for one test: its own directories, a scripted model, a minimal environment, and the pinned agents on its
+//! `PATH`. Dropping it removes everything, including processes.
 //!
 //! ```text
 //! Stage::new(&programs)  ─►  root/home      each agent's configuration
@@ -8,8 +8,8 @@
 //!                            root/tmp       for temporary files
 //! ```
 //!
-//! Agents talk to the world when they can; the stage is meant to stand in a network namespace that has only loopback.
-//! [`isolated`] says whether it does.
+//! Agents use the network if they can, so a stage should run in a network namespace with loopback only.
+//! [`isolated`] checks that.
 
 mod folders;
 mod left;
@@ -17,7 +17,7 @@ mod network;
 mod running;
 mod terminal;
 
-pub use folders::{Programs, Stage};
-pub use left::{Left, children};
-pub use network::isolated;
-pub use running::{Ended, Running};
+pub use folders::{AgentStage, StagePrograms};
+pub use left::{LeftoverProcess, child_pids};
+pub use network::{REMOTE_ADDRESS, is_isolated};
+pub use running::{StageProcess, StageProcessOutput};

@@ -1,4 +1,4 @@
-//! A pseudo terminal, so that a program can be tried as a person uses it.
+//! A pseudo terminal, to test interactive use.
 
 use std::fs::File;
 
@@ -7,19 +7,18 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
-/// Both ends of a terminal.
-pub struct Terminal {
-    /// Where a person would sit.
+pub struct PseudoTerminal {
+    /// The user's end.
     pub ours: File,
-    /// Where the program is.
+    /// The program's end.
     pub theirs: File,
 }
 
-/// Columns and rows: wide enough that nothing that a test looks for is folded.
-pub const WIDE: (u16, u16) = (200, 50);
+/// Columns and rows: wide enough that no expected text wraps.
+pub const WIDE_TERMINAL_SIZE: (u16, u16) = (200, 50);
 
-impl Terminal {
-    /// A new terminal of so many columns and rows. It belongs to nobody yet.
+impl PseudoTerminal {
+    /// Creates a terminal that is not yet a controlling one.
     pub fn new(size: (u16, u16)) -> rustix::io::Result<Self> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags)?;
@@ -27,12 +26,11 @@ impl Terminal {
         unlockpt(&ours)?;
         let theirs = ioctl_tiocgptpeer(&ours, flags)?;
         let (ours, theirs) = (File::from(ours), File::from(theirs));
-        resize(&ours, size)?;
+        set_terminal_size(&ours, size)?;
         Ok(Self { ours, theirs })
     }
 }
 
-/// Gives a terminal another size.
-pub fn resize(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
+pub fn set_terminal_size(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
     tcsetwinsize(terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
 }

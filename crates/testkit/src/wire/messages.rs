@@ -1,148 +1,136 @@
-//! The messages of a dialect, held against all that it promises.
+//! Checks the messages of a dialect.
 
 use switchboard_dialects::{DIALECTS, Dialect, Projection};
 use switchboard_event::Event;
 
-use super::{rules::Rules, schema::Schema};
+use super::{rules::DialectRules, schema::DialectSchema};
 use crate::{
-    ledger::Broken,
-    play::{messages, stored},
-    text::Answer,
+    ledger::InvariantViolation,
+    play::{project_messages, stored_json},
+    text::AnswerText,
 };
 
-/// A longer session is saved so often; a shorter one after every event.
-const MOST_SAVED: usize = 400;
+/// Limits the saves of a long session; a short one is saved after every event.
+const MAX_SAVE_COUNT: usize = 400;
 
-/// A dialect and what its messages are held against.
-pub struct Wire {
-    /// The dialect.
+/// A dialect with its schema and rules.
+pub struct DialectChecker {
     pub dialect: &'static Dialect,
-    schema: Schema,
-    rules: Rules,
+    schema: DialectSchema,
+    rules: DialectRules,
 }
 
-/// All dialects.
-///
-/// # Errors
-/// If a schema is not one, or a file of rules cannot be read.
-pub fn wires() -> anyhow::Result<Vec<Wire>> {
-    DIALECTS.iter().map(Wire::new).collect()
+/// Returns a checker for every dialect.
+pub fn dialect_checkers() -> anyhow::Result<Vec<DialectChecker>> {
+    DIALECTS.iter().map(DialectChecker::new).collect()
 }
 
-impl Wire {
+impl DialectChecker {
     fn new(dialect: &'static Dialect) -> anyhow::Result<Self> {
-        Ok(Self { dialect, schema: Schema::of(dialect)?, rules: Rules::of(dialect.name)? })
+        Ok(Self { dialect, schema: DialectSchema::compile(dialect)?, rules: DialectRules::load(dialect.name)? })
     }
 
-    /// Checks the messages that a session's events give. The answer is what the text must add up to.
-    ///
-    /// # Errors
-    /// If a promise is not kept.
-    pub fn check(&self, events: &[Event], answer: &Answer) -> Result<(), Broken> {
-        let messages = self.project(events);
-        let values = messages.iter().map(|message| self.schema.read(message)).collect::<Result<Vec<_>, _>>();
-        let values = values.map_err(|broken| self.name(&broken))?;
-        self.rules.check(&values, answer).map_err(|broken| self.name(&broken))
+    /// Checks the messages of a session's events. Their text must add up to the answer.
+    pub fn check_messages(&self, events: &[Event], answer: &AnswerText) -> Result<(), InvariantViolation> {
+        let messages = self.project_events(events);
+        let values = messages.iter().map(|message| self.schema.parse_message(message)).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|broken| self.with_dialect_name(&broken))?;
+        self.rules.check_messages(&values, answer).map_err(|broken| self.with_dialect_name(&broken))
     }
 
-    /// Checks that the messages tell as many tokens as the events.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn check_usage(&self, events: &[Event]) -> Result<(), Broken> {
-        let messages = self.project(events);
-        let values = messages.iter().map(|message| self.schema.read(message)).collect::<Result<Vec<_>, _>>();
-        let values = values.map_err(|broken| self.name(&broken))?;
-        self.rules.check_usage(&values, events).map_err(|broken| self.name(&broken))
+    /// Checks that the messages report the same tokens as the events.
+    pub fn check_usage(&self, events: &[Event]) -> Result<(), InvariantViolation> {
+        let messages = self.project_events(events);
+        let values = messages.iter().map(|message| self.schema.parse_message(message)).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|broken| self.with_dialect_name(&broken))?;
+        self.rules.check_usage(&values, events).map_err(|broken| self.with_dialect_name(&broken))
     }
 
-    /// A projection that is copied and saved after so many events, its copy, and what is restored from it, all go on as
-    /// if nothing had happened. Events that were stored and read again give the same bytes.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn check_replay(&self, events: &[Event], again: &[Event], cuts: &[usize]) -> Result<(), Broken> {
-        let whole = self.project(events);
+    /// Checks that a projection that is copied and saved after `cuts` events, its copy, and the restored one all
+    /// continue unchanged, and that stored events give the same bytes.
+    pub fn check_replay(&self, events: &[Event], again: &[Event], cuts: &[usize]) -> Result<(), InvariantViolation> {
+        let whole = self.project_events(events);
         for cut in cuts {
             let (before, after) = events.split_at(*cut.min(&events.len()));
             let mut projection = (self.dialect.projection)();
-            let mut original = messages(&mut *projection, before);
+            let mut original = project_messages(&mut *projection, before);
             let mut copy = projection.snapshot();
-            let (mut restored, _) = self.restored(&*projection)?;
+            let (mut restored, _) = self.save_and_restore(&*projection)?;
             let (mut copied, mut resumed) = (original.clone(), original.clone());
-            original.extend(messages(&mut *projection, after));
-            copied.extend(messages(&mut *copy, after));
-            resumed.extend(messages(&mut *restored, after));
-            self.same(&whole, &original, "a projection that was copied goes on the same way")?;
-            self.same(&whole, &copied, "a copy of a projection goes on the same way")?;
-            self.same(&whole, &resumed, "a projection that was saved goes on the same way")?;
+            original.extend(project_messages(&mut *projection, after));
+            copied.extend(project_messages(&mut *copy, after));
+            resumed.extend(project_messages(&mut *restored, after));
+            self.check_same(&whole, &original, "a projection that was copied goes on the same way")?;
+            self.check_same(&whole, &copied, "a copy of a projection goes on the same way")?;
+            self.check_same(&whole, &resumed, "a projection that was saved goes on the same way")?;
         }
-        self.same(&whole, &self.project(again), "stored events give the same messages")
+        self.check_same(&whole, &self.project_events(again), "stored events give the same messages")
     }
 
-    /// A projection that is saved and restored over and over goes on as if nothing had happened. Gives the size of the
-    /// largest state that was saved.
-    ///
-    /// # Errors
-    /// If it does not.
-    pub fn check_restored(&self, events: &[Event]) -> Result<usize, Broken> {
+    /// Checks that a projection that is saved and restored repeatedly continues unchanged. Returns the size of the
+    /// largest saved state.
+    pub fn check_restored(&self, events: &[Event]) -> Result<usize, InvariantViolation> {
         let (mut projection, mut got, mut largest) = ((self.dialect.projection)(), Vec::new(), 0);
-        for piece in events.chunks(events.len().div_ceil(MOST_SAVED).max(1)) {
-            got.extend(messages(&mut *projection, piece));
-            let (restored, size) = self.restored(&*projection)?;
+        for piece in events.chunks(events.len().div_ceil(MAX_SAVE_COUNT).max(1)) {
+            got.extend(project_messages(&mut *projection, piece));
+            let (restored, size) = self.save_and_restore(&*projection)?;
             (projection, largest) = (restored, largest.max(size));
         }
-        self.same(&self.project(events), &got, "a projection that was saved and restored goes on the same way")?;
+        self.check_same(
+            &self.project_events(events),
+            &got,
+            "a projection that was saved and restored goes on the same way",
+        )?;
         Ok(largest)
     }
 
-    fn restored(&self, projection: &dyn Projection) -> Result<(Box<dyn Projection>, usize), Broken> {
-        let broken = |why: String| Broken {
+    fn save_and_restore(
+        &self,
+        projection: &dyn Projection,
+    ) -> Result<(Box<dyn Projection>, usize), InvariantViolation> {
+        let broken = |why: String| InvariantViolation {
             rule: "a projection can be saved and restored",
             why: format!("{}: {why}", self.dialect.name),
         };
         let saved = projection.save().map_err(|error| broken(error.to_string()))?;
-        let restored = (self.dialect.restore)(&saved).ok_or_else(|| broken(show(&saved)))?;
+        let restored = (self.dialect.restore)(&saved).ok_or_else(|| broken(truncate_message(&saved)))?;
         Ok((restored, saved.len()))
     }
 
-    /// The messages of a whole session.
     #[must_use]
-    pub fn project(&self, events: &[Event]) -> Vec<Vec<u8>> {
-        messages(&mut *(self.dialect.projection)(), events)
+    pub fn project_events(&self, events: &[Event]) -> Vec<Vec<u8>> {
+        project_messages(&mut *(self.dialect.projection)(), events)
     }
 
-    fn same(&self, want: &[Vec<u8>], got: &[Vec<u8>], rule: &'static str) -> Result<(), Broken> {
-        let broken = || Broken { rule, why: format!("{}: {}", self.dialect.name, differ(want, got)) };
+    fn check_same(&self, want: &[Vec<u8>], got: &[Vec<u8>], rule: &'static str) -> Result<(), InvariantViolation> {
+        let broken =
+            || InvariantViolation { rule, why: format!("{}: {}", self.dialect.name, describe_difference(want, got)) };
         if want == got { Ok(()) } else { Err(broken()) }
     }
 
-    fn name(&self, broken: &Broken) -> Broken {
-        Broken { rule: broken.rule, why: format!("{}: {}", self.dialect.name, broken.why) }
+    fn with_dialect_name(&self, broken: &InvariantViolation) -> InvariantViolation {
+        InvariantViolation { rule: broken.rule, why: format!("{}: {}", self.dialect.name, broken.why) }
     }
 }
 
-/// The events as they are after they were stored.
-///
-/// # Errors
-/// If one cannot be read.
-pub fn read_again(events: &[Event]) -> Result<Vec<Event>, Broken> {
+/// Serializes and parses events.
+pub fn reread_events(events: &[Event]) -> Result<Vec<Event>, InvariantViolation> {
     let read = |text: &String| {
-        Event::from_json(text).map_err(|error| Broken {
+        Event::from_json(text).map_err(|error| InvariantViolation {
             rule: "a stored event can be read",
-            why: format!("{error}: {}", show(text.as_bytes())),
+            why: format!("{error}: {}", truncate_message(text.as_bytes())),
         })
     };
-    stored(events).iter().map(read).collect()
+    stored_json(events).iter().map(read).collect()
 }
 
-/// The first message that two lists do not share.
-fn differ(want: &[Vec<u8>], got: &[Vec<u8>]) -> String {
+/// Describes the first message that differs.
+fn describe_difference(want: &[Vec<u8>], got: &[Vec<u8>]) -> String {
     let at = want.iter().zip(got).position(|(a, b)| a != b).unwrap_or(want.len().min(got.len()));
-    let side = |list: &[Vec<u8>]| list.get(at).map_or("nothing".to_owned(), |message| show(message));
+    let side = |list: &[Vec<u8>]| list.get(at).map_or("nothing".to_owned(), |message| truncate_message(message));
     format!("message {at} is {}, not {}", side(got), side(want))
 }
 
-pub(super) fn show(message: &[u8]) -> String {
+pub(super) fn truncate_message(message: &[u8]) -> String {
     String::from_utf8_lossy(message).chars().take(600).collect()
 }

@@ -1,18 +1,17 @@
-//! Which messages a rule is about.
+//! Patterns that select messages.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Conditions on a message, by JSON pointer. A list means any of its values, `null` means that nothing is there.
+/// Conditions on a message, by JSON pointer. A list matches any of its values, `null` a missing value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub struct Pattern(BTreeMap<String, Value>);
+pub struct MessagePattern(BTreeMap<String, Value>);
 
-impl Pattern {
-    /// The message fulfils all conditions.
-    pub fn fits(&self, message: &Value) -> bool {
+impl MessagePattern {
+    pub fn matches(&self, message: &Value) -> bool {
         self.0.iter().all(|(pointer, want)| {
             let got = message.pointer(pointer).unwrap_or(&Value::Null);
             match want {
@@ -27,18 +26,18 @@ impl Pattern {
 mod tests {
     use serde_json::json;
 
-    use super::Pattern;
+    use super::MessagePattern;
 
     #[test]
     fn a_list_is_any_and_null_is_nothing() {
-        let pattern: Pattern = serde_json::from_value(json!({"/type": ["a", "b"], "/x/y": null})).unwrap();
+        let pattern: MessagePattern = serde_json::from_value(json!({"/type": ["a", "b"], "/x/y": null})).unwrap();
         for (message, fits) in [
             (json!({"type": "a"}), true),
             (json!({"type": "b", "x": {}}), true),
             (json!({"type": "b", "x": {"y": 1}}), false),
             (json!({"type": "c"}), false),
         ] {
-            assert_eq!(pattern.fits(&message), fits, "{message}");
+            assert_eq!(pattern.matches(&message), fits, "{message}");
         }
     }
 }

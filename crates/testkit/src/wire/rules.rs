@@ -1,4 +1,4 @@
-//! The rules that a dialect states about itself beside its schema, in `testdata/rules.json` of its folder:
+//! The rules of a dialect in addition to its schema, in `testdata/rules.json` of its directory:
 //!
 //! ```json
 //! {"begins": PATTERN, "ends": PATTERN, "only_last": [PATTERN], "unique": "/id",
@@ -8,12 +8,11 @@
 //!            "with_tools": false}}
 //! ```
 //!
-//! All are optional, and unknown ones are refused: a rule that is misspelt would hold for ever.
-//! `begins` and `ends` fit exactly one message, the first and the last. What `only_last` fits is the last message
-//! or none. `unique` is different on every message. In a pair, `close` follows `open` with the same value at
-//! `by`, exactly once. The texts of `answer`, joined, are
-//! what the agent said. The figures of `usage`, added up, are what was used; with `latest_by`, only the last message of
-//! each value there counts.
+//! All are optional, and unknown ones are refused, because a misspelled rule would never be checked.
+//! `begins` and `ends` match exactly one message, the first and the last. `only_last` matches the last message or none.
+//! `unique` differs on every message. In a pair, `close` follows `open` with the same value at `by`, exactly once. The
+//! joined texts of `answer` are the agent's text. The figures of `usage` add up to the total usage; with `latest_by`,
+//! only the last message of each value counts.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,99 +23,96 @@ use std::{
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
-use switchboard_event::{Body, Event};
+use switchboard_event::{Event, EventBody};
 
-use super::pattern::Pattern;
+use super::pattern::MessagePattern;
 use crate::{
-    ledger::{Broken, must},
-    repository,
-    text::Answer,
+    ledger::{InvariantViolation, must},
+    repository_root,
+    text::AnswerText,
 };
 
-/// What a dialect states about itself.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Rules {
-    begins: Option<Pattern>,
-    ends: Option<Pattern>,
-    only_last: Vec<Pattern>,
+pub struct DialectRules {
+    begins: Option<MessagePattern>,
+    ends: Option<MessagePattern>,
+    only_last: Vec<MessagePattern>,
     unique: Option<String>,
-    pairs: Vec<Pair>,
-    answer: Option<Text>,
-    usage: Option<UsageFigures>,
+    pairs: Vec<PairRule>,
+    answer: Option<TextRule>,
+    usage: Option<UsageRule>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pair {
-    open: Pattern,
-    close: Pattern,
+struct PairRule {
+    open: MessagePattern,
+    close: MessagePattern,
     by: String,
     #[serde(default)]
     may_stay_open: bool,
 }
 
-/// Tokens in messages: which messages have them, and where.
+/// Location of tokens in messages.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct UsageFigures {
-    of: Pattern,
+struct UsageRule {
+    of: MessagePattern,
     tokens: Vec<String>,
     output: Option<String>,
     latest_by: Option<String>,
-    /// They include those of tools, where an agent counts these apart.
+    /// Includes tokens of tools, where an agent counts them separately.
     #[serde(default)]
     with_tools: bool,
 }
 
-/// Text in messages: which messages have it, and where.
+/// Location of text in messages.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Text {
-    of: Pattern,
+pub struct TextRule {
+    of: MessagePattern,
     at: String,
 }
 
-/// Where a dialect's rules are.
-fn rules_file(dialect: &str) -> PathBuf {
-    repository().join("crates/dialects/src").join(dialect).join("testdata/rules.json")
+fn rules_path(dialect: &str) -> PathBuf {
+    repository_root().join("crates/dialects/src").join(dialect).join("testdata/rules.json")
 }
 
-impl Rules {
-    /// The rules of a dialect. One without rules is not tested enough.
-    pub(super) fn of(dialect: &str) -> anyhow::Result<Self> {
-        let file = rules_file(dialect);
+impl DialectRules {
+    /// Loads the rules of a dialect. Every dialect must have some.
+    pub(super) fn load(dialect: &str) -> anyhow::Result<Self> {
+        let file = rules_path(dialect);
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| format!("{} is wrong", file.display()))
     }
 
-    /// Checks the messages of one session.
-    pub(super) fn check(&self, messages: &[Value], answer: &Answer) -> Result<(), Broken> {
+    pub(super) fn check_messages(&self, messages: &[Value], answer: &AnswerText) -> Result<(), InvariantViolation> {
         self.check_ends(messages)?;
         self.check_unique(messages)?;
-        self.pairs.iter().try_for_each(|pair| pair.check(messages))?;
+        self.pairs.iter().try_for_each(|pair| pair.check_messages(messages))?;
         match (&self.answer, answer) {
-            (Some(text), Answer::Text(want)) => text.check(messages, want),
+            (Some(text), AnswerText::Text(want)) => text.check_text(messages, want),
             _ => Ok(()),
         }
     }
 
-    /// Checks that the messages of one session tell what its events say was used.
-    pub(super) fn check_usage(&self, messages: &[Value], events: &[Event]) -> Result<(), Broken> {
+    /// Checks that the messages report the usage of the events.
+    pub(super) fn check_usage(&self, messages: &[Value], events: &[Event]) -> Result<(), InvariantViolation> {
         let Some(figures) = &self.usage else { return Ok(()) };
-        let (want, got) = (figures.expected(events, |_| true), figures.add_up(messages));
-        // Where figures stand at the end of a turn, those that come after the last one stand nowhere.
-        let in_turns = figures.expected(events, |event| event.turn.is_some());
+        let (want, got) = (figures.expected_usage(events, |_| true), figures.reported_usage(messages));
+        // If figures are reported at the end of a turn, later ones are not reported at all.
+        let in_turns = figures.expected_usage(events, |event| event.turn.is_some());
         let agrees = got == want || got == in_turns;
         must!(agrees, "messages tell what was used", "{got:?} tokens in all and out, not {want:?}");
         Ok(())
     }
 
-    fn check_ends(&self, messages: &[Value]) -> Result<(), Broken> {
+    fn check_ends(&self, messages: &[Value]) -> Result<(), InvariantViolation> {
         let last = messages.len().saturating_sub(1);
         for (pattern, place, at) in [(&self.begins, "first", 0), (&self.ends, "last", last)] {
             let Some(pattern) = pattern else { continue };
-            let found = places(messages, pattern);
+            let found = matching_positions(messages, pattern);
             must!(
                 found == [at],
                 "one message begins a session and one ends it",
@@ -125,7 +121,7 @@ impl Rules {
             );
         }
         for pattern in &self.only_last {
-            let found = places(messages, pattern);
+            let found = matching_positions(messages, pattern);
             must!(
                 found.iter().all(|at| *at == last),
                 "some messages are only the last",
@@ -136,11 +132,11 @@ impl Rules {
         Ok(())
     }
 
-    fn check_unique(&self, messages: &[Value]) -> Result<(), Broken> {
+    fn check_unique(&self, messages: &[Value]) -> Result<(), InvariantViolation> {
         let Some(pointer) = &self.unique else { return Ok(()) };
         let mut seen = HashSet::new();
         for message in messages.iter().filter(|message| !message.is_null()) {
-            let id = key(message, pointer);
+            let id = value_key(message, pointer);
             must!(id != "null", "every message has an id", "{message}");
             must!(seen.insert(id), "no two messages have the same id", "{message}");
         }
@@ -148,15 +144,19 @@ impl Rules {
     }
 }
 
-impl Pair {
-    fn check(&self, messages: &[Value]) -> Result<(), Broken> {
+impl PairRule {
+    fn check_messages(&self, messages: &[Value]) -> Result<(), InvariantViolation> {
         let mut open = HashSet::new();
         for message in messages {
-            if self.open.fits(message) {
-                must!(open.insert(key(message, &self.by)), "what begins ends before it begins again", "{message}");
+            if self.open.matches(message) {
+                must!(
+                    open.insert(value_key(message, &self.by)),
+                    "what begins ends before it begins again",
+                    "{message}"
+                );
             }
-            if self.close.fits(message) {
-                let known = open.remove(&key(message, &self.by));
+            if self.close.matches(message) {
+                let known = open.remove(&value_key(message, &self.by));
                 must!(known, "what ends has begun, and ends once", "{message}");
             }
         }
@@ -165,12 +165,12 @@ impl Pair {
     }
 }
 
-impl UsageFigures {
-    /// What some events say was used.
-    fn expected(&self, events: &[Event], wanted: impl Fn(&Event) -> bool) -> (u64, u64) {
+impl UsageRule {
+    /// Returns the usage of matching events.
+    fn expected_usage(&self, events: &[Event], wanted: impl Fn(&Event) -> bool) -> (u64, u64) {
         let (mut tokens, mut output) = (0, 0);
         for event in events.iter().filter(|event| wanted(event)) {
-            if let Body::Usage(usage) = &event.body
+            if let EventBody::Usage(usage) = &event.body
                 && !usage.cumulative
             {
                 let tools = usage.tool.filter(|_| self.with_tools).unwrap_or(0);
@@ -181,10 +181,10 @@ impl UsageFigures {
         (tokens, self.output.as_ref().map_or(0, |_| output))
     }
 
-    fn add_up(&self, messages: &[Value]) -> (u64, u64) {
+    fn reported_usage(&self, messages: &[Value]) -> (u64, u64) {
         let mut latest = BTreeMap::new();
-        for (at, message) in messages.iter().enumerate().filter(|(_, message)| self.of.fits(message)) {
-            let by = self.latest_by.as_ref().map_or_else(|| at.to_string(), |pointer| key(message, pointer));
+        for (at, message) in messages.iter().enumerate().filter(|(_, message)| self.of.matches(message)) {
+            let by = self.latest_by.as_ref().map_or_else(|| at.to_string(), |pointer| value_key(message, pointer));
             let figure = |pointer: &String| message.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
             latest.insert(by, (self.tokens.iter().map(figure).sum::<u64>(), self.output.as_ref().map_or(0, figure)));
         }
@@ -192,26 +192,25 @@ impl UsageFigures {
     }
 }
 
-impl Text {
-    /// All of it, in its order.
+impl TextRule {
     #[must_use]
     pub fn join(&self, messages: &[Value]) -> String {
-        let texts = messages.iter().filter(|message| self.of.fits(message));
+        let texts = messages.iter().filter(|message| self.of.matches(message));
         texts.filter_map(|message| message.pointer(&self.at)?.as_str()).collect()
     }
 
-    fn check(&self, messages: &[Value], want: &str) -> Result<(), Broken> {
+    fn check_text(&self, messages: &[Value], want: &str) -> Result<(), InvariantViolation> {
         let got = self.join(messages);
         must!(got == want, "joined text is what the agent said", "{got:?}, not {want:?}");
         Ok(())
     }
 }
 
-fn places(messages: &[Value], pattern: &Pattern) -> Vec<usize> {
-    messages.iter().enumerate().filter(|(_, message)| pattern.fits(message)).map(|(at, _)| at).collect()
+fn matching_positions(messages: &[Value], pattern: &MessagePattern) -> Vec<usize> {
+    messages.iter().enumerate().filter(|(_, message)| pattern.matches(message)).map(|(at, _)| at).collect()
 }
 
-fn key(message: &Value, pointer: &str) -> String {
+fn value_key(message: &Value, pointer: &str) -> String {
     message.pointer(pointer).unwrap_or(&Value::Null).to_string()
 }
 
@@ -219,12 +218,12 @@ fn key(message: &Value, pointer: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::Rules;
-    use crate::text::Answer;
+    use super::DialectRules;
+    use crate::text::AnswerText;
 
-    /// What is broken, if anything.
-    fn broken(messages: &[(&str, &str)]) -> Option<&'static str> {
-        let rules: Rules = serde_json::from_value(json!({
+    /// Returns the violated rule, if any.
+    fn broken_rule(messages: &[(&str, &str)]) -> Option<&'static str> {
+        let rules: DialectRules = serde_json::from_value(json!({
             "begins": {"/is": "begin"},
             "ends": {"/is": "end"},
             "only_last": [{"/is": "fail"}],
@@ -235,7 +234,7 @@ mod tests {
         .unwrap();
         let message = |(id, (is, text)): (usize, &(&str, &str))| json!({"id": id, "is": is, "text": text});
         let messages: Vec<Value> = messages.iter().enumerate().map(message).collect();
-        rules.check(&messages, &Answer::Text("ab".to_owned())).err().map(|broken| broken.rule)
+        rules.check_messages(&messages, &AnswerText::Text("ab".to_owned())).err().map(|broken| broken.rule)
     }
 
     #[test]
@@ -257,14 +256,15 @@ mod tests {
             (&[begin, b, a, end], Some("joined text is what the agent said")),
             (&[begin, a, b, b, end], Some("joined text is what the agent said")),
         ] {
-            assert_eq!(broken(messages), want, "{messages:?}");
+            assert_eq!(broken_rule(messages), want, "{messages:?}");
         }
     }
 
     #[test]
     fn ids_are_unique() {
-        let rules: Rules = serde_json::from_value(json!({"unique": "/id"})).unwrap();
-        let check = |messages: Value| rules.check(messages.as_array().unwrap(), &Answer::Unclear("")).is_ok();
+        let rules: DialectRules = serde_json::from_value(json!({"unique": "/id"})).unwrap();
+        let check =
+            |messages: Value| rules.check_messages(messages.as_array().unwrap(), &AnswerText::Unclear("")).is_ok();
         assert!(check(json!([{"id": 1}, {"id": 2}])));
         assert!(!check(json!([{"id": 1}, {"id": 1}])));
         assert!(!check(json!([{"id": 1}, {}])));

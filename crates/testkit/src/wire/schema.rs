@@ -1,26 +1,25 @@
-//! A dialect's schema: what a single message must look like.
+//! A dialect's schema: the form of a single message.
 
 use std::collections::HashSet;
 
 use anyhow::Context as _;
 use jsonschema::Validator;
 use serde_json::Value;
-use switchboard_agents::Json;
+use switchboard_agents::JsonView;
 use switchboard_dialects::Dialect;
 
-use super::messages::show;
-use crate::ledger::{Broken, must};
+use super::messages::truncate_message;
+use crate::ledger::{InvariantViolation, must};
 
-/// A dialect's schema.
-pub struct Schema {
+pub struct DialectSchema {
     validator: Validator,
-    /// The names of all its fields: what it does not name, a client cannot know.
+    /// The names of all its fields: clients cannot know any others.
     fields: HashSet<String>,
 }
 
-impl Schema {
-    pub fn of(dialect: &Dialect) -> anyhow::Result<Self> {
-        let schema = (dialect.schema)(&switchboard_agents::agents());
+impl DialectSchema {
+    pub fn compile(dialect: &Dialect) -> anyhow::Result<Self> {
+        let schema = (dialect.schema)(&switchboard_agents::agent_names());
         let mut fields = HashSet::new();
         collect_fields(&schema, &mut fields);
         let options = jsonschema::options().should_validate_formats(true);
@@ -28,23 +27,23 @@ impl Schema {
         Ok(Self { validator, fields })
     }
 
-    /// A message as JSON, if it is one line that fits the schema.
-    pub fn read(&self, message: &[u8]) -> Result<Value, Broken> {
-        must!(!message.contains(&b'\n'), "a message is one line", "{}", show(message));
-        let value = str::from_utf8(message).ok().and_then(Json::parse).map(|json| lenient(json, 0));
-        must!(value.is_some(), "a message is JSON", "{}", show(message));
+    /// Parses a message that must be one line and match the schema.
+    pub fn parse_message(&self, message: &[u8]) -> Result<Value, InvariantViolation> {
+        must!(!message.contains(&b'\n'), "a message is one line", "{}", truncate_message(message));
+        let value = str::from_utf8(message).ok().and_then(JsonView::parse).map(|json| lenient_value(json, 0));
+        must!(value.is_some(), "a message is JSON", "{}", truncate_message(message));
         let value = value.unwrap_or_default();
         if let Err(error) = self.validator.validate(&value) {
             let at = error.instance_path();
-            must!(false, "a message fits its schema", "{error} at `{at}` in {}", show(message));
+            must!(false, "a message fits its schema", "{error} at `{at}` in {}", truncate_message(message));
         }
         let unknown = value.as_object().and_then(|fields| fields.keys().find(|key| !self.fields.contains(*key)));
-        must!(unknown.is_none(), "the schema names every field", "{unknown:?} in {}", show(message));
+        must!(unknown.is_none(), "the schema names every field", "{unknown:?} in {}", truncate_message(message));
         Ok(value)
     }
 }
 
-/// The names in all `properties` of a schema.
+/// Collects the names in all `properties` of a schema.
 fn collect_fields(schema: &Value, names: &mut HashSet<String>) {
     match schema {
         Value::Object(parts) => {
@@ -58,21 +57,21 @@ fn collect_fields(schema: &Value, names: &mut HashSet<String>) {
     }
 }
 
-/// A value as far as it can be looked into. A native record may be JSON that is not a [`Value`] (half a surrogate
-/// pair, very deep nesting), and a message that repeats it is right to do so.
-fn lenient(json: Json<'_>, depth: usize) -> Value {
-    if let Ok(value) = serde_json::from_str(json.text()) {
+/// Parses as much of a value as possible. A native record may be JSON that is not a [`Value`] (half a surrogate pair,
+/// very deep nesting), and messages may repeat it.
+fn lenient_value(json: JsonView<'_>, depth: usize) -> Value {
+    if let Ok(value) = serde_json::from_str(json.raw_text()) {
         return value;
     }
     if depth > 64 {
         return Value::Null;
     }
     if json.is_object() {
-        let fields = json.object();
-        return fields.iter().map(|(key, field)| (key.to_owned(), lenient(field, depth + 1))).collect();
+        let fields = json.as_object();
+        return fields.iter().map(|(key, field)| (key.to_owned(), lenient_value(field, depth + 1))).collect();
     }
-    match json.str() {
+    match json.as_str() {
         Some(text) => Value::String(text.into_owned()),
-        None => json.array().into_iter().map(|element| lenient(element, depth + 1)).collect(),
+        None => json.as_array().into_iter().map(|element| lenient_value(element, depth + 1)).collect(),
     }
 }

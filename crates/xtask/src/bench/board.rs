@@ -1,16 +1,16 @@
-//! `bench board`: what the page weighs, how soon it is painted, what it costs to watch a busy session and to open a long
-//! one; in a real browser, by its own trace and counters, beside the budgets.
+//! `bench board`: the page's weight, first paint, and the cost of watching a busy session and of opening a long one, in
+//! a real browser with its own trace and counters, compared with the budgets.
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::Value;
 
-use super::table::table;
-use crate::{browser::released, process::output, say};
+use super::table::format_table;
+use crate::{browser::release_command, print_line, process::read_output};
 
 /// Measure the page in a real browser: weight, first paint, a busy session, a long one
 #[derive(Args)]
-pub struct Board {
+pub struct BoardBench {
     /// For how long a busy session is watched
     #[arg(long, default_value_t = 20)]
     seconds: u64,
@@ -25,10 +25,10 @@ pub struct Board {
     only: String,
 }
 
-/// What is measured: the case, the figure, what it is called, what it is divided by, its unit, and its budget.
-type Row = (&'static str, &'static str, &'static str, f64, &'static str, Option<f64>);
+/// Case, field, description, divisor, unit and budget.
+type BoardFigure = (&'static str, &'static str, &'static str, f64, &'static str, Option<f64>);
 
-const ROWS: &[Row] = &[
+const BOARD_FIGURES: &[BoardFigure] = &[
     ("paint", "bytes", "page without content, uncompressed", 1_000.0, "KB", Some(150.0)),
     ("paint", "files", "files of it", 1.0, "", None),
     ("paint", "first_paint_ms", "first paint, median", 1.0, "ms", Some(200.0)),
@@ -50,12 +50,11 @@ const ROWS: &[Row] = &[
     ("open", "elements", "elements of its page", 1.0, "", Some(4_000.0)),
 ];
 
-/// Runs the command.
-pub fn run(args: &Board) -> anyhow::Result<()> {
+pub fn run(args: &BoardBench) -> anyhow::Result<()> {
     let (mut cells, mut over) = (Vec::new(), Vec::new());
     for case in ["paint", "stream", "open"].into_iter().filter(|case| case.contains(&args.only)) {
-        let figures = measure(case, args)?;
-        for (_, field, what, by, unit, budget) in ROWS.iter().filter(|row| row.0 == case) {
+        let figures = measure_case(case, args)?;
+        for (_, field, what, by, unit, budget) in BOARD_FIGURES.iter().filter(|row| row.0 == case) {
             let figure = figures[*field].as_f64().with_context(|| format!("no {field}"))? / by;
             let is_over = budget.is_some_and(|budget| figure > budget);
             let mark = if is_over { " !" } else { "" };
@@ -64,18 +63,18 @@ pub fn run(args: &Board) -> anyhow::Result<()> {
             over.extend(is_over.then_some(*what));
         }
     }
-    say(&table(&["", "", "the page", "budget"], &cells));
+    print_line(&format_table(&["", "", "the page", "budget"], &cells));
     ensure!(over.is_empty(), "over budget: {}", over.join(", "));
     Ok(())
 }
 
-fn measure(case: &str, args: &Board) -> anyhow::Result<Value> {
-    let Board { seconds, rate, runs, .. } = args;
+fn measure_case(case: &str, args: &BoardBench) -> anyhow::Result<Value> {
+    let BoardBench { seconds, rate, runs, .. } = args;
     let (seconds, rate, runs) = (seconds.to_string(), rate.to_string(), runs.to_string());
     let words = ["measure", case, "--seconds", &seconds, "--rate", &rate, "--runs", &runs];
-    say(&format!("$ switchboard-browser {}", words.join(" ")));
-    let said = output(&mut released(&words)?)?;
+    print_line(&format!("$ switchboard-browser {}", words.join(" ")));
+    let said = read_output(&mut release_command(&words)?)?;
     let line = said.lines().last().context("nothing was said")?;
-    say(line);
+    print_line(line);
     Ok(serde_json::from_str(line)?)
 }

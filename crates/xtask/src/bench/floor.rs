@@ -1,5 +1,4 @@
-//! The floors that speed is measured against, as programs of their own, so that starting, reading and writing cost the
-//! same as in the program that is measured.
+//! Baselines as separate programs, so that process start, reading and writing cost the same as in the measured program.
 
 use std::{
     fs::File,
@@ -10,44 +9,43 @@ use std::{
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-/// As much at once as `translate` reads.
-const CHUNK: usize = 128 << 10;
+/// The read size of `translate`.
+const READ_CHUNK_BYTES: usize = 128 << 10;
 
 /// Do the least that any translation has to do
 #[derive(Args)]
-pub struct Floor {
+pub struct FloorArgs {
     /// What
-    kind: Kind,
+    kind: FloorKind,
     /// With which file
     file: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum FloorKind {
     /// Read the lines and count them.
     Lines,
     /// Parse each line into a `serde_json::Value` and print it.
     Value,
 }
 
-/// Runs the command.
-pub fn run(args: &Floor) -> anyhow::Result<()> {
-    let mut out = BufWriter::with_capacity(CHUNK, io::stdout().lock());
+pub fn run(args: &FloorArgs) -> anyhow::Result<()> {
+    let mut out = BufWriter::with_capacity(READ_CHUNK_BYTES, io::stdout().lock());
     let mut count = 0_u64;
-    each_line(&args.file, |line| {
+    for_each_line(&args.file, |line| {
         count += 1;
         match args.kind {
-            Kind::Lines => Ok(()),
-            Kind::Value => print(line, &mut out),
+            FloorKind::Lines => Ok(()),
+            FloorKind::Value => print_parsed(line, &mut out),
         }
     })?;
-    if matches!(args.kind, Kind::Lines) {
+    if matches!(args.kind, FloorKind::Lines) {
         writeln!(out, "{count}")?;
     }
     Ok(out.flush()?)
 }
 
-fn print(line: &[u8], out: &mut impl Write) -> io::Result<()> {
+fn print_parsed(line: &[u8], out: &mut impl Write) -> io::Result<()> {
     match serde_json::from_slice::<Value>(line) {
         Ok(value) => serde_json::to_writer(&mut *out, &value)?,
         Err(_) => out.write_all(line)?,
@@ -55,8 +53,8 @@ fn print(line: &[u8], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn each_line(file: &PathBuf, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> anyhow::Result<()> {
-    let (mut input, mut chunk, mut partial) = (File::open(file)?, vec![0; CHUNK], Vec::new());
+fn for_each_line(file: &PathBuf, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> anyhow::Result<()> {
+    let (mut input, mut chunk, mut partial) = (File::open(file)?, vec![0; READ_CHUNK_BYTES], Vec::new());
     loop {
         let length = input.read(&mut chunk)?;
         if length == 0 {

@@ -1,4 +1,4 @@
-//! `bench memory`: the most memory that `translate` ever uses, on a stream that is much larger, and on one huge line.
+//! `bench memory`: peak memory of `translate` on a large stream and on one huge line.
 
 use std::{
     fs,
@@ -11,20 +11,20 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
 use super::{
-    programs::{Names, build, built},
-    table::table,
+    programs::{TranslationNames, build_release, release_program},
+    table::format_table,
 };
 use crate::{
-    process::{program, testkit},
-    say,
+    print_line,
+    process::{new_command, testkit_command},
 };
 
-/// How often the peak is read; it never falls, so only what happens in the last moment can be missed.
-const PAUSE: Duration = Duration::from_millis(5);
+/// The peak never falls, so a poll can only miss the last moment.
+const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Measure how much memory a long stream and a long line need
 #[derive(Args)]
-pub struct Memory {
+pub struct MemoryBench {
     /// How many megabytes the stream has
     #[arg(long, default_value_t = 2000)]
     size: u64,
@@ -42,41 +42,39 @@ pub struct Memory {
     dialect: Option<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Memory) -> anyhow::Result<()> {
-    build()?;
-    let names = Names::chosen(args.source.as_deref(), args.dialect.as_deref())?;
+pub fn run(args: &MemoryBench) -> anyhow::Result<()> {
+    build_release()?;
+    let names = TranslationNames::load_selected(args.source.as_deref(), args.dialect.as_deref())?;
     let dialect = names.dialects.first().context("no dialect")?;
     let (mut rows, mut over) = (Vec::new(), Vec::new());
     for source in &names.sources {
-        let stream = peak(source, dialect, &["--size", &args.size.to_string()])?;
-        let line = peak(source, dialect, &["--size", &args.line.to_string(), "--one-line"])?;
+        let stream = peak_megabytes(source, dialect, &["--size", &args.size.to_string()])?;
+        let line = peak_megabytes(source, dialect, &["--size", &args.line.to_string(), "--one-line"])?;
         rows.push(vec![source.clone(), dialect.clone(), stream.to_string(), line.to_string()]);
         if stream > args.limit {
             over.push(format!("{source} needs {stream} MB"));
         }
     }
     let heads = [format!("{} MB stream", args.size), format!("{} MB line", args.line)];
-    say(&table(&["source", "dialect", &heads[0], &heads[1]], &rows));
+    print_line(&format_table(&["source", "dialect", &heads[0], &heads[1]], &rows));
     ensure!(over.is_empty(), "more than {} MB: {}", args.limit, over.join(", "));
     Ok(())
 }
 
-/// The peak of memory, in megabytes, while a generated stream is translated.
-fn peak(source: &str, dialect: &str, stream: &[&str]) -> anyhow::Result<u64> {
+/// Returns the peak memory in megabytes while a generated stream is translated.
+fn peak_megabytes(source: &str, dialect: &str, stream: &[&str]) -> anyhow::Result<u64> {
     let start = Instant::now();
-    let mut stream = testkit(&[&["stream", source], stream].concat())?.stdout(Stdio::piped()).spawn()?;
+    let mut stream = testkit_command(&[&["stream", source], stream].concat())?.stdout(Stdio::piped()).spawn()?;
     let input = stream.stdout.take().context("the stream has no output")?;
-    let mut translate = program(built("switchboard"), &["translate", "--from", source, "--to", dialect]);
+    let mut translate = new_command(release_program("switchboard"), &["translate", "--from", source, "--to", dialect]);
     let mut translate = translate.stdin(input).stdout(Stdio::null()).spawn()?;
-    let peak = watch(&mut translate)?;
+    let peak = watch_peak_memory(&mut translate)?;
     ensure!(stream.wait()?.success(), "the stream of {source} broke off");
-    say(&format!("{source} to {dialect}: {peak} MB after {:.1} s", start.elapsed().as_secs_f64()));
+    print_line(&format!("{source} to {dialect}: {peak} MB after {:.1} s", start.elapsed().as_secs_f64()));
     Ok(peak)
 }
 
-/// Watches a program to its end.
-fn watch(child: &mut Child) -> anyhow::Result<u64> {
+fn watch_peak_memory(child: &mut Child) -> anyhow::Result<u64> {
     let file = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     loop {
@@ -87,7 +85,7 @@ fn watch(child: &mut Child) -> anyhow::Result<u64> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(peak.div_ceil(1024)),
             Some(status) => bail!("translate ended with {status}"),
-            None => thread::sleep(PAUSE),
+            None => thread::sleep(MEMORY_POLL_INTERVAL),
         }
     }
 }

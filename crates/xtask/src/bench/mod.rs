@@ -1,5 +1,4 @@
-//! `bench`: how fast, and how much memory. Always the release build, always beside something that is measured in the
-//! same run.
+//! `bench`: speed and memory, always of the release build and always compared with a baseline in the same run.
 
 mod board;
 pub mod floor;
@@ -16,25 +15,24 @@ use clap::Subcommand;
 
 /// Measure speed and memory
 #[derive(Subcommand)]
-pub enum Bench {
-    Translate(translate::Translate),
-    Memory(memory::Memory),
-    Run(run::Run),
-    Serve(serve::Serve),
-    Harness(harness::Harness),
-    Logs(logs::Logs),
-    Board(board::Board),
+pub enum BenchCommand {
+    Translate(translate::TranslateBench),
+    Memory(memory::MemoryBench),
+    Run(run::RunBench),
+    Serve(serve::ServeBench),
+    Harness(harness::HarnessBench),
+    Logs(logs::LogsBench),
+    Board(board::BoardBench),
 }
 
-/// Runs the command.
-pub fn run(args: &Bench) -> anyhow::Result<()> {
+pub fn run(args: &BenchCommand) -> anyhow::Result<()> {
     match args {
-        Bench::Translate(args) => translate::run(args),
-        Bench::Memory(args) => memory::run(args),
-        Bench::Run(args) => run::run(args),
-        Bench::Serve(args) => serve::run(args),
-        Bench::Harness(args) => harness::run(args),
-        Bench::Logs(args) => logs::run(args),
-        Bench::Board(args) => board::run(args),
+        BenchCommand::Translate(args) => translate::run(args),
+        BenchCommand::Memory(args) => memory::run(args),
+        BenchCommand::Run(args) => run::run(args),
+        BenchCommand::Serve(args) => serve::run(args),
+        BenchCommand::Harness(args) => harness::run(args),
+        BenchCommand::Logs(args) => logs::run(args),
+        BenchCommand::Board(args) => board::run(args),
     }
 }

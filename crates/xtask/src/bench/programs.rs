@@ -1,33 +1,39 @@
-//! The programs that are measured, and what they can be measured with.
+//! The measured programs, and the sources and dialects to measure with.
 
 use std::path::PathBuf;
 
 use anyhow::ensure;
 use serde::Deserialize;
 
-use crate::process::{build_folder, cargo, output, run as run_program, testkit};
+use crate::process::{build_directory, cargo_command, read_output, run_program, testkit_command};
 
-/// Builds the programs that are measured. One build for both, so that they share every library and setting.
-pub fn build() -> anyhow::Result<()> {
-    run_program(&mut cargo(&["build", "--release", "--package", "switchboard-cli", "--package", "switchboard-xtask"]))
+/// Builds the measured programs in one build, so that they share every library and setting.
+pub fn build_release() -> anyhow::Result<()> {
+    run_program(&mut cargo_command(&[
+        "build",
+        "--release",
+        "--package",
+        "switchboard-cli",
+        "--package",
+        "switchboard-xtask",
+    ]))
 }
 
-/// A program of that build.
-pub fn built(name: &str) -> PathBuf {
-    build_folder().join("release").join(name)
+pub fn release_program(name: &str) -> PathBuf {
+    build_directory().join("release").join(name)
 }
 
-/// What there is to translate from and to.
+/// The available sources and dialects.
 #[derive(Deserialize)]
-pub struct Names {
+pub struct TranslationNames {
     pub sources: Vec<String>,
     pub dialects: Vec<String>,
 }
 
-impl Names {
-    /// All names, or those that were asked for.
-    pub fn chosen(source: Option<&str>, dialect: Option<&str>) -> anyhow::Result<Self> {
-        let mut names: Self = serde_json::from_str(&output(&mut testkit(&["list"])?)?)?;
+impl TranslationNames {
+    /// Returns all names, or the selected ones.
+    pub fn load_selected(source: Option<&str>, dialect: Option<&str>) -> anyhow::Result<Self> {
+        let mut names: Self = serde_json::from_str(&read_output(&mut testkit_command(&["list"])?)?)?;
         let keep =
             |names: &mut Vec<String>, only: Option<&str>| names.retain(|name| only.is_none_or(|only| only == name));
         keep(&mut names.sources, source);

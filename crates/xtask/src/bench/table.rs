@@ -1,7 +1,7 @@
-//! Tables for people.
+//! Plain-text tables.
 
-/// Columns that line up: the first two to the left, figures to the right.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+/// Aligns the first two columns left and figures right.
+pub fn format_table(head: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
         std::iter::once(head.iter().map(|&cell| cell.to_owned()).collect()).chain(rows.iter().cloned()).collect();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

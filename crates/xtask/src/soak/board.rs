@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::{browser::released, process::run as run_program};
+use crate::{browser::release_command, process::run_program};
 
 /// Watch a busy session in a real browser, and check that neither the page nor the server grows
 #[derive(Args)]
-pub struct Board {
+pub struct BoardSoak {
     /// For how long
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
@@ -15,14 +15,13 @@ pub struct Board {
     rate: u64,
 }
 
-impl Default for Board {
+impl Default for BoardSoak {
     fn default() -> Self {
         Self { minutes: 10.0, rate: 1_000 }
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Board) -> anyhow::Result<()> {
+pub fn soak_board(args: &BoardSoak) -> anyhow::Result<()> {
     let (minutes, rate) = (args.minutes.to_string(), args.rate.to_string());
-    run_program(&mut released(&["soak", "--minutes", &minutes, "--rate", &rate])?)
+    run_program(&mut release_command(&["soak", "--minutes", &minutes, "--rate", &rate])?)
 }

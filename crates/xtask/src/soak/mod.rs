@@ -1,5 +1,5 @@
-//! `soak`: endless sessions, a crowd of them, a server that is killed again and again, a mountain of logs, and a page that
-//! is watched for long. The test kit does most of it.
+//! `soak`: endless sessions, many concurrent ones, a server that is killed repeatedly, large logs, and a page that
+//! watches for minutes. The test kit does most of it.
 
 mod board;
 mod logs;
@@ -7,8 +7,8 @@ mod logs;
 use clap::{Args, Subcommand};
 
 use crate::{
-    load::{Build, cases},
-    process::{fast_testkit, run as run_program},
+    load::{BuildProfile, run_cases},
+    process::{fast_testkit_command, run_program},
 };
 
 /// Run endless sessions, a crowd of sessions, a server that is killed at random moments, a mountain of logs, and a page
@@ -16,22 +16,22 @@ use crate::{
 ///
 /// Without a subcommand, all of it.
 #[derive(Args)]
-pub struct Soak {
+pub struct SoakTask {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<SoakPart>,
 }
 
 #[derive(Subcommand)]
-enum Part {
-    Streams(Streams),
-    Serve(Serve),
-    Logs(logs::Logs),
-    Board(board::Board),
+enum SoakPart {
+    Streams(StreamSoak),
+    Serve(ServerSoak),
+    Logs(logs::LogsSoak),
+    Board(board::BoardSoak),
 }
 
 /// Run endless sessions of all sources through all dialects, and check that memory stays flat
 #[derive(Args)]
-pub struct Streams {
+pub struct StreamSoak {
     /// For how long
     #[arg(long, default_value_t = 5)]
     minutes: u64,
@@ -39,7 +39,7 @@ pub struct Streams {
 
 /// Open a crowd of sessions at a server; then kill it again and again, and check what is left
 #[derive(Args)]
-pub struct Serve {
+pub struct ServerSoak {
     /// How many sessions are open at once, each with a client
     #[arg(long, default_value_t = 1_000)]
     sessions: u32,
@@ -57,31 +57,30 @@ pub struct Serve {
     seed: Option<u64>,
 }
 
-/// Runs the command.
-pub fn run(args: &Soak) -> anyhow::Result<()> {
+pub fn run(args: &SoakTask) -> anyhow::Result<()> {
     match &args.part {
-        Some(Part::Streams(args)) => streams(args.minutes),
-        Some(Part::Serve(args)) => serve(args),
-        Some(Part::Logs(args)) => logs::run(args),
-        Some(Part::Board(args)) => board::run(args),
+        Some(SoakPart::Streams(args)) => soak_streams(args.minutes),
+        Some(SoakPart::Serve(args)) => soak_server(args),
+        Some(SoakPart::Logs(args)) => logs::run(args),
+        Some(SoakPart::Board(args)) => board::soak_board(args),
         None => {
-            streams(5)?;
-            serve(&Serve { sessions: 1_000, agents: 200, kills: 100, sessions_a_kill: 20, seed: None })?;
-            logs::run(&logs::Logs::default())?;
-            board::run(&board::Board::default())
+            soak_streams(5)?;
+            soak_server(&ServerSoak { sessions: 1_000, agents: 200, kills: 100, sessions_a_kill: 20, seed: None })?;
+            logs::run(&logs::LogsSoak::default())?;
+            board::soak_board(&board::BoardSoak::default())
         }
     }
 }
 
-fn streams(minutes: u64) -> anyhow::Result<()> {
-    run_program(&mut fast_testkit(&["soak", "--minutes", &minutes.to_string()])?)
+fn soak_streams(minutes: u64) -> anyhow::Result<()> {
+    run_program(&mut fast_testkit_command(&["soak", "--minutes", &minutes.to_string()])?)
 }
 
-fn serve(args: &Serve) -> anyhow::Result<()> {
+fn soak_server(args: &ServerSoak) -> anyhow::Result<()> {
     let [sessions, agents, kills, each] =
         [args.sessions, args.agents, args.kills, args.sessions_a_kill].map(|number| number.to_string());
     let seed = args.seed.map(|seed| seed.to_string());
     let mut crash = vec!["crash", "--kills", &kills, "--sessions", &each];
     crash.extend(seed.iter().flat_map(|seed| ["--seed", seed]));
-    cases(Build::Release, &[&["crowd", "--sessions", &sessions, "--agents", &agents], &crash])
+    run_cases(BuildProfile::Release, &[&["crowd", "--sessions", &sessions, "--agents", &agents], &crash])
 }

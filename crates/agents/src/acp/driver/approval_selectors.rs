@@ -1,13 +1,14 @@
-//! The agent's selectors that decide what it does unasked: its modes, and options about approvals and permissions.
-//! An agent that starts with one that does not keep the session's approval mode is set to one that does.
+//! The agent's selectors that control what it does without asking: its modes, and options about approvals and
+//! permissions. An agent that starts in a state that violates the session's approval mode is set to one that satisfies
+//! it.
 
 use serde_json::json;
 use switchboard_event::ApprovalMode;
 
 use super::offers::Choice;
-use crate::{Json, Object, acp::approval_policy::ApprovalPolicy};
+use crate::{JsonObject, JsonView, acp::approval_policy::ApprovalPolicy};
 
-/// The selectors about approvals, as the agent announced them last.
+/// The selectors about approvals, as last announced by the agent.
 #[derive(Default)]
 pub struct ApprovalSelectors {
     modes: Option<ApprovalSelector>,
@@ -15,49 +16,49 @@ pub struct ApprovalSelectors {
 }
 
 struct ApprovalSelector {
-    /// The configuration option, or none for `session/set_mode`.
+    /// The configuration option; `None` for `session/set_mode`.
     option: Option<String>,
     is_boolean: bool,
     current: String,
     values: Vec<(String, ApprovalPolicy)>,
 }
 
-/// What must be done before the first prompt.
+/// The next step before the first prompt.
 #[derive(Debug)]
 pub enum ApprovalStep {
-    /// Nothing: the agent asks, or says nothing about it.
+    /// Nothing to do: the agent asks, or makes no statement.
     Nothing,
     /// A request to the agent.
     Choose(Choice),
-    /// The agent is in this mode, which does not ask, and has none that does.
+    /// The agent is in this mode, which does not ask, and offers none that does.
     Impossible(String),
 }
 
 impl ApprovalSelectors {
-    /// Takes note of `modes`, `configOptions` and `currentModeId` of an answer or an update.
-    pub fn read(&mut self, fields: &Object<'_>) {
+    /// Reads `modes`, `configOptions` and `currentModeId` of a response or an update.
+    pub fn read(&mut self, fields: &JsonObject<'_>) {
         if fields.get("modes").is_some() {
-            self.modes = Some(of_modes(&fields.object("modes")));
+            self.modes = Some(of_modes(&fields.get_object("modes")));
         }
         if fields.get("configOptions").is_some() {
-            let options = fields.array("configOptions").into_iter();
-            self.options = options.filter_map(|option| of_option(&option.object())).collect();
+            let options = fields.get_array("configOptions").into_iter();
+            self.options = options.filter_map(|option| of_option(&option.as_object())).collect();
         }
-        if let Some(current) = fields.filled("currentModeId") {
+        if let Some(current) = fields.get_non_empty("currentModeId") {
             self.set_mode(current);
         }
     }
 
-    /// Takes note of a mode that the agent agreed to.
+    /// Stores a mode that the agent accepted.
     pub fn set_mode(&mut self, current: String) {
         if let Some(modes) = &mut self.modes {
             modes.current = current;
         }
     }
 
-    /// Returns what is missing for the approval mode to be kept.
+    /// Returns the next step towards satisfying the approval mode.
     pub fn next_step(&self, mode: ApprovalMode) -> ApprovalStep {
-        // The protocol is replacing modes by options: an agent may announce the same twice.
+        // The protocol is replacing modes with options, so an agent may announce both.
         let replaced = |selector: &&ApprovalSelector| {
             selector.option.is_some() || !self.options.iter().any(|option| option.values == selector.values)
         };
@@ -77,7 +78,7 @@ impl ApprovalSelector {
         let asking = self.values.iter().find(|(_, policy)| *policy == ApprovalPolicy::Asks);
         match asking {
             Some((id, _)) => ApprovalStep::Choose(self.choose(id)),
-            // Modes that say nothing about approvals are another matter.
+            // Modes that make no statement about approvals are left alone.
             None if current == ApprovalPolicy::Unknown => ApprovalStep::Nothing,
             None => ApprovalStep::Impossible(self.current.clone()),
         }
@@ -94,48 +95,49 @@ impl ApprovalSelector {
     }
 }
 
-fn of_modes(modes: &Object<'_>) -> ApprovalSelector {
-    let values = modes.array("availableModes").into_iter().filter_map(|mode| of_value(&mode.object(), "id"));
+fn of_modes(modes: &JsonObject<'_>) -> ApprovalSelector {
+    let values = modes.get_array("availableModes").into_iter().filter_map(|mode| of_value(&mode.as_object(), "id"));
     ApprovalSelector {
         option: None,
         is_boolean: false,
-        current: modes.filled("currentModeId").unwrap_or_default(),
+        current: modes.get_non_empty("currentModeId").unwrap_or_default(),
         values: values.collect(),
     }
 }
 
-/// An option of the category `mode`, or one that is about approvals by its words.
-fn of_option(option: &Object<'_>) -> Option<ApprovalSelector> {
-    let id = option.filled("id")?;
-    let words = ["id", "name", "category"].map(|field| option.string(field).unwrap_or_default().to_lowercase());
+/// Parses an option of the category `mode`, or one whose words concern approvals.
+fn of_option(option: &JsonObject<'_>) -> Option<ApprovalSelector> {
+    let id = option.get_non_empty("id")?;
+    let words = ["id", "name", "category"].map(|field| option.get_string(field).unwrap_or_default().to_lowercase());
     let about_approvals = |word: &String| word.contains("approv") || word.contains("permission");
-    let is_boolean = option.is("type", "boolean");
-    let grouped =
-        option.array("options").into_iter().flat_map(|entry: Json<'_>| match entry.object().array("options") {
+    let is_boolean = option.str_equals("type", "boolean");
+    let grouped = option.get_array("options").into_iter().flat_map(|entry: JsonView<'_>| {
+        match entry.as_object().get_array("options") {
             group if group.is_empty() => vec![entry],
             group => group,
-        });
-    let mut values: Vec<_> = grouped.filter_map(|value| of_value(&value.object(), "value")).collect();
+        }
+    });
+    let mut values: Vec<_> = grouped.filter_map(|value| of_value(&value.as_object(), "value")).collect();
     let is_switch =
         is_boolean || values.len() == 2 && ["on", "off"].iter().all(|id| values.iter().any(|(v, _)| v == id));
     if is_switch {
-        let whole = |field: &str| option.string(field).unwrap_or_default();
+        let whole = |field: &str| option.get_string(field).unwrap_or_default();
         let switched_on = ApprovalPolicy::of_mode(&id, &whole("name"), &whole("description"));
         if matches!(switched_on, ApprovalPolicy::Asks | ApprovalPolicy::ReadOnly | ApprovalPolicy::Unknown) {
             return None;
         }
         let (on, off) = if is_boolean { ("true", "false") } else { ("on", "off") };
         values = vec![(on.to_owned(), switched_on), (off.to_owned(), ApprovalPolicy::Asks)];
-    } else if !option.is("category", "mode") && !words.iter().any(about_approvals) {
+    } else if !option.str_equals("category", "mode") && !words.iter().any(about_approvals) {
         return None;
     }
-    let current = option.get("currentValue").map(|value| value.display().into_owned()).unwrap_or_default();
+    let current = option.get("currentValue").map(|value| value.display_text().into_owned()).unwrap_or_default();
     Some(ApprovalSelector { option: Some(id), is_boolean, current, values })
 }
 
-fn of_value(value: &Object<'_>, id: &str) -> Option<(String, ApprovalPolicy)> {
-    let id = value.filled(id)?;
-    let word = |field: &str| value.string(field).unwrap_or_default();
+fn of_value(value: &JsonObject<'_>, id: &str) -> Option<(String, ApprovalPolicy)> {
+    let id = value.get_non_empty(id)?;
+    let word = |field: &str| value.get_string(field).unwrap_or_default();
     let policy = ApprovalPolicy::of_mode(&id, &word("name"), &word("description"));
     Some((id, policy))
 }

@@ -1,9 +1,9 @@
-//! The client of an ACP agent: sends prompts, answers what the agent asks, and ends the session.
+//! The driver of an ACP agent: sends prompts, answers the agent's requests, and ends the session.
 
 use std::collections::VecDeque;
 
 use serde_json::{Value, json, value::RawValue};
-use switchboard_event::{Body, Dir, Event, Id};
+use switchboard_event::{Dir, Event, EventBody, Id};
 
 use super::{
     answers::{Question, Questions},
@@ -13,53 +13,53 @@ use super::{
     setup::Setup,
 };
 use crate::{
-    Answer, Command, Decision, Driver, Effect, Effects, Json, Object, Record, RecordBody, Signal, Unsupported, commands,
+    AgentCommand, AgentDriver, DriverEffect, DriverEffects, DriverSignal, JsonObject, JsonView, Record, RecordBody,
+    RequestAnswer, RequestDecision, UnsupportedOperation, commands,
 };
 
-/// How many of our requests are remembered; an agent that never answers must not cost memory for ever.
+/// Maximum number of pending requests. An agent that never answers must not consume memory without bound.
 const ASKED: usize = 256;
 
-/// Speaks to one ACP agent.
+/// Drives one ACP agent.
 pub struct Client {
     pub(super) setup: Setup,
-    /// What the agent said that it can do.
+    /// The capabilities that the agent announced.
     pub(super) agent: Agent,
-    /// The session, by the name that the agent wants to hear.
+    /// The session id in the agent's format.
     pub(super) session: String,
     pub(super) offers: Offers,
-    /// Our requests that are not answered yet. Both sides count from 0: these ids are ours.
+    /// Requests of this client without a response. Both sides count ids from 0.
     asked: VecDeque<(u64, Asked)>,
     next: u64,
     questions: Questions,
-    /// How many prompts are being worked on.
+    /// Number of running prompts.
     prompts: u32,
-    /// The agent was told to stop, and has not done so yet.
+    /// The agent was told to stop and has not stopped yet.
     cancelling: bool,
-    /// What was chosen about approvals before the first prompt.
+    /// The approval selections made before the first prompt.
     pub(super) chosen_approvals: Vec<Choice>,
-    /// The session is open, and the agent still tells its history.
+    /// The session is open, and the agent still replays its history.
     pub(super) history: bool,
 }
 
-/// What a request of ours was.
+/// Purpose of a request of this client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// `initialize`.
     Initialize,
-    /// A session is opened, by this method.
+    /// Opens a session by this method.
     Open(&'static str),
-    /// What the agent does unasked is chosen, before the first prompt.
+    /// Sets what the agent may do without asking, before the first prompt.
     Approval,
-    /// The model is chosen, before the first prompt.
+    /// Selects the model, before the first prompt.
     Model,
     /// `session/prompt`.
     Prompt,
-    /// Something whose answer only the reader needs.
+    /// A request whose response only the reader needs.
     Other,
 }
 
 impl Client {
-    /// A client that is to open such a session.
     pub fn new(setup: Setup) -> Self {
         Self {
             setup,
@@ -76,13 +76,13 @@ impl Client {
         }
     }
 
-    /// Asks something of the agent.
-    pub(super) fn ask(&mut self, what: Asked, method: &str, params: &Value, effects: &mut Effects) {
+    /// Sends a request to the agent.
+    pub(super) fn ask(&mut self, what: Asked, method: &str, params: &Value, effects: &mut DriverEffects) {
         let id = self.number(what);
-        effects.send(&fields::request(id, method, params));
+        effects.send_record(&fields::request(id, method, params));
     }
 
-    /// The number of the next request.
+    /// Returns the id of the next request.
     pub(super) fn number(&mut self, what: Asked) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -93,32 +93,32 @@ impl Client {
         id
     }
 
-    /// Chooses something in the session.
-    pub(super) fn choose(&mut self, what: Asked, (method, params): Choice, effects: &mut Effects) {
+    /// Sends a selection for the session.
+    pub(super) fn choose(&mut self, what: Asked, (method, params): Choice, effects: &mut DriverEffects) {
         let mut params = params;
         params["sessionId"] = json!(self.session);
         self.ask(what, method, &params, effects);
     }
 
-    /// What the agent said.
-    fn heard(&mut self, fields: &Object<'_>, events: &[Event], effects: &mut Effects) {
-        let id = fields.raw("id");
-        match (fields.str("method").as_deref(), id) {
-            (Some(method), Some(id)) => self.request(method, id, &fields.object("params"), events, effects),
-            (Some(method), None) => self.notification(method, &fields.object("params"), effects),
+    fn heard(&mut self, fields: &JsonObject<'_>, events: &[Event], effects: &mut DriverEffects) {
+        let id = fields.get_raw("id");
+        match (fields.get_str("method").as_deref(), id) {
+            (Some(method), Some(id)) => self.request(method, id, &fields.get_object("params"), events, effects),
+            (Some(method), None) => self.notification(method, &fields.get_object("params"), effects),
             (None, Some(id)) => self.answer(&id, fields, effects),
             (None, None) => {}
         }
     }
 
-    /// The agent asks something. What nobody was told of, nobody can answer.
+    /// Handles a request of the agent. A request without a `request.opened` event cannot be answered, so it is
+    /// cancelled.
     fn request(
         &mut self,
         method: &str,
         id: Box<RawValue>,
-        params: &Object<'_>,
+        params: &JsonObject<'_>,
         events: &[Event],
-        effects: &mut Effects,
+        effects: &mut DriverEffects,
     ) {
         let request = opened(events).unwrap_or_default();
         let question = match method {
@@ -126,66 +126,66 @@ impl Client {
             "elicitation/create" => Question::form(request.clone(), id, params),
             _ => {
                 let refused = format!("{method} is not offered here");
-                return effects.push(Effect::Send(fields::refusal(&id, -32601, &refused)));
+                return effects.push(DriverEffect::Send(fields::refusal(&id, -32601, &refused)));
             }
         };
         if request.is_empty() || self.cancelling {
-            return effects.push(Effect::Send(question.give_up()));
+            return effects.push(DriverEffect::Send(question.give_up()));
         }
         if let Some(given_up) = self.questions.opened(question) {
-            effects.push(Effect::Send(given_up));
+            effects.push(DriverEffect::Send(given_up));
         }
     }
 
-    fn notification(&mut self, method: &str, params: &Object<'_>, effects: &mut Effects) {
+    fn notification(&mut self, method: &str, params: &JsonObject<'_>, effects: &mut DriverEffects) {
         match method {
             "$/cancel_request" => {
-                let id = params.get("requestId").map(Json::text).unwrap_or_default();
+                let id = params.get("requestId").map(JsonView::raw_text).unwrap_or_default();
                 if let Some(refusal) = self.questions.withdrawn(id) {
-                    effects.push(Effect::Send(refusal));
+                    effects.push(DriverEffect::Send(refusal));
                 }
             }
-            "session/update" => self.offers.heard(&params.object("update")),
+            "session/update" => self.offers.heard(&params.get_object("update")),
             _ => {}
         }
     }
 
-    /// The agent answered a request of ours.
-    fn answer(&mut self, id: &RawValue, fields: &Object<'_>, effects: &mut Effects) {
+    /// Handles a response of the agent.
+    fn answer(&mut self, id: &RawValue, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
         let Some(index) = self.asked.iter().position(|(known, _)| known.to_string() == id.get()) else { return };
         let Some((_, what)) = self.asked.remove(index) else { return };
         if what == Asked::Prompt {
             return self.prompt_over(effects);
         }
-        self.offers.heard(&fields.object("result"));
+        self.offers.heard(&fields.get_object("result"));
         if what != Asked::Other {
             self.shaken(what, fields, effects);
         }
     }
 
-    /// A prompt is done. Whatever is still open will not be looked at: an agent may keep later questions waiting
-    /// behind one that is never answered.
-    fn prompt_over(&mut self, effects: &mut Effects) {
+    /// Handles the end of a prompt. All open requests are cancelled: an agent may queue later requests behind one that
+    /// is never answered.
+    fn prompt_over(&mut self, effects: &mut DriverEffects) {
         self.prompts = self.prompts.saturating_sub(1);
         if self.prompts == 0 {
             self.cancelling = false;
             self.give_up_questions(effects);
-            effects.push(Effect::Settled);
+            effects.push(DriverEffect::Settled);
         }
     }
 
-    fn give_up_questions(&mut self, effects: &mut Effects) {
+    fn give_up_questions(&mut self, effects: &mut DriverEffects) {
         for answer in self.questions.give_up() {
-            effects.push(Effect::Send(answer));
+            effects.push(DriverEffect::Send(answer));
         }
     }
 
-    fn prompt(&mut self, prompt: &crate::Prompt, effects: &mut Effects) -> Result<(), Unsupported> {
+    fn prompt(&mut self, prompt: &crate::AgentPrompt, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         if !prompt.images.is_empty() && !self.agent.images {
-            return Err(Unsupported::new("the agent takes no images"));
+            return Err(UnsupportedOperation::new("the agent takes no images"));
         }
         if prompt.output_schema.is_some() {
-            return Err(Unsupported::new("an ACP agent cannot be given a schema for its answer"));
+            return Err(UnsupportedOperation::new("an ACP agent cannot be given a schema for its answer"));
         }
         self.prompts += 1;
         let params = json!({ "sessionId": self.session, "prompt": fields::blocks(prompt) });
@@ -193,79 +193,84 @@ impl Client {
         Ok(())
     }
 
-    /// Stops the turn. The agent may wait for its questions to be answered before it stops.
-    fn interrupt(&mut self, effects: &mut Effects) {
+    /// Stops the turn. The agent may wait for answers to its requests before it stops.
+    fn interrupt(&mut self, effects: &mut DriverEffects) {
         if self.prompts == 0 {
             return;
         }
         self.cancelling = true;
-        effects.send(&fields::notification("session/cancel", &json!({ "sessionId": self.session })));
+        effects.send_record(&fields::notification("session/cancel", &json!({ "sessionId": self.session })));
         self.give_up_questions(effects);
     }
 
-    fn decide(&mut self, answer: &Answer, effects: &mut Effects) -> Result<(), Unsupported> {
+    fn decide(&mut self, answer: &RequestAnswer, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         if answer.input.is_some() {
-            return Err(Unsupported::new("an ACP agent takes no changed input")
+            return Err(UnsupportedOperation::new("an ACP agent takes no changed input")
                 .with_hint("decline, and say in a prompt what to do instead"));
         }
-        if answer.decision == Decision::Cancel {
+        if answer.decision == RequestDecision::Cancel {
             self.interrupt(effects);
         }
         if let Some(answer) = self.questions.answered(answer) {
-            effects.push(Effect::Send(answer));
+            effects.push(DriverEffect::Send(answer));
         }
         Ok(())
     }
 }
 
-impl Driver for Client {
-    fn open(&mut self, effects: &mut Effects) {
+impl AgentDriver for Client {
+    fn open(&mut self, effects: &mut DriverEffects) {
         self.ask(Asked::Initialize, "initialize", &fields::initialize(), effects);
     }
 
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects) {
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
         let (Dir::In, RecordBody::Json(raw)) = (record.dir, &record.body) else { return };
-        self.heard(&Json::of(raw).object(), events, effects);
+        self.heard(&JsonView::from_raw(raw).as_object(), events, effects);
         self.still_history(effects);
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => self.prompt(&prompt, effects)?,
-            Command::Answer(answer) => self.decide(&answer, effects)?,
-            Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => self.choose(Asked::Other, self.offers.model(&model)?, effects),
-            Command::SetMode(mode) => self.choose(Asked::Other, self.offers.mode(&mode)?, effects),
-            Command::SetOption { id, value } => self.choose(Asked::Other, self.offers.option(&id, &value)?, effects),
-            Command::Slash { name, arguments } => {
-                self.offers.commands.check(&name)?;
-                self.prompt(&commands::typed(&name, &arguments), effects)?;
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => self.prompt(&prompt, effects)?,
+            AgentCommand::Answer(answer) => self.decide(&answer, effects)?,
+            AgentCommand::Interrupt => self.interrupt(effects),
+            AgentCommand::SetModel(model) => self.choose(Asked::Other, self.offers.model(&model)?, effects),
+            AgentCommand::SetMode(mode) => self.choose(Asked::Other, self.offers.mode(&mode)?, effects),
+            AgentCommand::SetOption { id, value } => {
+                self.choose(Asked::Other, self.offers.option(&id, &value)?, effects)
             }
-            Command::Close => {
-                effects.push(Effect::CloseInput);
+            AgentCommand::Slash { name, arguments } => {
+                self.offers.commands.check_name(&name)?;
+                self.prompt(&commands::command_prompt(&name, &arguments), effects)?;
+            }
+            AgentCommand::Close => {
+                effects.push(DriverEffect::CloseInput);
                 if self.setup.habits.lingers {
-                    effects.push(Effect::Done);
+                    effects.push(DriverEffect::Done);
                 }
             }
         }
         Ok(())
     }
 
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
-        self.offers.commands.check(name)
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
+        self.offers.commands.check_name(name)
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        if signal == Signal::Timer(HISTORY) {
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        if handle_signal == DriverSignal::Timer(HISTORY) {
             self.set_up(effects);
         }
     }
 }
 
-/// The request that a record opened.
 fn opened(events: &[Event]) -> Option<Id> {
     events.iter().find_map(|event| match &event.body {
-        Body::RequestOpened(opened) => Some(opened.request.clone()),
+        EventBody::RequestOpened(opened) => Some(opened.request.clone()),
         _ => None,
     })
 }

@@ -1,25 +1,23 @@
-//! The messages that we send, as JSON.
+//! The client's messages as JSON.
 
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
-use switchboard_event::raw;
+use switchboard_event::to_raw_json;
 
-use crate::{Answer, Json, Prompt};
+use crate::{AgentPrompt, JsonView, RequestAnswer};
 
-/// What we call ourselves.
+/// Name of the client.
 const NAME: &str = "switchboard";
 
-/// A request.
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// A notification.
 pub fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// An answer of ours. The agent's id goes back as it was written.
+/// A response to the agent. Its id is returned as written.
 #[derive(Serialize)]
 struct Response<'a> {
     jsonrpc: &'static str,
@@ -30,19 +28,17 @@ struct Response<'a> {
     error: Option<Value>,
 }
 
-/// The answer to a request of the agent.
 pub fn answer(id: &RawValue, result: &Value) -> Box<RawValue> {
-    raw(&Response { jsonrpc: "2.0", id, result: Some(result), error: None })
+    to_raw_json(&Response { jsonrpc: "2.0", id, result: Some(result), error: None })
 }
 
-/// A request of the agent that is refused.
 pub fn refusal(id: &RawValue, code: i32, message: &str) -> Box<RawValue> {
     let error = Some(json!({ "code": code, "message": message }));
-    raw(&Response { jsonrpc: "2.0", id, result: None, error })
+    to_raw_json(&Response { jsonrpc: "2.0", id, result: None, error })
 }
 
-/// The parameters of `initialize`. Files and terminals of the host are not offered: the agent has its own, which are
-/// where its sandbox is.
+/// Returns the parameters of `initialize`. Files and terminals of the host are not offered: the agent has its own,
+/// inside its sandbox.
 pub fn initialize() -> Value {
     json!({
         "protocolVersion": 1,
@@ -56,16 +52,16 @@ pub fn initialize() -> Value {
     })
 }
 
-/// The blocks of a prompt.
-pub fn blocks(prompt: &Prompt) -> Vec<Value> {
+pub fn blocks(prompt: &AgentPrompt) -> Vec<Value> {
     let text = (!prompt.text.is_empty()).then(|| json!({ "type": "text", "text": prompt.text }));
-    let image = |image: &crate::Image| json!({ "type": "image", "mimeType": image.media_type, "data": image.data });
+    let image =
+        |image: &crate::PromptImage| json!({ "type": "image", "mimeType": image.media_type, "data": image.data });
     text.into_iter().chain(prompt.images.iter().map(image)).collect()
 }
 
-/// The request for permission is answered by one of its options. The protocol has no word for the reason: it is kept
-/// where any message may have more, and no agent is known to look there.
-pub fn selected(option: &str, answer: &Answer) -> Value {
+/// Answers a permission request with one of its options. The protocol has no field for the reason, so it goes into
+/// `_meta`, which no known agent reads.
+pub fn selected(option: &str, answer: &RequestAnswer) -> Value {
     let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
     match (outcome, answer.message.as_deref().filter(|message| !message.is_empty())) {
         (Value::Object(mut fields), Some(message)) => {
@@ -76,12 +72,12 @@ pub fn selected(option: &str, answer: &Answer) -> Value {
     }
 }
 
-/// The request for permission is answered by the end of the turn.
+/// Answers a permission request as cancelled, because the turn ends.
 pub fn cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// The reason in an answer of ours.
-pub fn reason(result: Json<'_>) -> Option<String> {
-    result.object().object("_meta").object(NAME).filled("message")
+/// Returns the reason in a response of this client.
+pub fn reason(result: JsonView<'_>) -> Option<String> {
+    result.as_object().get_object("_meta").get_object(NAME).get_non_empty("message")
 }

@@ -1,4 +1,4 @@
-//! From `initialize` to the first prompt: what the agent can do, logging in, opening the session, choosing the model.
+//! From `initialize` to the first prompt: capabilities, login, opening the session, selecting the model.
 
 use std::time::Duration;
 
@@ -11,74 +11,77 @@ use super::{
     fields, servers,
     setup::Start,
 };
-use crate::{Effect, Effects, Json, Object, Timer, acp::errors};
+use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject, JsonView, acp::errors};
 
-/// Runs out when no more history comes.
-pub const HISTORY: Timer = Timer("history");
+/// Expires when no more history arrives.
+pub const HISTORY: DriverTimer = DriverTimer("history");
 
-/// How long an agent that tells its history late must be quiet. It writes without pause.
+/// Silence that marks the end of a late history. The agent writes it without pause.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// What the agent said that it can do.
+/// The capabilities that the agent announced.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own, as the protocol has them")]
 pub struct Agent {
-    /// It takes images.
     pub images: bool,
     load: bool,
     resume: bool,
     fork: bool,
     http: bool,
     sse: bool,
-    /// How one can log in, for people.
+    /// Descriptions of the login methods, for people.
     logins: Vec<String>,
 }
 
 impl Agent {
-    fn read(result: &Object<'_>) -> Self {
-        let can = result.object("agentCapabilities");
-        let (session, mcp) = (can.object("sessionCapabilities"), can.object("mcpCapabilities"));
+    fn read(result: &JsonObject<'_>) -> Self {
+        let can = result.get_object("agentCapabilities");
+        let (session, mcp) = (can.get_object("sessionCapabilities"), can.get_object("mcpCapabilities"));
         Self {
-            images: can.object("promptCapabilities").is_true("image"),
+            images: can.get_object("promptCapabilities").is_true("image"),
             load: can.is_true("loadSession"),
             resume: session.get("resume").is_some(),
             fork: session.get("fork").is_some(),
             http: mcp.is_true("http"),
             sse: mcp.is_true("sse"),
-            logins: result.array("authMethods").into_iter().filter_map(|method| login(&method.object())).collect(),
+            logins: result
+                .get_array("authMethods")
+                .into_iter()
+                .filter_map(|method| login(&method.as_object()))
+                .collect(),
         }
     }
 }
 
-/// A way to log in, as a person can take it.
-fn login(method: &Object<'_>) -> Option<String> {
-    let name = method.filled("name").or_else(|| method.filled("id"))?;
-    let var = |var: Json<'_>| var.str().map(Into::into).or_else(|| var.object().filled("name"));
-    let vars: Vec<String> = method.array("vars").into_iter().filter_map(var).collect();
+/// Describes a login method for people.
+fn login(method: &JsonObject<'_>) -> Option<String> {
+    let name = method.get_non_empty("name").or_else(|| method.get_non_empty("id"))?;
+    let var = |var: JsonView<'_>| var.as_str().map(Into::into).or_else(|| var.as_object().get_non_empty("name"));
+    let vars: Vec<String> = method.get_array("vars").into_iter().filter_map(var).collect();
     let set = Some(format!("{} in the environment", vars.join(", "))).filter(|_| !vars.is_empty());
-    let how = set.or_else(|| method.filled("description")).filter(|how| *how != name);
+    let how = set.or_else(|| method.get_non_empty("description")).filter(|how| *how != name);
     Some(how.map_or_else(|| name.clone(), |how| format!("{name} ({how})")))
 }
 
 impl Client {
-    /// An answer of the time before the first prompt.
-    pub(super) fn shaken(&mut self, what: Asked, answer: &Object<'_>, effects: &mut Effects) {
-        let fault = answer.get("error").map(|error| errors::fault(&error.object()));
-        let result = answer.object("result");
+    /// Handles a response before the first prompt.
+    pub(super) fn shaken(&mut self, what: Asked, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let fault = answer.get("error").map(|error| errors::fault(&error.as_object()));
+        let result = answer.get_object("result");
         match (what, fault) {
             (Asked::Initialize, None) => self.met(&result, effects),
             (Asked::Open(method), None) => self.opened(method, &result, effects),
             (Asked::Open(method), Some(fault)) => self.not_opened(method, fault, effects),
             (Asked::Approval, None) => self.approval_chosen(effects),
             (Asked::Approval, Some(fault)) => effects.give_up(refused_to_ask(&fault.message)),
-            (Asked::Model, None) => effects.push(Effect::Ready),
+            (Asked::Model, None) => effects.push(DriverEffect::Ready),
             (_, Some(fault)) => effects.give_up(self.advised(fault)),
             (Asked::Prompt | Asked::Other, None) => {}
         }
     }
 
-    fn met(&mut self, result: &Object<'_>, effects: &mut Effects) {
-        if let Some(version) = result.u64("protocolVersion").filter(|version| *version != 1) {
+    fn met(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+        if let Some(version) = result.get_u64("protocolVersion").filter(|version| *version != 1) {
             let said = format!("the agent speaks version {version} of ACP, and only version 1 is spoken here");
             return effects.give_up(Fault::new(ErrorCode::ProtocolError, said));
         }
@@ -89,8 +92,8 @@ impl Client {
         self.open_session(effects);
     }
 
-    /// Opens the session in the best way that the agent has: resuming tells no history, loading does.
-    fn open_session(&mut self, effects: &mut Effects) {
+    /// Opens the session in the best way that the agent supports: resuming replays no history, loading does.
+    fn open_session(&mut self, effects: &mut DriverEffects) {
         let (method, session) = match &self.setup.start {
             Start::New => ("session/new", None),
             Start::Resume(session) if self.agent.resume => ("session/resume", Some(session.clone())),
@@ -111,15 +114,15 @@ impl Client {
         let record = params(servers::list(&self.setup.servers, expands));
         let secret = self.setup.servers.values().any(|server| !server.env.is_empty() || !server.headers.is_empty());
         if secret {
-            effects.send_masked(&record, &params(servers::masked(&self.setup.servers)));
+            effects.send_masked_record(&record, &params(servers::masked(&self.setup.servers)));
         } else {
-            effects.send(&record);
+            effects.send_record(&record);
         }
         self.session = session.unwrap_or_default();
     }
 
-    fn opened(&mut self, method: &str, result: &Object<'_>, effects: &mut Effects) {
-        if let Some(session) = result.filled("sessionId") {
+    fn opened(&mut self, method: &str, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+        if let Some(session) = result.get_non_empty("sessionId") {
             self.session = session;
         }
         if self.session.is_empty() {
@@ -133,9 +136,9 @@ impl Client {
         self.set_up(effects);
     }
 
-    /// No session. One that cannot be resumed may be loaded: Qwen Code 0.15.10 says that it can do both, and can do only
-    /// that.
-    fn not_opened(&mut self, method: &'static str, fault: Fault, effects: &mut Effects) {
+    /// Handles a failure to open the session. A session that cannot be resumed may be loaded: Qwen Code 0.15.10
+    /// announces both and implements only loading.
+    fn not_opened(&mut self, method: &'static str, fault: Fault, effects: &mut DriverEffects) {
         if method == "session/resume" && self.agent.load && fault.info.as_deref() == Some("-32601") {
             self.agent.resume = false;
             return self.open_session(effects);
@@ -143,20 +146,20 @@ impl Client {
         effects.give_up(self.advised(fault));
     }
 
-    /// The agent said something: more history may follow.
-    pub(super) fn still_history(&self, effects: &mut Effects) {
+    /// Waits for more history after a message of the agent.
+    pub(super) fn still_history(&self, effects: &mut DriverEffects) {
         if self.history {
-            effects.push(Effect::Arm(HISTORY, QUIET));
+            effects.push(DriverEffect::Arm(HISTORY, QUIET));
         }
     }
 
-    /// The session is open: the agent is made to ask where it would not, then the model is chosen.
-    pub(super) fn set_up(&mut self, effects: &mut Effects) {
+    /// Sets up the open session: makes the agent ask if necessary, then selects the model.
+    pub(super) fn set_up(&mut self, effects: &mut DriverEffects) {
         self.history = false;
         self.choose_approval(effects);
     }
 
-    fn choose_approval(&mut self, effects: &mut Effects) {
+    fn choose_approval(&mut self, effects: &mut DriverEffects) {
         match self.offers.approvals.next_step(self.setup.approval) {
             ApprovalStep::Nothing => self.choose_model(effects),
             ApprovalStep::Choose(choice) if self.chosen_approvals.contains(&choice) => {
@@ -176,8 +179,9 @@ impl Client {
         }
     }
 
-    /// The agent agreed. An answer to `session/set_mode` has no content; the others say what is set now.
-    fn approval_chosen(&mut self, effects: &mut Effects) {
+    /// Handles an accepted approval selection. The response to `session/set_mode` is empty; the others contain the new
+    /// state.
+    fn approval_chosen(&mut self, effects: &mut DriverEffects) {
         if let Some(("session/set_mode", params)) = self.chosen_approvals.last()
             && let Some(mode) = params["modeId"].as_str()
         {
@@ -186,15 +190,15 @@ impl Client {
         self.choose_approval(effects);
     }
 
-    fn choose_model(&mut self, effects: &mut Effects) {
-        let Some(model) = self.setup.model.take() else { return effects.push(Effect::Ready) };
+    fn choose_model(&mut self, effects: &mut DriverEffects) {
+        let Some(model) = self.setup.model.take() else { return effects.push(DriverEffect::Ready) };
         match self.offers.model(&model) {
             Ok(choice) => self.choose(Asked::Model, choice, effects),
             Err(unsupported) => effects.give_up(Fault::new(ErrorCode::ModelNotFound, unsupported.to_string())),
         }
     }
 
-    /// What went wrong, with what can be done about it.
+    /// Adds a hint about logging in to a fault.
     fn advised(&self, fault: Fault) -> Fault {
         if fault.code != ErrorCode::ProviderAuth {
             return fault;

@@ -1,4 +1,4 @@
-//! What is said to a living ACP agent. What passes is read by the reader of this folder, like any other transcript.
+//! Driver for ACP agents. Their messages are read by the reader in the parent directory, like any other transcript.
 
 mod answers;
 mod approval_selectors;

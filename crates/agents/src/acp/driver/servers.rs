@@ -1,11 +1,11 @@
-//! MCP servers, as `session/new` has them.
+//! MCP servers in the format of `session/new`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_event::{McpServerConfig, McpTransport};
 
-/// What the servers need of the agent that it does not have.
+/// Returns an error for a server whose transport the agent does not support.
 pub fn unreachable(servers: &BTreeMap<String, McpServerConfig>, http: bool, sse: bool) -> Option<String> {
     servers.iter().find_map(|(name, server)| match transport(server) {
         McpTransport::Http if !http => Some(format!("the agent cannot reach the MCP server {name} over HTTP")),
@@ -14,7 +14,7 @@ pub fn unreachable(servers: &BTreeMap<String, McpServerConfig>, http: bool, sse:
     })
 }
 
-/// The servers as the agent takes them. An agent that expands variables gets every `$` marked as an ordinary one.
+/// Returns the servers in the agent's format. For an agent that expands variables, every `$` is escaped.
 pub fn list(servers: &BTreeMap<String, McpServerConfig>, expands: bool) -> Vec<Value> {
     let value = |text: &String| if expands { text.replace('$', "\\$") } else { text.clone() };
     let pairs = |map: &BTreeMap<String, String>| -> Vec<Value> {
@@ -34,13 +34,13 @@ pub fn list(servers: &BTreeMap<String, McpServerConfig>, expands: bool) -> Vec<V
     servers.iter().map(entry).collect()
 }
 
-/// The same without what is likely to be a secret.
+/// Returns the servers with likely secrets masked.
 pub fn masked(servers: &BTreeMap<String, McpServerConfig>) -> Vec<Value> {
     let config = switchboard_event::SessionConfig { mcp_servers: servers.clone(), ..Default::default() };
-    list(&config.masked().mcp_servers, false)
+    list(&config.with_masked_secrets().mcp_servers, false)
 }
 
-/// How a server is spoken with: an address without more words is reached over HTTP.
+/// Returns the transport of a server. A URL without an explicit transport uses HTTP.
 fn transport(server: &McpServerConfig) -> McpTransport {
     match server.transport {
         Some(McpTransport::Stdio) | None if server.command.is_none() => McpTransport::Http,

@@ -1,47 +1,45 @@
-//! What a session with an ACP agent is to be like, and what is peculiar about the agent.
+//! Configuration of a session with an ACP agent, and the agent's quirks.
 
 use std::collections::BTreeMap;
 
 use switchboard_event::{ApprovalMode, McpServerConfig};
 
-/// What a session with an ACP agent is to be like.
+/// Configuration of a session with an ACP agent.
 #[derive(Default)]
 pub struct Setup {
-    /// The folder to work in, absolute.
+    /// The absolute working directory.
     pub cwd: String,
     /// The MCP servers to offer, by name.
     pub servers: BTreeMap<String, McpServerConfig>,
-    /// How the session begins.
     pub start: Start,
-    /// The model to choose, where that is not said when the agent is started.
+    /// The model to select, unless it is selected when the agent starts.
     pub model: Option<String>,
-    /// What the agent may do unasked.
+    /// What the agent may do without asking.
     pub approval: ApprovalMode,
-    /// What a person can do who is not logged in.
+    /// Hint for a user who is not logged in.
     pub login: Option<String>,
-    /// What is peculiar about the agent.
     pub habits: Habits,
 }
 
 /// How a session begins.
 #[derive(Default)]
 pub enum Start {
-    /// A new one.
+    /// A new session.
     #[default]
     New,
-    /// Another one goes on.
+    /// Continues another session.
     Resume(String),
-    /// A copy of another one goes on.
+    /// Continues a copy of another session.
     Fork(String),
 }
 
-/// What is peculiar about an agent.
+/// Peculiarities of an agent.
 #[derive(Default)]
 pub struct Habits {
-    /// It answers `session/load` before it has told the history: what comes until it is quiet is still history.
+    /// It answers `session/load` before it has replayed the history. Everything until a pause is still history.
     pub late_history: bool,
-    /// It does not end when its input does.
+    /// It keeps running after its input is closed.
     pub lingers: bool,
-    /// Values of an MCP server's environment and headers are not taken as they are: `$` begins a variable.
+    /// It expands `$` as a variable in the environment and headers of MCP servers.
     pub expands: bool,
 }

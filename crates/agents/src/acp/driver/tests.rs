@@ -1,13 +1,13 @@
-//! What is done when an agent says this and somebody wants that.
+//! Scripts of an agent's messages and user commands, and the resulting effects.
 
 use serde_json::json;
 
-use crate::{agent, driver_tests::Wish};
+use crate::{driver_tests::LaunchFixture, find_agent};
 
-/// An agent that can do everything.
+/// The `initialize` response of an agent with all capabilities.
 const MET: &str = r#"{"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"promptCapabilities":{"image":true},"mcpCapabilities":{"http":true},"sessionCapabilities":{"resume":{},"fork":{}}}}}}"#;
 
-/// The same, and a session is open. Our ids went to 1.
+/// The handshake up to an open session. The last request id is 1.
 const OPEN: &str = r#"
     > {"send":{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false,"elicitation":{"form":{}}}}}}
     {"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"promptCapabilities":{"image":true}}}}}
@@ -19,18 +19,18 @@ const OPEN: &str = r#"
     = {"kind":"turn.started","data":{"prompt":"go"}}
 "#;
 
-/// The agent asks whether a command may run.
+/// The agent requests permission for a command.
 const ASKS: &str = r#"
     {"in":{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"a1","options":[{"optionId":"s","name":"Allow for this session","kind":"allow_always"},{"optionId":"p","name":"Allow for all future sessions","kind":"allow_always"},{"optionId":"y","name":"Allow","kind":"allow_once"},{"optionId":"n","name":"Reject","kind":"reject_once"}],"toolCall":{"toolCallId":"c1","status":"pending","title":"ls","kind":"execute"}}}}
     = {"kind":"request.opened","data":{"request":"r1.request_0"}}
 "#;
 
-fn wish() -> Wish {
-    Wish { command: vec!["some-agent".to_owned(), "--acp".to_owned()], ..Wish::default() }
+fn wish() -> LaunchFixture {
+    LaunchFixture { command: vec!["some-agent".to_owned(), "--acp".to_owned()], ..LaunchFixture::default() }
 }
 
 fn check(scripts: &[&str]) {
-    wish().check(agent("acp").unwrap(), &scripts.concat());
+    wish().check_script(find_agent("acp").unwrap(), &scripts.concat());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn an_image_goes_with_the_prompt_and_a_schema_cannot() {
 
 #[test]
 fn ids_of_the_two_sides_do_not_meet() {
-    // The agent's request has the number of our first one, and its answer to ours comes in between.
+    // The agent's request has the same id as the first one of the client, and a response arrives in between.
     check(&[
         OPEN,
         ASKS,
@@ -85,7 +85,7 @@ fn ids_of_the_two_sides_do_not_meet() {
 fn what_was_decided_is_said_by_the_kind_of_the_option() {
     for (decision, option, outcome) in [
         ("allow", "y", "allowed"),
-        // Not the one that says that it outlives the session.
+        // Not the option whose name says that it outlives the session.
         ("allow_session", "s", "allowed"),
         ("decline", "n", "declined"),
     ] {
@@ -163,7 +163,7 @@ fn a_stop_answers_every_open_question() {
         = {"kind":"turn.completed","data":{"status":"interrupted"}}
         "#,
     ]);
-    // To answer one with the end of the turn is the same.
+    // Answering a request with a cancellation has the same effect.
     check(&[
         OPEN,
         ASKS,
@@ -247,20 +247,20 @@ fn a_session_is_resumed_in_the_best_way_that_the_agent_has() {
     for (can, method) in [(MET.to_owned(), "session/resume"), (MET.replace("\"resume\":{},", ""), "session/load")] {
         let asked = json!({ "send": { "id": 1, "method": method,
             "params": { "sessionId": "old", "cwd": "/home/user/project", "mcpServers": [] } } });
-        let wish = Wish { resume: Some(("old", false)), ..wish() };
+        let wish = LaunchFixture { resume: Some(("old", false)), ..wish() };
         let script = format!("> {{\"send\":{{\"method\":\"initialize\"}}}}\n{can}\n> {asked}\n{opened}");
-        wish.check(agent("acp").unwrap(), &script);
+        wish.check_script(find_agent("acp").unwrap(), &script);
     }
     let neither = MET.replace("\"resume\":{},", "").replace("\"loadSession\":true", "\"loadSession\":false");
-    let wish = Wish { resume: Some(("old", false)), ..wish() };
+    let wish = LaunchFixture { resume: Some(("old", false)), ..wish() };
     let given_up = r#"> {"give_up":"the agent cannot continue a session"}"#;
     let script = format!("> {{\"send\":{{\"method\":\"initialize\"}}}}\n{neither}\n{given_up}");
-    wish.check(agent("acp").unwrap(), &script);
+    wish.check_script(find_agent("acp").unwrap(), &script);
 }
 
 #[test]
 fn an_agent_that_only_says_that_it_can_resume_is_told_to_load() {
-    let wish = Wish { resume: Some(("old", false)), ..wish() };
+    let wish = LaunchFixture { resume: Some(("old", false)), ..wish() };
     let script = [
         "> {\"send\":{\"method\":\"initialize\"}}\n",
         MET,
@@ -272,12 +272,12 @@ fn an_agent_that_only_says_that_it_can_resume_is_told_to_load() {
         > "ready"
         "#,
     ];
-    wish.check(agent("acp").unwrap(), &script.concat());
+    wish.check_script(find_agent("acp").unwrap(), &script.concat());
 }
 
 #[test]
 fn a_copy_is_the_agents_own_doing() {
-    let wish = Wish { resume: Some(("old", true)), ..wish() };
+    let wish = LaunchFixture { resume: Some(("old", true)), ..wish() };
     let script = [
         "> {\"send\":{\"method\":\"initialize\"}}\n",
         MET,
@@ -289,7 +289,7 @@ fn a_copy_is_the_agents_own_doing() {
         > {"send":{"params":{"sessionId":"new"}}}
         "#,
     ];
-    wish.check(agent("acp").unwrap(), &script.concat());
+    wish.check_script(find_agent("acp").unwrap(), &script.concat());
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn who_is_not_logged_in_is_told_how_to() {
         {"in":{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Authentication required"}}}
         > {"give_up":"Authentication required\nhint: log in with the agent itself: In the browser, A key (SOME_KEY in the environment)","code":"provider_auth"}
     "#;
-    wish().check(agent("acp").unwrap(), script);
+    wish().check_script(find_agent("acp").unwrap(), script);
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn another_version_of_the_protocol_is_not_spoken() {
         {"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2}}}
         > {"give_up":"the agent speaks version 2 of ACP, and only version 1 is spoken here","code":"protocol_error"}
     "#;
-    wish().check(agent("acp").unwrap(), script);
+    wish().check_script(find_agent("acp").unwrap(), script);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn secrets_of_mcp_servers_are_sent_and_not_kept() {
         "files": { "command": "serve", "args": ["-x"], "env": { "TOKEN": "secret" } },
         "far": { "url": "http://far/mcp", "headers": { "Authorization": "secret" } },
     } });
-    let wish = Wish { command: wish().command, ..Wish::of(&config) };
+    let wish = LaunchFixture { command: wish().command, ..LaunchFixture::from_config(&config) };
     let script = [
         "> {\"send\":{\"method\":\"initialize\"}}\n",
         MET,
@@ -328,24 +328,24 @@ fn secrets_of_mcp_servers_are_sent_and_not_kept() {
         > {"masked":{"method":"session/new","params":{"mcpServers":[{"type":"http","name":"far","url":"http://far/mcp","headers":[{"name":"Authorization","value":"secret"}]},{"name":"files","command":"serve","args":["-x"],"env":[{"name":"TOKEN","value":"secret"}]}]}},"kept":{"id":1,"method":"session/new","params":{"mcpServers":[{"headers":[{"value":"***"}]},{"env":[{"value":"***"}]}]}}}
         "#,
     ];
-    wish.check(agent("acp").unwrap(), &script.concat());
+    wish.check_script(find_agent("acp").unwrap(), &script.concat());
 }
 
 #[test]
 fn a_server_that_the_agent_cannot_reach_is_said_before_anything_else() {
     let config = json!({ "mcpServers": { "far": { "url": "http://far/mcp", "type": "sse" } } });
-    let wish = Wish { command: wish().command, ..Wish::of(&config) };
+    let wish = LaunchFixture { command: wish().command, ..LaunchFixture::from_config(&config) };
     let script = [
         "> {\"send\":{\"method\":\"initialize\"}}\n",
         MET,
         "\n> {\"give_up\":\"the agent cannot reach the MCP server far over SSE\"}",
     ];
-    wish.check(agent("acp").unwrap(), &script.concat());
+    wish.check_script(find_agent("acp").unwrap(), &script.concat());
 }
 
 #[test]
 fn the_model_is_chosen_in_the_newest_way_that_the_agent_offers() {
-    let wish = || Wish { command: wish().command, ..Wish::of(&json!({ "model": "m2" })) };
+    let wish = || LaunchFixture { command: wish().command, ..LaunchFixture::from_config(&json!({ "model": "m2" })) };
     let script = |offers: &str, after: &str| {
         let opened = format!(r#"{{"in":{{"jsonrpc":"2.0","id":1,"result":{{"sessionId":"a1",{offers}}}}}}}"#);
         format!("> {{\"send\":{{\"id\":0}}}}\n{MET}\n> {{\"send\":{{\"id\":1}}}}\n{opened}\n{after}")
@@ -359,22 +359,22 @@ fn the_model_is_chosen_in_the_newest_way_that_the_agent_offers() {
     );
     let offers =
         r#""configOptions":[{"id":"the-model","category":"model","type":"select"}],"models":{"currentModelId":"m"}"#;
-    wish().check(agent("acp").unwrap(), &script(offers, &by_option));
+    wish().check_script(find_agent("acp").unwrap(), &script(offers, &by_option));
     let by_model = format!(
         r#"> {{"send":{{"id":2,"method":"session/set_model","params":{{"sessionId":"a1","modelId":"m2"}}}}}}{chosen}"#
     );
-    wish().check(agent("acp").unwrap(), &script(r#""models":{"currentModelId":"m"}"#, &by_model));
+    wish().check_script(find_agent("acp").unwrap(), &script(r#""models":{"currentModelId":"m"}"#, &by_model));
     let refused = r#"
         > {"send":{"method":"session/set_model"}}
         {"in":{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no such model"}}}
         > {"give_up":"no such model"}
     "#;
-    wish().check(agent("acp").unwrap(), &script(r#""models":{"currentModelId":"m"}"#, refused));
+    wish().check_script(find_agent("acp").unwrap(), &script(r#""models":{"currentModelId":"m"}"#, refused));
     let none = r#"> {"code":"model_not_found"}"#;
-    wish().check(agent("acp").unwrap(), &script(r#""modes":{}"#, none));
+    wish().check_script(find_agent("acp").unwrap(), &script(r#""modes":{}"#, none));
 }
 
-/// Modes as agents announce them, the current one first.
+/// Returns modes as agents announce them, the current one first.
 fn modes(current: &str, others: &[(&str, &str)]) -> String {
     let modes: Vec<_> =
         others.iter().map(|(id, description)| json!({ "id": id, "name": id, "description": description })).collect();
@@ -386,15 +386,16 @@ const EDITING: (&str, &str) = ("auto-edit", "Automatically approve file edits");
 const JUDGING: (&str, &str) = ("auto", "LLM classifier auto-approves safe actions, blocks risky ones");
 const FREE: (&str, &str) = ("yolo", "Automatically approve all tools");
 
-/// A session is opened with these offers, and then this is done.
+/// Opens a session with the given choices and plays a script.
 fn check_opening(approval: &str, offers: &str, then: &str) {
     let inner = offers.strip_prefix('{').unwrap();
     let script = format!(
         "> {{\"send\":{{\"method\":\"initialize\"}}}}\n{MET}\n> {{\"send\":{{\"method\":\"session/new\"}}}}\n\
          {{\"in\":{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"sessionId\":\"a1\",{inner}}}}}\n{then}"
     );
-    let wish = Wish { command: wish().command, ..Wish::of(&json!({ "approvalMode": approval })) };
-    wish.check(agent("acp").unwrap(), &script);
+    let wish =
+        LaunchFixture { command: wish().command, ..LaunchFixture::from_config(&json!({ "approvalMode": approval })) };
+    wish.check_script(find_agent("acp").unwrap(), &script);
 }
 
 #[test]
@@ -409,7 +410,7 @@ fn an_agent_that_would_not_ask_is_made_to_before_the_first_prompt() {
         ("ask", "auto", asks),
         ("ask", "yolo", asks),
         ("ask", "auto-edit", asks),
-        // A mode that is not among those announced says nothing.
+        // An unknown mode makes no statement.
         ("ask", "unheard-of", asks),
         ("askDangerous", "auto", asks),
         ("autoEdit", "auto", asks),
@@ -440,7 +441,7 @@ fn modes_that_are_options_are_set_as_options() {
     let (first, second) = (answer(2, &offers("read-only", true)), answer(3, &offers("read-only", false)));
     let script = format!("{set_mode}\n{first}\n{unset}\n{second}\n> \"ready\"");
     check_opening("ask", &offers("agent", true).to_string(), &script);
-    // An agent that says yes and does something else is not trusted.
+    // An agent that accepts a selection and stays in another mode is not trusted.
     let stays = answer(2, &offers("agent", false));
     let script = format!("{set_mode}\n{stays}\n> {{\"code\":\"permission_denied\"}}");
     check_opening("ask", &offers("agent", false).to_string(), &script);
@@ -456,7 +457,7 @@ fn an_agent_that_cannot_ask_does_not_start() {
     check_opening("ask", &modes("yolo", &[CAREFUL, FREE]), refused);
     check_opening("ask", &modes("yolo", &[EDITING, FREE]), r#"> {"code":"permission_denied"}"#);
     check_opening("autoEdit", &modes("yolo", &[FREE]), r#"> {"code":"permission_denied"}"#);
-    // Modes that are about something else are left alone.
+    // Modes that concern something else are left alone.
     let agents = [("build", "The default agent"), ("plan", "Plan mode. Disallows all edit tools.")];
     check_opening("ask", &modes("build", &agents), "> \"ready\"");
 }
@@ -510,10 +511,10 @@ fn what_cannot_be_told_is_refused_before_the_start() {
         (json!({ "blockedTools": ["command"] }), "cannot be kept from tools"),
         (json!({ "mcpServers": { "x": { "command": "c", "excludeTools": ["t"] } } }), "no word for which tools"),
     ] {
-        let wish = Wish { command: wish().command, ..Wish::of(&config) };
-        let refused = wish.launch(agent("acp").unwrap()).err().unwrap();
+        let wish = LaunchFixture { command: wish().command, ..LaunchFixture::from_config(&config) };
+        let refused = wish.launch(find_agent("acp").unwrap()).err().unwrap();
         assert!(refused.what.contains(why), "{refused}");
     }
-    assert!(Wish::default().launch(agent("acp").unwrap()).is_err(), "no command");
-    assert!(Wish { one_shot: true, ..wish() }.launch(agent("acp").unwrap()).is_err(), "one-shot");
+    assert!(LaunchFixture::default().launch(find_agent("acp").unwrap()).is_err(), "no command");
+    assert!(LaunchFixture { one_shot: true, ..wish() }.launch(find_agent("acp").unwrap()).is_err(), "one-shot");
 }

@@ -1,207 +1,224 @@
-//! Records that are no part of the conversation: what Claude Code says about itself, what it put into the model's
-//! context, how far a tool is, titles, snapshots of files. What is not known here is kept as it is.
+//! Records outside the conversation: Claude Code's reports about itself, additions to the model's context, tool
+//! progress, titles, file snapshots. Unknown records are kept unchanged.
 
 use switchboard_event::{Fault, Id, Info, Item, Level, Notice, Origin, Topic, UserMessage};
 
-use super::{super::user, figures, read::Log, threads::Thread, words};
-use crate::{Json, Object, Scribe};
+use super::{super::user, figures, read::ClaudeLogReader, threads::SubagentThread, words};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-impl Log {
-    /// `system`.
-    pub(super) fn system(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
-        self.place(fields, thread, scribe);
-        let subtype = fields.str("subtype").unwrap_or_default();
+impl ClaudeLogReader {
+    pub(super) fn read_system(
+        &mut self,
+        fields: &JsonObject<'_>,
+        thread: Option<&SubagentThread>,
+        scribe: &mut RunRecorder,
+    ) {
+        self.enter_record(fields, thread, scribe);
+        let subtype = fields.get_str("subtype").unwrap_or_default();
         match subtype.as_ref() {
-            "turn_duration" => self.turn_took(fields, scribe),
+            "turn_duration" => self.read_turn_duration(fields, scribe),
             "compact_boundary" | "microcompact_boundary" => {
                 let notice = Notice::new(Topic::Compaction).with_status("completed").with_name(subtype);
-                let detail = fields.raw("compactMetadata").or_else(|| fields.raw("microcompactMetadata"));
-                scribe.notice(Notice { detail, ..notice });
+                let detail = fields.get_raw("compactMetadata").or_else(|| fields.get_raw("microcompactMetadata"));
+                scribe.write_notice(Notice { detail, ..notice });
             }
-            "api_error" => scribe.notice(retry(fields)),
-            "local_command" => self.local_command(fields, scribe),
-            "stop_hook_summary" => scribe.notice(hooks(fields)),
-            "away_summary" => scribe.notice(summary("away_summary", fields.string("content"))),
+            "api_error" => scribe.write_notice(retry_notice(fields)),
+            "local_command" => self.read_local_command(fields, scribe),
+            "stop_hook_summary" => scribe.write_notice(hook_summary_notice(fields)),
+            "away_summary" => scribe.write_notice(summary_notice("away_summary", fields.get_string("content"))),
             other => {
-                let notice = said(fields).with_name(other);
-                scribe.notice(notice);
+                let notice = system_notice(fields).with_name(other);
+                scribe.write_notice(notice);
             }
         }
     }
 
-    fn turn_took(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        self.replies.over(None, None, scribe);
+    fn read_turn_duration(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.replies.finish_replies(None, None, scribe);
         match scribe.in_turn() {
             true => {
-                // It says how long the turn took, so the turn is over.
+                // The record has the duration of the turn, so the turn is over.
                 self.stop.get_or_insert_default();
-                self.end_turn(fields.u64("durationMs"), scribe);
+                self.end_turn(fields.get_u64("durationMs"), scribe);
             }
-            false => scribe.notice(Notice::new(Topic::Status).with_name("turn_duration")),
+            false => scribe.write_notice(Notice::new(Topic::Status).with_name("turn_duration")),
         }
     }
 
-    /// A command that Claude Code answers itself: first its name, then what it printed.
-    fn local_command(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let text = fields.string("content").unwrap_or_default();
-        match words::of(&text) {
-            words::Words::Command(command) => {
+    /// Reads a command that Claude Code answers itself: first its name, then its output.
+    fn read_local_command(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let text = fields.get_string("content").unwrap_or_default();
+        match words::classify_user_text(&text) {
+            words::UserTextKind::Command(command) => {
                 self.begin_turn(Origin::Command, Some(command.clone()), fields, scribe);
-                self.message(fields, vec![switchboard_event::Content::text(command)], false, scribe);
+                self.write_user_message(fields, vec![switchboard_event::Content::text(command)], false, scribe);
             }
-            words::Words::Printed(printed) => scribe.notice(output(&printed)),
-            _ => scribe.notice(output(&text)),
+            words::UserTextKind::Printed(printed) => scribe.write_notice(stdout_notice(&printed)),
+            _ => scribe.write_notice(stdout_notice(&text)),
         }
     }
 
-    /// `attachment`: what was put into the context. Only what somebody typed while Claude worked is a message.
-    pub(super) fn attachment(&mut self, fields: &Object<'_>, thread: Option<&Thread>, scribe: &mut Scribe) {
-        self.place(fields, thread, scribe);
-        let attachment = fields.object("attachment");
-        let kind = attachment.string("type").unwrap_or_default();
+    /// Reads an `attachment`, an addition to the context. Only text that a person typed during the turn is a message.
+    pub(super) fn read_attachment(
+        &mut self,
+        fields: &JsonObject<'_>,
+        thread: Option<&SubagentThread>,
+        scribe: &mut RunRecorder,
+    ) {
+        self.enter_record(fields, thread, scribe);
+        let attachment = fields.get_object("attachment");
+        let kind = attachment.get_string("type").unwrap_or_default();
         match kind.as_str() {
-            "queued_command" => self.queued(fields, &attachment, thread.is_none(), scribe),
-            _ if kind.starts_with("hook_") => scribe.notice(hook(&kind, &attachment)),
+            "queued_command" => self.read_queued_command(fields, &attachment, thread.is_none(), scribe),
+            _ if kind.starts_with("hook_") => scribe.write_notice(hook_notice(&kind, &attachment)),
             "max_turns_reached" => {
-                let text = format!("the limit of {} turns was reached", attachment.count("maxTurns"));
-                scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(kind).with_text(text));
+                let text = format!("the limit of {} turns was reached", attachment.get_count("maxTurns"));
+                scribe.write_notice(
+                    Notice::new(Topic::Warning).with_level(Level::Warning).with_name(kind).with_text(text),
+                );
             }
             _ => {
-                let text = attachment.filled("content").or_else(|| attachment.filled("message"));
-                scribe.notice(Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
+                let text = attachment.get_non_empty("content").or_else(|| attachment.get_non_empty("message"));
+                scribe.write_notice(Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
             }
         }
     }
 
-    fn queued(&mut self, fields: &Object<'_>, attachment: &Object<'_>, is_main: bool, scribe: &mut Scribe) {
-        let content = user::contents(attachment.get("prompt"));
-        let typed = is_main && is_typed(attachment);
+    fn read_queued_command(
+        &mut self,
+        fields: &JsonObject<'_>,
+        attachment: &JsonObject<'_>,
+        is_main: bool,
+        scribe: &mut RunRecorder,
+    ) {
+        let content = user::parse_contents(attachment.get("prompt"));
+        let typed = is_main && is_typed_by_user(attachment);
         self.rests = false;
         if typed && !scribe.in_turn() {
-            self.begin_turn(Origin::Prompt, Some(user::text_of(&content)), fields, scribe);
+            self.begin_turn(Origin::Prompt, Some(user::contents_text(&content)), fields, scribe);
         }
-        let id = fields.filled("uuid").map(Id::from).unwrap_or_else(|| self.make_up("message", scribe));
+        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("message", scribe));
         scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: !typed, queued: typed }));
     }
 
-    /// `progress`: how far a tool is; of a subagent, what it said. Up to 2.1 its replies stood here.
-    pub(super) fn progress(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let data = fields.object("data");
-        let kind = data.string("type").unwrap_or_default();
-        let call = fields.str("parentToolUseID").or_else(|| fields.str("toolUseID")).map(Id::from);
+    /// Reads `progress` of a tool or of a subagent. Up to 2.1, replies of subagents were stored here.
+    pub(super) fn read_progress(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let data = fields.get_object("data");
+        let kind = data.get_string("type").unwrap_or_default();
+        let call = fields.get_str("parentToolUseID").or_else(|| fields.get_str("toolUseID")).map(Id::from);
         if kind == "agent_progress"
             && let Some(call) = &call
-            && self.agent_progress(&data, call, scribe)
+            && self.read_agent_progress(&data, call, scribe)
         {
             return;
         }
-        self.place(fields, None, scribe);
+        self.enter_record(fields, None, scribe);
         if kind == "hook_progress" {
             let notice = Notice::new(Topic::Hook).with_status("running");
-            let name = data.filled("hookName").or_else(|| data.filled("hookEvent"));
-            return scribe.notice(Notice { name, text: data.filled("command"), ..notice });
+            let name = data.get_non_empty("hookName").or_else(|| data.get_non_empty("hookEvent"));
+            return scribe.write_notice(Notice { name, text: data.get_non_empty("command"), ..notice });
         }
-        let text = data.filled("output").or_else(|| data.filled("query"));
-        let elapsed = data.u64("elapsedTimeSeconds").map(|seconds| seconds.saturating_mul(1000));
+        let text = data.get_non_empty("output").or_else(|| data.get_non_empty("query"));
+        let elapsed = data.get_u64("elapsedTimeSeconds").map(|seconds| seconds.saturating_mul(1000));
         let open = call.as_ref().is_some_and(|call| scribe.item_progress(call, elapsed, None, text.clone()));
         if !open {
-            scribe.notice_about(call, Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
+            scribe.write_notice_about(call, Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
         }
     }
 
-    /// A record of a subagent within the progress of its call; false if it is none.
-    fn agent_progress(&mut self, data: &Object<'_>, call: &Id, scribe: &mut Scribe) -> bool {
-        let record = data.object("message");
-        let thread = match data.filled("agentId") {
-            Some(agent) => self.threads.works_for(&agent, call),
-            None => Thread { id: call.clone(), call: Some(call.clone()) },
+    /// Reads a record of a subagent within the progress of its call; returns false if there is none.
+    fn read_agent_progress(&mut self, data: &JsonObject<'_>, call: &Id, scribe: &mut RunRecorder) -> bool {
+        let record = data.get_object("message");
+        let thread = match data.get_non_empty("agentId") {
+            Some(agent) => self.threads.assign_call(&agent, call),
+            None => SubagentThread { id: call.clone(), call: Some(call.clone()) },
         };
-        match record.str("type").as_deref() {
-            Some("assistant") => self.assistant(&record, Some(&thread), scribe),
-            Some("user") => self.user(&record, Some(&thread), scribe),
+        match record.get_str("type").as_deref() {
+            Some("assistant") => self.read_assistant(&record, Some(&thread), scribe),
+            Some("user") => self.read_user(&record, Some(&thread), scribe),
             _ => return false,
         }
         true
     }
 
-    /// Records that are not chained to others.
-    pub(super) fn aside(&mut self, kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Reads records that are not chained to others.
+    pub(super) fn read_auxiliary(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match kind {
-            "summary" => scribe.notice(summary(kind, fields.string("summary"))),
+            "summary" => scribe.write_notice(summary_notice(kind, fields.get_string("summary"))),
             "file-history-snapshot" => {
-                let files = fields.object("snapshot").object("trackedFileBackups").iter().count();
+                let files = fields.get_object("snapshot").get_object("trackedFileBackups").iter().count();
                 let plural = if files == 1 { "" } else { "s" };
                 let text = format!("snapshot of {files} file{plural}");
-                scribe.notice(Notice::new(Topic::Snapshot).with_name(kind).with_text(text));
+                scribe.write_notice(Notice::new(Topic::Snapshot).with_name(kind).with_text(text));
             }
             "ai-title" | "custom-title" => {
-                let title = ["customTitle", "aiTitle", "title"].iter().find_map(|key| fields.filled(key));
-                // What somebody chose stays.
+                let title = ["customTitle", "aiTitle", "title"].iter().find_map(|key| fields.get_non_empty(key));
+                // A title chosen by the user stays.
                 if kind == "custom-title" || !self.is_titled {
-                    scribe.info(Info { title: title.clone(), ..Info::default() });
+                    scribe.update_info(Info { title: title.clone(), ..Info::default() });
                 }
                 self.is_titled |= kind == "custom-title";
-                scribe.otherwise(Notice { text: title, ..Notice::new(Topic::Status).with_name(kind) });
+                scribe.write_notice_if_no_event(Notice { text: title, ..Notice::new(Topic::Status).with_name(kind) });
             }
             "permission-mode" => {
-                scribe.info(Info { mode: fields.filled("permissionMode"), ..Info::default() });
-                scribe.otherwise(Notice::new(Topic::Status).with_name(kind));
+                scribe.update_info(Info { mode: fields.get_non_empty("permissionMode"), ..Info::default() });
+                scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name(kind));
             }
             "queue-operation" => {
                 let notice = Notice::new(Topic::Control).with_name(kind);
-                scribe.notice(Notice { status: fields.filled("operation"), ..notice });
+                scribe.write_notice(Notice { status: fields.get_non_empty("operation"), ..notice });
             }
             "pr-link" => {
-                let text = fields.filled("prUrl").or_else(|| fields.filled("url"));
-                scribe.notice(Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
+                let text = fields.get_non_empty("prUrl").or_else(|| fields.get_non_empty("url"));
+                scribe.write_notice(Notice { text, ..Notice::new(Topic::Status).with_name(kind) });
             }
             "file-history-delta" => {
-                let text = fields.filled("trackingPath");
-                scribe.notice(Notice { text, ..Notice::new(Topic::Snapshot).with_name(kind) });
+                let text = fields.get_non_empty("trackingPath");
+                scribe.write_notice(Notice { text, ..Notice::new(Topic::Snapshot).with_name(kind) });
             }
-            "cost-state" => scribe.usage(figures::running_total(fields)),
-            // What went to the model, as it went: the conversation has it already.
+            "cost-state" => scribe.record_usage(figures::running_total(fields)),
+            // A copy of the request to the model: the conversation already has its content.
             "api-request" | "api-request-blob" | "api-request-shape" | "atis-latch" | "tools-used" => {
-                scribe.notice(Notice::new(Topic::Control).with_name(kind).with_level(Level::Debug));
+                scribe.write_notice(Notice::new(Topic::Control).with_name(kind).with_level(Level::Debug));
             }
             "last-prompt" | "mode" | "agent-name" | "agent-setting" | "tag" | "worktree-state" => {
-                scribe.notice(Notice::new(Topic::Status).with_name(kind));
+                scribe.write_notice(Notice::new(Topic::Status).with_name(kind));
             }
             _ => {}
         }
     }
 }
 
-/// Somebody typed it: news of tasks wait in the same queue.
-pub fn is_typed(attachment: &Object<'_>) -> bool {
-    let mode = attachment.str("commandMode");
-    let origin = attachment.object("origin");
-    mode.is_none_or(|mode| mode == "prompt") && (origin.is_empty() || origin.is("kind", "human"))
+/// Returns whether a person typed the text: task notifications wait in the same queue.
+pub fn is_typed_by_user(attachment: &JsonObject<'_>) -> bool {
+    let mode = attachment.get_str("commandMode");
+    let origin = attachment.get_object("origin");
+    mode.is_none_or(|mode| mode == "prompt") && (origin.is_empty() || origin.str_equals("kind", "human"))
 }
 
-fn summary(name: &str, text: Option<String>) -> Notice {
+fn summary_notice(name: &str, text: Option<String>) -> Notice {
     Notice { text, ..Notice::new(Topic::Status).with_name(name).with_status("summary") }
 }
 
-fn output(text: &str) -> Notice {
+fn stdout_notice(text: &str) -> Notice {
     Notice::new(Topic::Stdout).with_name("local_command").with_text(text)
 }
 
-fn said(fields: &Object<'_>) -> Notice {
-    let notice = match fields.str("level").as_deref() {
+fn system_notice(fields: &JsonObject<'_>) -> Notice {
+    let notice = match fields.get_str("level").as_deref() {
         Some("warning") => Notice::new(Topic::Warning).with_level(Level::Warning),
         Some("error") => Notice::new(Topic::Warning).with_level(Level::Error),
         _ => Notice::new(Topic::Status),
     };
-    Notice { text: fields.filled("content"), ..notice }
+    Notice { text: fields.get_non_empty("content"), ..notice }
 }
 
-/// `api_error`: the call failed and is tried again.
-fn retry(fields: &Object<'_>) -> Notice {
-    let cause = fields.object("error");
-    let status = cause.status("status");
-    let words = cause.filled("message").or_else(|| fields.filled("error"));
-    let attempt = match (fields.u64("retryAttempt"), fields.u64("maxRetries")) {
+/// `api_error`: the call failed and is retried.
+fn retry_notice(fields: &JsonObject<'_>) -> Notice {
+    let cause = fields.get_object("error");
+    let status = cause.get_http_status("status");
+    let words = cause.get_non_empty("message").or_else(|| fields.get_non_empty("error"));
+    let attempt = match (fields.get_u64("retryAttempt"), fields.get_u64("maxRetries")) {
         (Some(attempt), Some(most)) => format!("the model's API failed, trying again ({attempt} of {most})"),
         _ => "the model's API failed, trying again".to_owned(),
     };
@@ -211,23 +228,23 @@ fn retry(fields: &Object<'_>) -> Notice {
     Notice { error: Some(fault), ..Notice::new(Topic::Retry).with_level(Level::Warning).with_text(attempt) }
 }
 
-fn hooks(fields: &Object<'_>) -> Notice {
-    let failed = fields.array("hookErrors").len();
+fn hook_summary_notice(fields: &JsonObject<'_>) -> Notice {
+    let failed = fields.get_array("hookErrors").len();
     let status = if failed > 0 || fields.is_true("preventedContinuation") { "failed" } else { "completed" };
     let notice = Notice::new(Topic::Hook).with_name("Stop").with_status(status);
-    Notice { text: fields.filled("stopReason"), detail: fields.raw("hookInfos"), ..notice }
+    Notice { text: fields.get_non_empty("stopReason"), detail: fields.get_raw("hookInfos"), ..notice }
 }
 
-fn hook(kind: &str, attachment: &Object<'_>) -> Notice {
+fn hook_notice(kind: &str, attachment: &JsonObject<'_>) -> Notice {
     let status = match kind {
         "hook_success" | "hook_additional_context" | "hook_system_message" => "completed",
         _ => "failed",
     };
     let notice = Notice::new(Topic::Hook).with_status(status);
-    let name = attachment.filled("hookName").or_else(|| attachment.filled("hookEvent"));
+    let name = attachment.get_non_empty("hookName").or_else(|| attachment.get_non_empty("hookEvent"));
     let text = ["content", "stdout", "stderr", "blockingError"].iter().find_map(|key| {
         let value = attachment.get(key)?;
-        Some(Json::display(value).into_owned()).filter(|text| !text.is_empty())
+        Some(JsonView::display_text(value).into_owned()).filter(|text| !text.is_empty())
     });
     Notice { name, text, ..notice }
 }

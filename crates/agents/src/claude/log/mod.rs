@@ -1,5 +1,5 @@
 //! The session logs that Claude Code leaves on disk: `projects/FOLDER/SESSION.jsonl`, and a file for each subagent.
-//! Reading them in full is `read.rs` and what it dispatches to; the quick way through is `skim.rs`.
+//! `ClaudeLogReader` reads them in full, `Glance` scans them quickly.
 
 mod asides;
 mod figures;
@@ -17,4 +17,4 @@ mod words;
 mod tests;
 
 pub use places::LOGS;
-pub use read::Log;
+pub use read::ClaudeLogReader;

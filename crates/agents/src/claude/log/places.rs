@@ -1,51 +1,50 @@
-//! Where the logs lie.
+//! The locations of the logs.
 
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
 };
 
-use super::{figures, skim::Glance};
-use crate::{Host, LogFile, Logs, no_root};
+use super::{figures, skim::ClaudeLogScanner};
+use crate::{AgentLogs, HostAccess, LogFile, no_workspace_root};
 
-/// The logs of Claude Code.
-pub const LOGS: Logs = Logs {
+pub const LOGS: AgentLogs = AgentLogs {
     agent: "claude",
     source: "claude:log",
     homes,
     below: &[".claude", ".config/claude", ".config/claude-code"],
     folders: &["projects"],
     file,
-    skim: |file, saved| Box::new(Glance::new(file, saved)),
-    key: |_, reply, _, _| figures::key(reply),
-    root: no_root,
+    skim: |file, saved| Box::new(ClaudeLogScanner::new(file, saved)),
+    key: |_, reply, _, _| figures::reply_key(reply),
+    root: no_workspace_root,
     kept_days: Some(30),
 };
 
-/// `CLAUDE_CONFIG_DIR` can name several, with commas between.
-fn homes(host: &dyn Host) -> Vec<PathBuf> {
-    if let Some(named) = host.env("CLAUDE_CONFIG_DIR").filter(|named| !named.trim().is_empty()) {
+/// `CLAUDE_CONFIG_DIR` can name several directories, separated by commas.
+fn homes(host: &dyn HostAccess) -> Vec<PathBuf> {
+    if let Some(named) = host.env_var("CLAUDE_CONFIG_DIR").filter(|named| !named.trim().is_empty()) {
         return named.split(',').map(str::trim).filter(|folder| !folder.is_empty()).map(PathBuf::from).collect();
     }
-    let home = host.home();
-    let config = host.env("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let home = host.home_dir();
+    let config = host.env_var("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let config = config.unwrap_or_else(|| home.join(".config"));
     vec![home.join(".claude"), config.join("claude"), config.join("claude-code")]
 }
 
-/// `projects/FOLDER/SESSION.jsonl`. A subagent has a file of its own, `SESSION/subagents/agent-ID.jsonl`; before 2.1, it
-/// lay beside the session's and its name did not say whose it is.
+/// `projects/FOLDER/SESSION.jsonl`. A subagent has its own file, `SESSION/subagents/agent-ID.jsonl`; before 2.1, it was
+/// next to the session's file, and its name did not tell the session.
 fn file(path: &Path) -> Option<LogFile> {
     let parts: Vec<&str> = path.iter().map(OsStr::to_str).collect::<Option<_>>()?;
     let ["projects", folders @ .., name] = parts.as_slice() else { return None };
     let name = name.strip_suffix(".jsonl").filter(|name| !name.is_empty())?;
-    let Some(agent) = name.strip_prefix("agent-") else { return Some(LogFile::lines(Some(name.to_owned()))) };
+    let Some(agent) = name.strip_prefix("agent-") else { return Some(LogFile::line_log(Some(name.to_owned()))) };
     let parent = folders.get(1).map(|session| (*session).to_owned());
-    Some(LogFile { parent, ..LogFile::lines(Some(agent.to_owned())) })
+    Some(LogFile { parent, ..LogFile::line_log(Some(agent.to_owned())) })
 }
 
-/// The subagent whose file this is.
-pub fn subagent(path_says: &LogFile) -> Option<&str> {
+/// Returns the subagent that the file belongs to.
+pub fn subagent_of_file(path_says: &LogFile) -> Option<&str> {
     path_says.session.as_deref().filter(|_| path_says.parent.is_some())
 }
 
@@ -54,21 +53,21 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::LOGS;
-    use crate::Host;
+    use crate::HostAccess;
 
-    struct Machine(&'static [(&'static str, &'static str)]);
+    struct EnvOnlyHost(&'static [(&'static str, &'static str)]);
 
-    impl Host for Machine {
-        fn env(&self, name: &str) -> Option<String> {
+    impl HostAccess for EnvOnlyHost {
+        fn env_var(&self, name: &str) -> Option<String> {
             self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         }
-        fn home(&self) -> PathBuf {
+        fn home_dir(&self) -> PathBuf {
             PathBuf::from("/home/me")
         }
-        fn read(&self, _: &Path) -> Option<String> {
+        fn read_file(&self, _: &Path) -> Option<String> {
             None
         }
-        fn list(&self, _: &Path) -> Vec<PathBuf> {
+        fn list_dir(&self, _: &Path) -> Vec<PathBuf> {
             Vec::new()
         }
     }
@@ -76,7 +75,7 @@ mod tests {
     #[track_caller]
     fn check_homes(env: &'static [(&'static str, &'static str)], want: &[&str]) {
         let want: Vec<PathBuf> = want.iter().map(PathBuf::from).collect();
-        assert_eq!((LOGS.homes)(&Machine(env)), want);
+        assert_eq!((LOGS.homes)(&EnvOnlyHost(env)), want);
     }
 
     #[test]
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(path: &str, want: Option<(&str, Option<&str>)>) {
+    fn check_file(path: &str, want: Option<(&str, Option<&str>)>) {
         let got = (LOGS.file)(Path::new(path));
         let got = got.as_ref().map(|file| (file.session.as_deref().unwrap_or_default(), file.parent.as_deref()));
         assert_eq!(got, want, "{path}");
@@ -95,12 +94,12 @@ mod tests {
 
     #[test]
     fn files_by_their_paths() {
-        check("projects/-w/11-22.jsonl", Some(("11-22", None)));
-        check("projects/-w/11-22/subagents/agent-a1.jsonl", Some(("a1", Some("11-22"))));
-        check("projects/-w/agent-a1.jsonl", Some(("a1", None)));
-        check("projects/11-22.jsonl", Some(("11-22", None)));
-        check("projects/-w/11-22/subagents/agent-a1.meta.json", None);
-        check("projects/-w/11-22/tool-results/b.txt", None);
-        check("history.jsonl", None);
+        check_file("projects/-w/11-22.jsonl", Some(("11-22", None)));
+        check_file("projects/-w/11-22/subagents/agent-a1.jsonl", Some(("a1", Some("11-22"))));
+        check_file("projects/-w/agent-a1.jsonl", Some(("a1", None)));
+        check_file("projects/11-22.jsonl", Some(("11-22", None)));
+        check_file("projects/-w/11-22/subagents/agent-a1.meta.json", None);
+        check_file("projects/-w/11-22/tool-results/b.txt", None);
+        check_file("history.jsonl", None);
     }
 }

@@ -1,48 +1,47 @@
-//! Counting replies once. A reply that says why it stopped has its final figures; until then they are those of its
-//! beginning, and wait for a record with more, or for the reply to be over.
+//! Counts each reply once. A reply with a stop reason has its final figures; until then they are those of its
+//! beginning, and wait for a record with higher ones or for the end of the reply.
 
 use std::collections::VecDeque;
 
 use foldhash::HashMap;
 use switchboard_event::{Id, Usage};
 
-use super::figures::total;
-use crate::Scribe;
+use super::figures::total_tokens;
+use crate::RunRecorder;
 
-/// How many replies are remembered as counted. A reply that is repeated is repeated soon.
-const REMEMBERED: usize = 1 << 15;
+/// The maximum number of replies remembered as counted. A repeated reply is repeated soon.
+const MAX_COUNTED_REPLIES: usize = 1 << 15;
 
-/// How many conversations can have a reply that is not over.
-const WAITING: usize = 64;
+/// The maximum number of conversations with an unfinished reply.
+const MAX_WAITING_REPLIES: usize = 64;
 
-/// The replies of a log.
 #[derive(Default)]
-pub struct Replies {
-    /// Figures that may still grow, with the subagent's thread.
+pub struct ReplyCounter {
+    /// Usage that may still grow, with the subagent's thread.
     waiting: Vec<(Option<Id>, Usage)>,
     counted: HashMap<Id, Usage>,
     order: VecDeque<Id>,
 }
 
-impl Replies {
-    /// A record has figures. Gives what is to be counted now.
-    pub fn see(&mut self, thread: Option<&Id>, usage: Usage, is_final: bool) -> Option<Usage> {
+impl ReplyCounter {
+    /// Takes the usage of a record and returns the part to count now.
+    pub fn observe_usage(&mut self, thread: Option<&Id>, usage: Usage, is_final: bool) -> Option<Usage> {
         let Some(key) = usage.key.clone() else { return Some(usage) };
         if let Some(counted) = self.counted.get_mut(&*key) {
-            return grown(counted, usage);
+            return additional_usage(counted, usage);
         }
         let before = self.waiting.iter().position(|(of, waits)| of.as_ref() == thread && waits.key == usage.key);
         let before = before.map(|at| self.waiting.remove(at).1);
-        let most = before.filter(|before| total(before) > total(&usage)).unwrap_or(usage);
-        if is_final || self.waiting.len() == WAITING {
-            return Some(self.count(most));
+        let most = before.filter(|before| total_tokens(before) > total_tokens(&usage)).unwrap_or(usage);
+        if is_final || self.waiting.len() == MAX_WAITING_REPLIES {
+            return Some(self.mark_counted(most));
         }
         self.waiting.push((thread.cloned(), most));
         None
     }
 
-    /// A conversation has gone on to another reply, or to another prompt: what waited there is final.
-    pub fn over(&mut self, thread: Option<&Id>, next: Option<&str>, scribe: &mut Scribe) {
+    /// Finishes the waiting replies of a conversation that continued with another reply or prompt.
+    pub fn finish_replies(&mut self, thread: Option<&Id>, next: Option<&str>, scribe: &mut RunRecorder) {
         let is_over = |(of, waits): &(Option<Id>, Usage)| {
             of.as_ref() == thread && (next.is_none() || waits.key.as_deref() != next)
         };
@@ -51,27 +50,27 @@ impl Replies {
         }
         let (over, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_over);
         self.waiting = waiting;
-        scribe.before(|scribe| self.give(over, scribe));
+        scribe.write_before_record(|scribe| self.write_counted(over, scribe));
     }
 
-    /// The log is over.
-    pub fn end(&mut self, scribe: &mut Scribe) {
+    /// Finishes all waiting replies at the end of the log.
+    pub fn finish_all(&mut self, scribe: &mut RunRecorder) {
         let over = std::mem::take(&mut self.waiting);
-        self.give(over, scribe);
+        self.write_counted(over, scribe);
     }
 
-    fn give(&mut self, over: Vec<(Option<Id>, Usage)>, scribe: &mut Scribe) {
+    fn write_counted(&mut self, over: Vec<(Option<Id>, Usage)>, scribe: &mut RunRecorder) {
         for (thread, usage) in over {
-            scribe.within(None, thread);
-            let usage = self.count(usage);
-            scribe.usage(usage);
+            scribe.set_scope(None, thread);
+            let usage = self.mark_counted(usage);
+            scribe.record_usage(usage);
         }
-        scribe.within(None, None);
+        scribe.set_scope(None, None);
     }
 
-    fn count(&mut self, usage: Usage) -> Usage {
+    fn mark_counted(&mut self, usage: Usage) -> Usage {
         let Some(key) = usage.key.clone() else { return usage };
-        if self.order.len() == REMEMBERED
+        if self.order.len() == MAX_COUNTED_REPLIES
             && let Some(oldest) = self.order.pop_front()
         {
             self.counted.remove(&*oldest);
@@ -82,13 +81,13 @@ impl Replies {
     }
 }
 
-/// What a reply that was counted has more than it had then. No version of Claude Code writes that; if one does, the sum
-/// is right all the same.
-fn grown(counted: &mut Usage, usage: Usage) -> Option<Usage> {
-    if total(&usage) <= total(counted) {
+/// Returns the usage beyond what was counted. No version of Claude Code is known to write such a record; if one does,
+/// the sum is still right.
+fn additional_usage(counted: &mut Usage, usage: Usage) -> Option<Usage> {
+    if total_tokens(&usage) <= total_tokens(counted) {
         return None;
     }
-    let more = usage.minus(counted);
+    let more = usage.saturating_sub(counted);
     *counted = usage;
     Some(Usage { key: None, ..more })
 }
@@ -97,25 +96,25 @@ fn grown(counted: &mut Usage, usage: Usage) -> Option<Usage> {
 mod tests {
     use switchboard_event::{Id, Usage};
 
-    use super::Replies;
+    use super::ReplyCounter;
 
-    fn figures(key: &str, output: u64) -> Usage {
+    fn usage_with_output(key: &str, output: u64) -> Usage {
         Usage { key: Some(Id::from(key)), input: 10, output, ..Usage::default() }
     }
 
     #[test]
     fn the_last_block_has_the_figures() {
-        let mut replies = Replies::default();
-        assert_eq!(replies.see(None, figures("a", 1), false), None);
-        assert_eq!(replies.see(None, figures("a", 40), true).map(|usage| usage.output), Some(40));
-        assert_eq!(replies.see(None, figures("a", 40), true), None, "and each block repeats them");
+        let mut replies = ReplyCounter::default();
+        assert_eq!(replies.observe_usage(None, usage_with_output("a", 1), false), None);
+        assert_eq!(replies.observe_usage(None, usage_with_output("a", 40), true).map(|usage| usage.output), Some(40));
+        assert_eq!(replies.observe_usage(None, usage_with_output("a", 40), true), None, "and each block repeats them");
     }
 
     #[test]
     fn what_grows_later_is_added() {
-        let mut replies = Replies::default();
-        assert_eq!(replies.see(None, figures("a", 3), true).map(|usage| usage.output), Some(3));
-        let more = replies.see(None, figures("a", 40), true).unwrap();
+        let mut replies = ReplyCounter::default();
+        assert_eq!(replies.observe_usage(None, usage_with_output("a", 3), true).map(|usage| usage.output), Some(3));
+        let more = replies.observe_usage(None, usage_with_output("a", 40), true).unwrap();
         assert_eq!((more.key, more.input, more.output), (None, 0, 37));
     }
 }

@@ -1,13 +1,13 @@
-//! Counting each reply once, whatever is written about it, and saying what a session is. Files stand side by side as in
-//! Claude's folder: `made` has what old versions and broken machines wrote.
+//! Counting each reply once, and the facts about a session. The files are arranged as in Claude Code's directory:
+//! `made` has records of old versions and of broken machines.
 
 use std::{collections::BTreeMap, path::Path};
 
 use super::LOGS;
-use crate::{Depth, Facts, Finds, Kind, Spent};
+use crate::{Finds, PassageKind, ReplyTokens, ScanDepth, SessionFacts};
 
-/// A file: where it lies, and what is in it.
-type File<'a> = (&'a str, &'a [u8]);
+/// A path and the content of the file.
+type LogFixture<'a> = (&'a str, &'a [u8]);
 
 macro_rules! file {
     ($path:literal) => {
@@ -15,27 +15,27 @@ macro_rules! file {
     };
 }
 
-const SESSION: File<'_> = file!("recorded/g_session.jsonl");
-const FORK: File<'_> = file!("recorded/g_fork.jsonl");
-const SIDECHAIN: File<'_> = file!("made/made-sidechain.jsonl");
-const PROGRESS: File<'_> = file!("made/made-agent-progress.jsonl");
-const BESIDE: File<'_> = file!("made/agent-a77.jsonl");
-const RARE: File<'_> = file!("made/made-rare.jsonl");
-const GATEWAY: File<'_> = file!("made/made-gateway.jsonl");
-const BAD: File<'_> = file!("made/made-bad.jsonl");
+const SESSION: LogFixture<'_> = file!("recorded/g_session.jsonl");
+const FORK: LogFixture<'_> = file!("recorded/g_fork.jsonl");
+const SIDECHAIN: LogFixture<'_> = file!("made/made-sidechain.jsonl");
+const PROGRESS: LogFixture<'_> = file!("made/made-agent-progress.jsonl");
+const BESIDE: LogFixture<'_> = file!("made/agent-a77.jsonl");
+const RARE: LogFixture<'_> = file!("made/made-rare.jsonl");
+const GATEWAY: LogFixture<'_> = file!("made/made-gateway.jsonl");
+const BAD: LogFixture<'_> = file!("made/made-bad.jsonl");
 
-/// Looks through a file; also what was wrong with its records.
-fn skim((path, bytes): File<'_>, depth: Depth) -> (Finds, Vec<String>) {
+/// Scans a file and collects the problems of its records.
+fn scan_log((path, bytes): LogFixture<'_>, depth: ScanDepth) -> (Finds, Vec<String>) {
     let file = (LOGS.file)(Path::new(path)).unwrap();
     let mut skim = (LOGS.skim)(&file, None);
-    let (mut all, mut facts, mut wrong) = (Finds::default(), Facts::default(), Vec::new());
+    let (mut all, mut facts, mut wrong) = (Finds::default(), SessionFacts::default(), Vec::new());
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        if depth == Depth::Tokens && !skim.counts(line) {
+        if depth == ScanDepth::Tokens && !skim.may_affect_usage(line) {
             continue;
         }
         let Ok(record) = std::str::from_utf8(line) else { continue };
-        skim.record(record, depth, &mut all);
-        facts.learn(std::mem::take(&mut all.facts));
+        skim.scan_record(record, depth, &mut all);
+        facts.merge_newer(std::mem::take(&mut all.facts));
         wrong.extend(all.trouble.take());
         wrong.extend(all.unknown.take());
     }
@@ -43,10 +43,10 @@ fn skim((path, bytes): File<'_>, depth: Depth) -> (Finds, Vec<String>) {
     (all, wrong)
 }
 
-/// What several files used together: of what has one key, the largest counts.
-fn replies(files: &[File<'_>]) -> BTreeMap<String, Spent> {
-    let mut replies = BTreeMap::<String, Spent>::new();
-    for spent in files.iter().flat_map(|file| skim(*file, Depth::Tokens).0.spent) {
+/// Merges the usage of several files: of entries with the same key, the largest counts.
+fn merged_replies(files: &[LogFixture<'_>]) -> BTreeMap<String, ReplyTokens> {
+    let mut replies = BTreeMap::<String, ReplyTokens>::new();
+    for spent in files.iter().flat_map(|file| scan_log(*file, ScanDepth::Tokens).0.spent) {
         match replies.get_mut(&spent.key) {
             Some(known) if known.input + known.output >= spent.input + spent.output => {}
             _ => drop(replies.insert(spent.key.clone(), spent)),
@@ -56,16 +56,16 @@ fn replies(files: &[File<'_>]) -> BTreeMap<String, Spent> {
 }
 
 #[track_caller]
-fn check_output(files: &[File<'_>], want: &[(&str, u64)]) {
-    let replies = replies(files);
+fn check_output(files: &[LogFixture<'_>], want: &[(&str, u64)]) {
+    let replies = merged_replies(files);
     let got: Vec<_> = replies.iter().map(|(key, spent)| (key.as_str(), spent.output)).collect();
     assert_eq!(got, want);
 }
 
 #[test]
 fn blocks_repeat_the_figures_of_their_reply() {
-    // Early blocks have a placeholder; a subagent repeats a reply under another request; the result of a call has the
-    // subagent's figures once more.
+    // Early blocks have a placeholder; a subagent repeats a reply under another request; the result of a call repeats
+    // the subagent's figures.
     let want = [("claude:msg_s1", 183), ("claude:msg_s2", 1), ("claude:msg_s3", 41), ("claude:msg_s4", 1)];
     check_output(&[SIDECHAIN], &want);
 }
@@ -80,10 +80,10 @@ fn a_subagent_counts_once_wherever_it_is_written() {
 
 #[test]
 fn copies_in_other_files_are_the_same_replies() {
-    let (session, both) = (replies(&[SESSION]), replies(&[SESSION, FORK]));
+    let (session, both) = (merged_replies(&[SESSION]), merged_replies(&[SESSION, FORK]));
     assert_eq!((session.len(), both.len()), (4, 5), "a fork has one reply of its own");
     let own = ("projects/-w/99999999-2222-4333-8444-555555555555.jsonl", FORK.1);
-    let forked = skim(own, Depth::Tokens).0.spent;
+    let forked = scan_log(own, ScanDepth::Tokens).0.spent;
     let copied: Vec<_> = forked.iter().map(|spent| spent.copied).collect();
     assert_eq!(copied, [true, true, true, false], "what is older than the file was copied into it");
 }
@@ -92,9 +92,9 @@ fn copies_in_other_files_are_the_same_replies() {
 fn a_record_of_another_session_is_a_copy() {
     let (_, bytes) = SESSION;
     let moved = ("projects/elsewhere/22222222-2222-4333-8444-555555555555.jsonl", bytes);
-    assert!(skim(moved, Depth::Tokens).0.spent.iter().all(|spent| spent.copied));
+    assert!(scan_log(moved, ScanDepth::Tokens).0.spent.iter().all(|spent| spent.copied));
     let own = ("projects/here/11111111-2222-4333-8444-555555555555.jsonl", bytes);
-    assert!(skim(own, Depth::Tokens).0.spent.iter().all(|spent| !spent.copied));
+    assert!(scan_log(own, ScanDepth::Tokens).0.spent.iter().all(|spent| !spent.copied));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn replies_without_any_id_count_each() {
     };
     let (first, second) = ([of("a", 1, 10), of("a", 2, 10), of("a", 2, 20)].join("\n"), of("b", 1, 10));
     let files = [("projects/-w/a.jsonl", first.as_bytes()), ("projects/-w/b.jsonl", second.as_bytes())];
-    let outputs = |files: &[File<'_>]| replies(files).values().map(|spent| spent.output).sum::<u64>();
+    let outputs = |files: &[LogFixture<'_>]| merged_replies(files).values().map(|spent| spent.output).sum::<u64>();
     assert_eq!(outputs(&files), 10 + 10 + 20 + 10);
     let copy = ("projects/-w/c.jsonl", first.as_bytes());
     assert_eq!(outputs(&[files[0], copy]), 10 + 10 + 20, "a copy is the same");
@@ -123,7 +123,7 @@ fn replies_without_any_id_count_each() {
 fn figures_that_are_none_are_told() {
     let wrong = |usage: &str| {
         let record = format!(r#"{{"type":"assistant","message":{{"id":"msg_1","content":[],"usage":{usage}}}}}"#);
-        skim(("projects/-w/a.jsonl", record.as_bytes()), Depth::All).1
+        scan_log(("projects/-w/a.jsonl", record.as_bytes()), ScanDepth::All).1
     };
     assert!(wrong(r#"{"input_tokens":1,"cache_read_input_tokens":null}"#).is_empty());
     assert_eq!(wrong("[]"), ["the tokens of a reply are no figures"]);
@@ -133,7 +133,7 @@ fn figures_that_are_none_are_told() {
 
 #[test]
 fn bad_records_cost_only_themselves() {
-    let replies = replies(&[BAD]);
+    let replies = merged_replies(&[BAD]);
     let of = |name: &str| replies.get(&format!("claude:{name}")).map(|spent| (spent.input, spent.output));
     assert_eq!(of("msg_b1"), Some((9, 20)));
     assert_eq!(of("msg_b2"), None, "torn");
@@ -143,7 +143,7 @@ fn bad_records_cost_only_themselves() {
     assert_eq!(of("msg_b7"), Some((9, 23)), "spaced JSON");
     assert_eq!(of("msg_b8"), Some((9, 24)), "a field that is there twice");
     assert_eq!(replies["claude:msg_b5"].cache_read, 9_007_199_254_740_993, "beyond what a float holds");
-    let (_, wrong) = skim(BAD, Depth::All);
+    let (_, wrong) = scan_log(BAD, ScanDepth::All);
     let want = [
         "a record is not JSON",
         "a record is not JSON",
@@ -162,13 +162,13 @@ fn bad_records_cost_only_themselves() {
 
 #[test]
 fn the_cache_is_kept_for_minutes_or_an_hour() {
-    let spent = &replies(&[PROGRESS])["claude:msg_p4"];
+    let spent = &merged_replies(&[PROGRESS])["claude:msg_p4"];
     assert_eq!((spent.cache_write, spent.cache_write_1h, spent.cache_read), (30, 20, 100));
 }
 
 #[test]
 fn who_used_it() {
-    let replies = replies(&[SIDECHAIN, BESIDE]);
+    let replies = merged_replies(&[SIDECHAIN, BESIDE]);
     let of = |name: &str| {
         let spent = &replies[&format!("claude:{name}")];
         let tools: Vec<_> = spent.tools.iter().map(|called| called.name.as_str()).collect();
@@ -182,7 +182,7 @@ fn who_used_it() {
 
 #[test]
 fn what_a_session_is() {
-    let facts = skim(RARE, Depth::All).0.facts;
+    let facts = scan_log(RARE, ScanDepth::All).0.facts;
     assert_eq!(facts.session.as_deref(), Some("made-rare"), "by the name of the file");
     assert_eq!(facts.title.as_deref(), Some("Greetings"), "what somebody chose stays");
     assert_eq!(facts.prompt.as_deref(), Some("What is in this picture?"));
@@ -195,7 +195,7 @@ fn what_a_session_is() {
 
 #[test]
 fn a_subagent_is_part_of_a_session() {
-    let facts = skim(BESIDE, Depth::All).0.facts;
+    let facts = scan_log(BESIDE, ScanDepth::All).0.facts;
     assert_eq!(facts.session.as_deref(), Some("a77"));
     assert_eq!(facts.parent.as_deref(), Some("aaaaaaaa-0000-4000-8000-000000000002"));
     assert_eq!(facts.prompts, 0, "nobody typed what it was told");
@@ -203,7 +203,7 @@ fn a_subagent_is_part_of_a_session() {
 
 #[test]
 fn what_can_be_found() {
-    let (found, wrong) = skim(RARE, Depth::All);
+    let (found, wrong) = scan_log(RARE, ScanDepth::All);
     assert_eq!(wrong, ["hologram"]);
     let mut from = 0;
     let mut said = Vec::new();
@@ -212,18 +212,18 @@ fn what_can_be_found() {
         from = passage.end;
     }
     for want in [
-        (Kind::SessionSummary, "Leak in the pool"),
-        (Kind::UserMessage, "What is in this picture?"),
-        (Kind::AssistantMessage, "A greeting."),
-        (Kind::UserMessage, "!git status"),
-        (Kind::Log, "clean"),
-        (Kind::UserMessage, "/review src"),
-        (Kind::Meta, "Review the code in src."),
-        (Kind::ToolCall, "command: cargo test"),
-        (Kind::UserMessage, "and the tests"),
-        (Kind::ToolResult, "Exit code 101\nfailed"),
-        (Kind::SystemMessage, "Claude AI usage limit reached|1759399200"),
-        (Kind::Meta, "https://example.org/pull/7"),
+        (PassageKind::SessionSummary, "Leak in the pool"),
+        (PassageKind::UserMessage, "What is in this picture?"),
+        (PassageKind::AssistantMessage, "A greeting."),
+        (PassageKind::UserMessage, "!git status"),
+        (PassageKind::Log, "clean"),
+        (PassageKind::UserMessage, "/review src"),
+        (PassageKind::Meta, "Review the code in src."),
+        (PassageKind::ToolCall, "command: cargo test"),
+        (PassageKind::UserMessage, "and the tests"),
+        (PassageKind::ToolResult, "Exit code 101\nfailed"),
+        (PassageKind::SystemMessage, "Claude AI usage limit reached|1759399200"),
+        (PassageKind::Meta, "https://example.org/pull/7"),
     ] {
         assert!(said.contains(&want), "{want:?} is not in {said:#?}");
     }

@@ -1,77 +1,76 @@
-//! Whose records these are: the main conversation's, or a subagent's. Newer versions write a file for each subagent and
-//! an `agentId` in every record; older ones put its records among the others, with no more than `isSidechain` and the
-//! record that each follows.
+//! Attributes records to the main conversation or to a subagent. Newer versions write a file for each subagent and an
+//! `agentId` in every record; older ones mix its records with the others, marked only by `isSidechain` and the parent
+//! of each record.
 
 use std::collections::VecDeque;
 
 use switchboard_event::{Details, Id};
 
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many records and subagents are remembered: more than one that is at work has.
-const REMEMBERED: usize = 4096;
+/// The maximum number of remembered records and subagents: more than a running subagent has.
+const MAX_REMEMBERED_THREADS: usize = 4096;
 
 /// A subagent's conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Thread {
+pub struct SubagentThread {
     /// The subagent's id, or that of its first record.
     pub id: Id,
-    /// The call that it works for, if it is known.
+    /// The tool call that started it, if known.
     pub call: Option<Id>,
 }
 
-/// The subagents of a log.
 #[derive(Default)]
-pub struct Threads {
-    known: VecDeque<Thread>,
-    /// Records of subagents without an id: each belongs to the subagent of the one it follows.
+pub struct SubagentThreads {
+    known: VecDeque<SubagentThread>,
+    /// Records of subagents without an id: each belongs to the subagent of its parent.
     records: VecDeque<(Id, Id)>,
 }
 
-impl Threads {
-    /// The subagent that a record belongs to.
-    pub fn of(&mut self, fields: &Object<'_>, scribe: &Scribe) -> Option<Thread> {
+impl SubagentThreads {
+    /// Returns the subagent that a record belongs to.
+    pub fn thread_of_record(&mut self, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<SubagentThread> {
         if !fields.is_true("isSidechain") {
             return None;
         }
-        let id = match fields.filled("agentId") {
+        let id = match fields.get_non_empty("agentId") {
             Some(id) => Id::from(id),
-            None => self.follow(fields)?,
+            None => self.follow_record_chain(fields)?,
         };
         if let Some(known) = self.known.iter().find(|thread| thread.id == id) {
             return Some(known.clone());
         }
-        let call = asked(fields, scribe);
-        Some(self.learn(id, call))
+        let call = find_requesting_call(fields, scribe);
+        Some(self.remember_thread(id, call))
     }
 
-    /// A call told which subagent works for it.
-    pub fn works_for(&mut self, agent: &str, call: &Id) -> Thread {
+    /// Links a subagent to the tool call that started it.
+    pub fn assign_call(&mut self, agent: &str, call: &Id) -> SubagentThread {
         match self.known.iter_mut().find(|thread| *thread.id == *agent) {
             Some(known) => {
                 known.call.get_or_insert_with(|| call.clone());
                 known.clone()
             }
-            None => self.learn(Id::from(agent), Some(call.clone())),
+            None => self.remember_thread(Id::from(agent), Some(call.clone())),
         }
     }
 
-    fn learn(&mut self, id: Id, call: Option<Id>) -> Thread {
-        if self.known.len() == REMEMBERED {
+    fn remember_thread(&mut self, id: Id, call: Option<Id>) -> SubagentThread {
+        if self.known.len() == MAX_REMEMBERED_THREADS {
             self.known.pop_front();
         }
-        let thread = Thread { id, call };
+        let thread = SubagentThread { id, call };
         self.known.push_back(thread.clone());
         thread
     }
 
-    /// The thread by the chain of records: the first one names it.
-    fn follow(&mut self, fields: &Object<'_>) -> Option<Id> {
-        let record = Id::from(fields.filled("uuid")?);
-        let follows = fields.str("parentUuid");
+    /// Finds the thread by the chain of records, whose first one names it.
+    fn follow_record_chain(&mut self, fields: &JsonObject<'_>) -> Option<Id> {
+        let record = Id::from(fields.get_non_empty("uuid")?);
+        let follows = fields.get_str("parentUuid");
         let of = |follows: &str| self.records.iter().rev().find(|(known, _)| **known == *follows);
         let root = follows.and_then(|follows| of(&follows)).map_or_else(|| record.clone(), |(_, root)| root.clone());
-        if self.records.len() == REMEMBERED {
+        if self.records.len() == MAX_REMEMBERED_THREADS {
             self.records.pop_front();
         }
         self.records.push_back((record, root.clone()));
@@ -79,11 +78,11 @@ impl Threads {
     }
 }
 
-/// The call that asked for what a subagent is told first.
-fn asked(fields: &Object<'_>, scribe: &Scribe) -> Option<Id> {
-    let task = fields.object("message").string("content")?;
+/// Finds the tool call with the prompt that a subagent starts with.
+fn find_requesting_call(fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Id> {
+    let task = fields.get_object("message").get_string("content")?;
     let is_asked = |id: &Id| {
-        let details = scribe.item(id).map(|item| &item.details);
+        let details = scribe.open_item(id).map(|item| &item.details);
         matches!(details, Some(Details::Subagent(subagent)) if subagent.prompt.as_deref() == Some(&task))
     };
     scribe.open_items(None).into_iter().find(is_asked)

@@ -1,165 +1,182 @@
-//! What we ask of the app-server, and what it replies.
+//! Reads the client's requests and the app-server's replies to them.
 
 use std::collections::VecDeque;
 
 use switchboard_event::{Id, Level, Notice, Topic};
 
 use super::{
-    super::{driver::DECLINED, errors, user},
-    AppServer,
-    reader::control,
+    super::{driver::DECLINE_PREFIX, errors, user},
+    AppServerReader,
+    reader::control_notice,
     settings,
 };
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// How many requests are remembered. One that was interrupted twice is never answered (0.166).
-const LIMIT: usize = 256;
+/// Maximum number of remembered requests. Codex never answers an interrupt of a turn that is already interrupted
+/// (0.166).
+const MAX_PENDING_CLIENT_REQUESTS: usize = 256;
 
-/// What somebody wants of the session, and hears of if it is refused.
-const CHANGES: [&str; 4] = ["thread/settings/update", "thread/compact/start", "thread/name/set", "thread/unsubscribe"];
+/// Methods that a user triggers: a refusal is reported as a warning.
+const REPORTED_METHODS: [&str; 4] =
+    ["thread/settings/update", "thread/compact/start", "thread/name/set", "thread/unsubscribe"];
 
-/// Our requests that wait for a reply.
+/// Client requests that await a reply.
 #[derive(Default)]
-pub struct Calls {
-    waiting: VecDeque<Waiting>,
+pub struct TranscriptClientRequests {
+    waiting: VecDeque<TranscriptClientRequest>,
 }
 
-struct Waiting {
-    /// The JSON of its id.
+struct TranscriptClientRequest {
+    /// JSON text of the request id.
     key: String,
     method: String,
-    /// It asks for what follows after a first page.
+    /// The request asks for a page after the first.
     further: bool,
 }
 
-impl Calls {
-    fn push(&mut self, id: Json<'_>, method: &str, params: &Object<'_>) {
-        if self.waiting.len() >= LIMIT {
+impl TranscriptClientRequests {
+    fn push(&mut self, id: JsonView<'_>, method: &str, params: &JsonObject<'_>) {
+        if self.waiting.len() >= MAX_PENDING_CLIENT_REQUESTS {
             self.waiting.pop_front();
         }
         let further = params.get("cursor").is_some();
-        self.waiting.push_back(Waiting { key: id.text().to_owned(), method: method.to_owned(), further });
+        self.waiting.push_back(TranscriptClientRequest {
+            key: id.raw_text().to_owned(),
+            method: method.to_owned(),
+            further,
+        });
     }
 
-    fn take(&mut self, key: &str) -> Option<Waiting> {
+    fn take(&mut self, key: &str) -> Option<TranscriptClientRequest> {
         let index = self.waiting.iter().position(|waiting| waiting.key == key)?;
         self.waiting.remove(index)
     }
 }
 
-impl AppServer {
-    /// A request or a notification of ours.
-    pub(super) fn call(&mut self, id: Option<Json<'_>>, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
+impl AppServerReader {
+    /// Reads a request or a notification of the client.
+    pub(super) fn read_client_message(
+        &mut self,
+        id: Option<JsonView<'_>>,
+        method: &str,
+        params: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
+    ) {
         if let Some(id) = id {
             self.calls.push(id, method, params);
         }
-        let key = id.map(Json::text).unwrap_or_default();
+        let key = id.map(JsonView::raw_text).unwrap_or_default();
         match method {
-            "initialize" => self.settings.client(params),
-            "thread/start" | "thread/fork" => self.threads.is_opening(true),
-            "thread/unsubscribe" => self.threads.left(&params.str("threadId").unwrap_or_default(), scribe),
+            "initialize" => self.settings.apply_client_info(params),
+            "thread/start" | "thread/fork" => self.threads.set_opening(true),
+            "thread/unsubscribe" => self.threads.leave_thread(&params.get_str("threadId").unwrap_or_default(), scribe),
             "thread/resume" => {
-                let main = self.threads.enter(params.str("threadId").as_deref(), scribe);
-                if let Some(thread) = params.filled("threadId").filter(|_| main) {
-                    scribe.resumed(Id::from(thread));
+                let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+                if let Some(thread) = params.get_non_empty("threadId").filter(|_| main) {
+                    scribe.set_resumed_from(Id::from(thread));
                 }
             }
-            "turn/start" | "turn/steer" => return self.said(key, method, params, scribe),
-            "thread/compact/start" | "review/start" => self.commanded(key, params, scribe),
-            "turn/interrupt" => return self.interrupted(params, scribe),
-            "thread/inject_items" => self.reason = reason(params),
-            _ => self.responses.event(switchboard_event::Dir::Out, method, params, scribe),
+            "turn/start" | "turn/steer" => return self.read_turn_prompt(key, method, params, scribe),
+            "thread/compact/start" | "review/start" => self.read_turn_command(key, params, scribe),
+            "turn/interrupt" => return self.read_interrupt(params, scribe),
+            "thread/inject_items" => self.reason = parse_decline_reason(params),
+            _ => self.responses.read_event(switchboard_event::Dir::Out, method, params, scribe),
         }
-        scribe.otherwise(control(method));
+        scribe.write_notice_if_no_event(control_notice(method));
     }
 
-    /// What we say becomes an item when the app-server repeats it: only then has the agent heard it.
-    fn said(&mut self, key: &str, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
-        let text = user::message(params.get("input")).joined();
-        self.threads.is_opening(false);
-        if self.threads.enter(params.str("threadId").as_deref(), scribe) && method == "turn/start" {
-            self.turns.ask(key, Some(text.clone()));
+    /// The prompt becomes an item only when the app-server echoes it, which shows that the agent received it.
+    fn read_turn_prompt(&mut self, key: &str, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let text = user::parse_user_message(params.get("input")).joined_text();
+        self.threads.set_opening(false);
+        if self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe) && method == "turn/start" {
+            self.turns.expect_turn(key, Some(text.clone()));
         }
-        scribe.notice(control(method).with_text(text));
+        scribe.write_notice(control_notice(method).with_text(text));
     }
 
-    fn commanded(&mut self, key: &str, params: &Object<'_>, scribe: &mut Scribe) {
-        if self.threads.enter(params.str("threadId").as_deref(), scribe) {
-            self.turns.ask(key, None);
+    fn read_turn_command(&mut self, key: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        if self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe) {
+            self.turns.expect_turn(key, None);
         }
     }
 
-    fn interrupted(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
-        let main = self.threads.enter(params.str("threadId").as_deref(), scribe);
-        let turn = params.str("turnId").unwrap_or_default();
+    fn read_interrupt(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+        let turn = params.get_str("turnId").unwrap_or_default();
         if main && (turn.is_empty() || self.turns.is_active(&turn)) {
-            scribe.interrupted();
+            scribe.mark_interrupted();
         }
-        scribe.notice(Notice::new(Topic::Interrupt).with_name("turn/interrupt"));
+        scribe.write_notice(Notice::new(Topic::Interrupt).with_name("turn/interrupt"));
     }
 
-    /// A reply to a request of ours.
-    pub(super) fn response(&mut self, id: Json<'_>, fields: &Object<'_>, scribe: &mut Scribe) {
-        let waiting = self.calls.take(id.text());
+    /// Reads the reply to a client request.
+    pub(super) fn read_response(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let waiting = self.calls.take(id.raw_text());
         let (method, further) = waiting.map(|call| (call.method, call.further)).unwrap_or_default();
         if matches!(method.as_str(), "thread/start" | "thread/fork") {
-            self.threads.is_opening(false);
+            self.threads.set_opening(false);
         }
         if let Some(error) = fields.get("error") {
-            return self.refused(id.text(), &method, &error.object(), scribe);
+            return self.report_refusal(id.raw_text(), &method, &error.as_object(), scribe);
         }
-        let result = fields.object("result");
+        let result = fields.get_object("result");
         match method.as_str() {
-            "initialize" => scribe.info(self.settings.server(&result)),
-            "thread/start" | "thread/resume" | "thread/fork" => self.opened(&method, &result, scribe),
-            "turn/start" | "review/start" => self.turns.answered(id.text(), &result.object("turn")),
-            "model/list" => scribe.info(self.settings.offers(&result, !further)),
-            "collaborationMode/list" => scribe.info(self.settings.modes(&result)),
-            "thread/turns/list" => self.turn_listed(&result, scribe),
-            // One direction of the wire was not written down.
-            "" if result.has("thread") && result.has("model") => self.opened("", &result, scribe),
-            "" if result.has("userAgent") => scribe.info(self.settings.server(&result)),
+            "initialize" => scribe.update_info(self.settings.apply_initialize_result(&result)),
+            "thread/start" | "thread/resume" | "thread/fork" => self.apply_opened_thread(&method, &result, scribe),
+            "turn/start" | "review/start" => self.turns.accept_request(id.raw_text(), &result.get_object("turn")),
+            "model/list" => scribe.update_info(self.settings.apply_model_list(&result, !further)),
+            "collaborationMode/list" => scribe.update_info(self.settings.apply_mode_list(&result)),
+            "thread/turns/list" => self.apply_turn_list(&result, scribe),
+            // The transcript holds only one direction.
+            "" if result.contains_key("thread") && result.contains_key("model") => {
+                self.apply_opened_thread("", &result, scribe)
+            }
+            "" if result.contains_key("userAgent") => {
+                scribe.update_info(self.settings.apply_initialize_result(&result))
+            }
             _ => {}
         }
         let name = if method.is_empty() { "response" } else { &method };
-        scribe.otherwise(control(name).with_status("answered"));
+        scribe.write_notice_if_no_event(control_notice(name).with_status("answered"));
     }
 
-    fn opened(&mut self, method: &str, result: &Object<'_>, scribe: &mut Scribe) {
-        let thread = result.object("thread");
-        let id = thread.str("id").unwrap_or_default();
-        let main = self.threads.enter(Some(&id), scribe);
-        self.threads.identify(scribe);
-        let from = thread.filled("forkedFromId");
+    fn apply_opened_thread(&mut self, method: &str, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let thread = result.get_object("thread");
+        let id = thread.get_str("id").unwrap_or_default();
+        let main = self.threads.enter_thread(Some(&id), scribe);
+        self.threads.identify_session(scribe);
+        let from = thread.get_non_empty("forkedFromId");
         match (method, from) {
             ("thread/start", _) => {
-                self.threads.is_fresh(&id);
-                self.threads.is_another(&id);
+                self.threads.mark_fresh(&id);
+                self.threads.remember_opened_thread(&id);
             }
             (_, Some(from)) if method != "thread/resume" => {
-                self.threads.is_fork(&id, &from);
+                self.threads.mark_fork(&id, &from);
                 if main {
-                    scribe.resumed(Id::from(from));
+                    scribe.set_resumed_from(Id::from(from));
                 }
             }
             _ => {}
         }
         if main {
             (self.opened, self.error) = (true, None);
-            scribe.config(|config| settings::policies(result, config));
-            let info = self.settings.of(result);
-            scribe.info(info);
+            scribe.adjust_config(|config| settings::apply_policies(result, config));
+            let info = self.settings.apply_thread_settings(result);
+            scribe.update_info(info);
         }
     }
 
-    /// The failure of what the session needs is told; any other concerns the host.
-    fn refused(&mut self, key: &str, method: &str, error: &Object<'_>, scribe: &mut Scribe) {
+    /// Reports a refusal. It becomes the session's error only if the session needs the request; any other concerns the
+    /// host.
+    fn report_refusal(&mut self, key: &str, method: &str, error: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let fault = errors::from_rpc(error);
-        self.turns.refused(key);
+        self.turns.drop_request(key);
         let name = if method.is_empty() { "response" } else { method };
-        let mut notice = control(name).with_level(Level::Warning).with_text(fault.message.clone());
+        let mut notice = control_notice(name).with_level(Level::Warning).with_text(fault.message.clone());
         let another = method == "thread/start" && self.opened;
-        if another || CHANGES.contains(&method) {
+        if another || REPORTED_METHODS.contains(&method) {
             notice.topic = Topic::Warning;
         }
         let needed = match method {
@@ -168,19 +185,19 @@ impl AppServer {
             _ => false,
         };
         if !needed {
-            return scribe.notice(notice);
+            return scribe.write_notice(notice);
         }
-        scribe.notice(Notice { topic: Topic::Warning, error: Some(fault.clone()), ..notice });
+        scribe.write_notice(Notice { topic: Topic::Warning, error: Some(fault.clone()), ..notice });
         if !scribe.in_turn() {
             self.error = Some(fault);
         }
     }
 }
 
-/// Why a request will be declined: we put that into the conversation before we answer.
-fn reason(params: &Object<'_>) -> Option<String> {
-    let items = params.array("items");
-    let content = items.first()?.object().array("content");
-    let text = content.first()?.object().string("text")?;
-    text.strip_prefix(DECLINED).map(str::to_owned)
+/// Extracts the reason for declining, which the driver injects into the conversation before it answers.
+fn parse_decline_reason(params: &JsonObject<'_>) -> Option<String> {
+    let items = params.get_array("items");
+    let content = items.first()?.as_object().get_array("content");
+    let text = content.first()?.as_object().get_string("text")?;
+    text.strip_prefix(DECLINE_PREFIX).map(str::to_owned)
 }

@@ -1,5 +1,6 @@
-//! `codex app-server`: JSON-RPC in both directions. What we send is read too, since a reply can only be understood
-//! with its request. Several threads can share a connection: the first is the session, the others are subagents.
+//! Reader for `codex app-server`: JSON-RPC in both directions. Client messages are read too, because a reply can only
+//! be interpreted together with its request. Several threads can share a connection: the first is the session, the
+//! others are subagents.
 
 mod answers;
 mod asked;
@@ -12,4 +13,4 @@ mod settings;
 mod threads;
 mod turns;
 
-pub use reader::AppServer;
+pub use reader::AppServerReader;

@@ -1,82 +1,90 @@
-//! Everything that is neither a thread, nor a turn, nor an item.
+//! Notifications that concern neither a thread, nor a turn, nor an item.
 
 use switchboard_event::{Decider, Dir, Level, Notice, Outcome, RequestResolved, Topic};
 
-use super::{AppServer, reader::control};
-use crate::{Object, Scribe};
+use super::{AppServerReader, reader::control_notice};
+use crate::{JsonObject, RunRecorder};
 
-impl AppServer {
-    /// Notifications of all other kinds. What is not known is left, or is an event of the model's API.
-    pub(super) fn other(&mut self, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
-        self.threads.enter(params.str("threadId").as_deref(), scribe);
+impl AppServerReader {
+    /// Reads any other notification. An unknown one may be an event of the model's API.
+    pub(super) fn read_other_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
         match method {
-            "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => warn(method, params, scribe),
-            "model/rerouted" => self.rerouted(params, scribe),
+            "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
+                report_warning(method, params, scribe)
+            }
+            "model/rerouted" => self.report_model_reroute(params, scribe),
             "account/rateLimits/updated" => {
-                let detail = params.raw("rateLimits");
-                scribe.notice(Notice { detail, ..Notice::new(Topic::RateLimit).with_level(Level::Debug) });
+                let detail = params.get_raw("rateLimits");
+                scribe.write_notice(Notice { detail, ..Notice::new(Topic::RateLimit).with_level(Level::Debug) });
             }
             "account/updated" | "account/login/completed" | "mcpServer/oauthLogin/completed" => {
-                scribe.notice(Notice::new(Topic::Auth).with_name(method));
+                scribe.write_notice(Notice::new(Topic::Auth).with_name(method));
             }
-            "mcpServer/startupStatus/updated" => self.mcp_server(params, scribe),
-            "hook/started" | "hook/completed" => hook(method, params, scribe),
-            "serverRequest/resolved" => self.resolved(params, scribe),
-            _ if is_known(method) => scribe.notice(control(method).with_level(Level::Debug)),
-            _ => return self.responses.event(Dir::In, method, params, scribe),
+            "mcpServer/startupStatus/updated" => self.update_mcp_server(params, scribe),
+            "hook/started" | "hook/completed" => report_hook(method, params, scribe),
+            "serverRequest/resolved" => self.withdraw_request(params, scribe),
+            _ if is_host_notification(method) => scribe.write_notice(control_notice(method).with_level(Level::Debug)),
+            _ => return self.responses.read_event(Dir::In, method, params, scribe),
         }
-        scribe.otherwise(control(method));
+        scribe.write_notice_if_no_event(control_notice(method));
     }
 
-    fn rerouted(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
-        let (from, to) = (params.string("fromModel").unwrap_or_default(), params.string("toModel").unwrap_or_default());
+    fn report_model_reroute(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let (from, to) =
+            (params.get_string("fromModel").unwrap_or_default(), params.get_string("toModel").unwrap_or_default());
         let notice = Notice::new(Topic::ModelChanged).with_name(to.clone()).with_text(format!("{from} -> {to}"));
-        scribe.notice(Notice { detail: params.raw("reason"), ..notice });
-        scribe.info(self.settings.model(to));
+        scribe.write_notice(Notice { detail: params.get_raw("reason"), ..notice });
+        scribe.update_info(self.settings.set_model(to));
     }
 
-    fn mcp_server(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
-        scribe.info(self.settings.mcp(params));
-        if let Some(error) = params.filled("error") {
-            let name = params.str("name").unwrap_or_default();
+    fn update_mcp_server(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        scribe.update_info(self.settings.update_mcp_server(params));
+        if let Some(error) = params.get_non_empty("error") {
+            let name = params.get_str("name").unwrap_or_default();
             let text = format!("MCP server {name}: {error}");
-            scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(name).with_text(text));
+            scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(name).with_text(text));
         }
     }
 
-    /// A request was answered or cleared. One that is still open here was answered by somebody else.
-    fn resolved(&mut self, params: &Object<'_>, scribe: &mut Scribe) {
-        let Some(request) = params.get("requestId").and_then(|id| self.requests.take(id.text())) else { return };
+    /// The request was answered or cleared. If it is still open here, another client answered it.
+    fn withdraw_request(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(request) = params.get("requestId").and_then(|id| self.requests.take(id.raw_text())) else { return };
         let (outcome, by) = (Outcome::Withdrawn, Decider::Agent);
         scribe.request_resolved(RequestResolved { request: request.id, outcome, by, ..RequestResolved::default() });
     }
 }
 
-fn warn(method: &str, params: &Object<'_>, scribe: &mut Scribe) {
-    let said = params.filled("message").or_else(|| params.filled("summary")).unwrap_or_default();
-    let text = params.filled("details").map_or(said.clone(), |details| format!("{said}\n{details}"));
-    scribe.notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(method).with_text(text));
+fn report_warning(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let said = params.get_non_empty("message").or_else(|| params.get_non_empty("summary")).unwrap_or_default();
+    let text = params.get_non_empty("details").map_or(said.clone(), |details| format!("{said}\n{details}"));
+    scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(method).with_text(text));
 }
 
-/// Hooks are called as in other agents: `SessionStart`, `PreToolUse`.
-fn hook(method: &str, params: &Object<'_>, scribe: &mut Scribe) {
-    let run = params.object("run");
-    let event = run.str("eventName").unwrap_or_default();
+/// Hooks get the names that other agents use: `SessionStart`, `PreToolUse`.
+fn report_hook(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let run = params.get_object("run");
+    let event = run.get_str("eventName").unwrap_or_default();
     let mut letters = event.chars();
     let name: String = letters.next().map(|c| c.to_ascii_uppercase()).into_iter().chain(letters).collect();
-    let status = match (method, run.str("status").as_deref()) {
+    let status = match (method, run.get_str("status").as_deref()) {
         ("hook/started", _) => "started",
         (_, Some("failed" | "blocked" | "stopped")) => "failed",
         _ => "completed",
     };
-    let entries: Vec<_> = run.array("entries").into_iter().filter_map(|entry| entry.object().filled("text")).collect();
-    let text = run.filled("statusMessage").into_iter().chain(entries).collect::<Vec<_>>().join("\n");
+    let entries: Vec<_> =
+        run.get_array("entries").into_iter().filter_map(|entry| entry.as_object().get_non_empty("text")).collect();
+    let text = run.get_non_empty("statusMessage").into_iter().chain(entries).collect::<Vec<_>>().join("\n");
     let notice = Notice::new(Topic::Hook).with_name(name).with_status(status);
-    scribe.notice(Notice { text: Some(text).filter(|text| !text.is_empty()), detail: params.raw("run"), ..notice });
+    scribe.write_notice(Notice {
+        text: Some(text).filter(|text| !text.is_empty()),
+        detail: params.get_raw("run"),
+        ..notice
+    });
 }
 
-/// Families of notifications that concern the host alone.
-fn is_known(method: &str) -> bool {
+/// Returns whether the notification belongs to a family that concerns the host alone.
+fn is_host_notification(method: &str) -> bool {
     const FAMILIES: &[&str] = &[
         "account",
         "app",

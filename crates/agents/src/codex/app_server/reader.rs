@@ -1,97 +1,97 @@
-//! The reader: what kind of message a record is, and who reads it.
+//! Dispatches each record by its kind of message.
 
 use switchboard_event::{Dir, EndReason, Fault, Notice, Timestamp, Topic};
 
 use super::{
-    super::{errors, responses::Responses},
-    calls::Calls,
-    items::Parts,
-    requests::Requests,
-    settings::Settings,
-    threads::Threads,
-    turns::Turns,
+    super::{errors, responses::ResponsesApiReader},
+    calls::TranscriptClientRequests,
+    items::ReasoningParts,
+    requests::TranscriptServerRequests,
+    settings::AppServerSettings,
+    threads::AppServerThreads,
+    turns::AppServerTurns,
 };
-use crate::{Ending, Json, Note, Object, Reader, Scribe};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
 
 /// Reads a transcript of the app-server.
 #[derive(Default)]
-pub struct AppServer {
-    pub(super) threads: Threads,
-    pub(super) turns: Turns,
-    pub(super) calls: Calls,
-    pub(super) requests: Requests,
-    pub(super) settings: Settings,
-    pub(super) parts: Parts,
-    pub(super) responses: Responses,
-    /// The last error, as long as nothing shows that the work went on.
+pub struct AppServerReader {
+    pub(super) threads: AppServerThreads,
+    pub(super) turns: AppServerTurns,
+    pub(super) calls: TranscriptClientRequests,
+    pub(super) requests: TranscriptServerRequests,
+    pub(super) settings: AppServerSettings,
+    pub(super) parts: ReasoningParts,
+    pub(super) responses: ResponsesApiReader,
+    /// The last error, until later records show that the work continued.
     pub(super) error: Option<Fault>,
     /// The session's thread is open.
     pub(super) opened: bool,
-    /// Why the next request will be declined: the answer itself has no words.
+    /// Reason for declining the next request; the answer itself cannot carry one.
     pub(super) reason: Option<String>,
-    /// There has been a turn.
+    /// A turn has run.
     worked: bool,
-    /// We stop the process: whatever it says last is no failure.
+    /// Switchboard is stopping the process, so its last messages are no failure.
     stopping: bool,
 }
 
-impl Reader for AppServer {
-    fn tells_time(&self) -> bool {
+impl RecordReader for AppServerReader {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
-        scribe.happened(fields.get("emittedAtMs").and_then(Json::i64).and_then(Timestamp::from_millis));
-        let (method, id) = (fields.str("method"), fields.get("id"));
-        let params = fields.object("params");
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
+        scribe.set_record_time(fields.get("emittedAtMs").and_then(JsonView::as_i64).and_then(Timestamp::from_millis));
+        let (method, id) = (fields.get_str("method"), fields.get("id"));
+        let params = fields.get_object("params");
         match (dir, method, id) {
-            (Dir::In, Some(method), None) => self.notification(&method, &params, scribe),
-            // Their ids are a space of their own and collide with ours.
-            (Dir::In, Some(method), Some(id)) => self.request(id, &method, &params, scribe),
-            (Dir::Out, Some(method), id) => self.call(id, &method, &params, scribe),
-            (Dir::In, None, Some(id)) => self.response(id, &fields, scribe),
-            (Dir::Out, None, Some(id)) => self.answer(id, &fields, scribe),
+            (Dir::In, Some(method), None) => self.read_notification(&method, &params, scribe),
+            // Request ids of the server are a separate space and collide with those of the client.
+            (Dir::In, Some(method), Some(id)) => self.read_request(id, &method, &params, scribe),
+            (Dir::Out, Some(method), id) => self.read_client_message(id, &method, &params, scribe),
+            (Dir::In, None, Some(id)) => self.read_response(id, &fields, scribe),
+            (Dir::Out, None, Some(id)) => self.read_answer(id, &fields, scribe),
             (_, None, None) => self.responses.read(dir, record, scribe),
         }
         self.worked |= scribe.in_turn();
     }
 
-    fn note(&mut self, note: &Note<'_>, _: &mut Scribe) {
-        self.stopping |= matches!(note, Note::Stopping(_));
+    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
+        self.stopping |= matches!(handle_note, EngineNote::Stopping(_));
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
-        self.threads.identify(scribe);
+    fn finish(&mut self, scribe: &mut RunRecorder) {
+        self.threads.identify_session(scribe);
         if self.stopping {
             return;
         }
         match self.error.take() {
             Some(fault) if scribe.in_turn() => scribe.turn_completed(errors::failed_turn(fault, None)),
             Some(fault) if !self.worked => {
-                scribe.session_ending(Ending { reason: EndReason::Failed, error: Some(fault) });
+                scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
             }
-            // A thread that was opened and never asked anything came to no harm.
-            None if !self.worked && self.opened && !self.turns.is_asked() => {
-                scribe.session_ending(Ending { reason: EndReason::Completed, error: None });
+            // A thread that was opened and never prompted ended successfully.
+            None if !self.worked && self.opened && !self.turns.has_requested_turns() => {
+                scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
             }
             _ => self.responses.end(scribe),
         }
     }
 }
 
-impl AppServer {
-    fn notification(&mut self, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
+impl AppServerReader {
+    fn read_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         match method.split('/').next() {
-            Some("item") => self.item(method, params, scribe),
-            Some("turn" | "error") => self.turn(method, params, scribe),
-            Some("thread") => self.thread(method, params, scribe),
-            _ => self.other(method, params, scribe),
+            Some("item") => self.read_item(method, params, scribe),
+            Some("turn" | "error") => self.read_turn_notification(method, params, scribe),
+            Some("thread") => self.read_thread_notification(method, params, scribe),
+            _ => self.read_other_notification(method, params, scribe),
         }
     }
 }
 
-/// Talk between host and agent.
-pub fn control(name: &str) -> Notice {
+/// Notice for a message between host and agent.
+pub fn control_notice(name: &str) -> Notice {
     Notice::new(Topic::Control).with_name(name)
 }

@@ -1,35 +1,33 @@
-//! What the app-server asks of us: approvals, questions, forms.
+//! Requests of the app-server to its client: approvals, questions and forms.
 
 use std::collections::VecDeque;
 
 use switchboard_event::{Id, Notice, RequestOpened, Topic};
 
-use super::{AppServer, asked, reader::control};
-use crate::{Json, Object, Scribe};
+use super::{AppServerReader, asked, reader::control_notice};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// How many requests are remembered.
-const LIMIT: usize = 256;
+const MAX_PENDING_SERVER_REQUESTS: usize = 256;
 
-/// Their requests that wait for our answer.
+/// Server requests that await an answer.
 #[derive(Default)]
-pub struct Requests {
-    waiting: VecDeque<Waiting>,
+pub struct TranscriptServerRequests {
+    waiting: VecDeque<TranscriptServerRequest>,
 }
 
-/// A request that waits.
-pub struct Waiting {
+pub struct TranscriptServerRequest {
     key: String,
-    /// Its id in the session.
+    /// Id in the session.
     pub id: Id,
-    /// How its answer is to be read.
-    pub kind: Kind,
-    /// Questions whose answers are nobody else's business.
+    /// Format of the answer.
+    pub kind: ServerRequestKind,
+    /// Questions whose answers are masked.
     pub secrets: Vec<String>,
 }
 
-/// How an answer is to be read.
+/// Format of the answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerRequestKind {
     /// `{decision}`
     Decision,
     /// `{permissions, scope}`
@@ -38,68 +36,91 @@ pub enum Kind {
     Form,
     /// `{answers}`
     Questions,
-    /// Something between host and agent.
+    /// A request between host and agent that opens no request in the session.
     Service,
 }
 
-impl Requests {
-    fn push(&mut self, key: &str, kind: Kind, opened: &RequestOpened) {
-        if self.waiting.len() >= LIMIT {
+impl TranscriptServerRequests {
+    fn push(&mut self, key: &str, kind: ServerRequestKind, opened: &RequestOpened) {
+        if self.waiting.len() >= MAX_PENDING_SERVER_REQUESTS {
             self.waiting.pop_front();
         }
         let secrets = opened.questions.iter().filter(|question| question.secret).map(|question| question.id.clone());
         let (id, secrets) = (opened.request.clone(), secrets.collect());
-        self.waiting.push_back(Waiting { key: key.to_owned(), id, kind, secrets });
+        self.waiting.push_back(TranscriptServerRequest { key: key.to_owned(), id, kind, secrets });
     }
 
-    /// Takes out a request: it no longer waits.
-    pub fn take(&mut self, key: &str) -> Option<Waiting> {
+    pub fn take(&mut self, key: &str) -> Option<TranscriptServerRequest> {
         let index = self.waiting.iter().position(|waiting| waiting.key == key)?;
         self.waiting.remove(index)
     }
 }
 
-impl AppServer {
-    /// A request of theirs. What is not known is left.
-    pub(super) fn request(&mut self, id: Json<'_>, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
-        let request = scribe.local_id(&format!("request_{}", id.display()));
-        let thread = params.str("threadId").or_else(|| params.str("conversationId"));
-        self.threads.enter(thread.as_deref(), scribe);
+impl AppServerReader {
+    /// Reads a request of the server. Unknown requests are only remembered.
+    pub(super) fn read_request(
+        &mut self,
+        id: JsonView<'_>,
+        method: &str,
+        params: &JsonObject<'_>,
+        scribe: &mut RunRecorder,
+    ) {
+        let request = scribe.local_id(&format!("request_{}", id.display_text()));
+        let thread = params.get_str("threadId").or_else(|| params.get_str("conversationId"));
+        self.threads.enter_thread(thread.as_deref(), scribe);
         let (kind, item, opened) = match method {
-            "item/commandExecution/requestApproval" | "item/humanCommand/requestApproval" => {
-                (Kind::Decision, params.filled("itemId"), asked::command(params, scribe))
+            "item/commandExecution/requestApproval" | "item/humanCommand/requestApproval" => (
+                ServerRequestKind::Decision,
+                params.get_non_empty("itemId"),
+                asked::parse_command_approval(params, scribe),
+            ),
+            "item/fileChange/requestApproval" => (
+                ServerRequestKind::Decision,
+                params.get_non_empty("itemId"),
+                asked::parse_file_change_approval(params, scribe),
+            ),
+            "item/permissions/requestApproval" => (
+                ServerRequestKind::Permissions,
+                params.get_non_empty("itemId"),
+                asked::parse_permissions_approval(params),
+            ),
+            "item/tool/requestUserInput" => {
+                (ServerRequestKind::Questions, params.get_non_empty("itemId"), asked::parse_questions(params))
             }
-            "item/fileChange/requestApproval" => {
-                (Kind::Decision, params.filled("itemId"), asked::file_change(params, scribe))
+            "mcpServer/elicitation/request" => {
+                (ServerRequestKind::Form, asked::find_mcp_call(params, scribe), asked::parse_elicitation(params))
             }
-            "item/permissions/requestApproval" => {
-                (Kind::Permissions, params.filled("itemId"), asked::permissions(params))
-            }
-            "item/tool/requestUserInput" => (Kind::Questions, params.filled("itemId"), asked::questions(params)),
-            "mcpServer/elicitation/request" => (Kind::Form, asked::tool_of(params, scribe), asked::elicitation(params)),
-            "execCommandApproval" => (Kind::Decision, params.filled("callId"), asked::first_command(params)),
-            "applyPatchApproval" => (Kind::Decision, params.filled("callId"), asked::first_patch(params, scribe)),
+            "execCommandApproval" => (
+                ServerRequestKind::Decision,
+                params.get_non_empty("callId"),
+                asked::parse_legacy_command_approval(params),
+            ),
+            "applyPatchApproval" => (
+                ServerRequestKind::Decision,
+                params.get_non_empty("callId"),
+                asked::parse_legacy_patch_approval(params, scribe),
+            ),
             _ => {
                 let asked = RequestOpened { request, ..RequestOpened::default() };
-                self.requests.push(id.text(), Kind::Service, &asked);
-                return service(method, scribe);
+                self.requests.push(id.raw_text(), ServerRequestKind::Service, &asked);
+                return report_service_request(method, scribe);
             }
         };
         let mut opened = RequestOpened { request, ..opened };
-        if asked::is_for_a_person(method, params) {
-            opened = opened.for_a_person();
+        if asked::requires_person(method, params) {
+            opened = opened.require_person();
         }
-        self.requests.push(id.text(), kind, &opened);
+        self.requests.push(id.raw_text(), kind, &opened);
         scribe.request_opened(item.map(Id::from), opened);
-        scribe.otherwise(control(method));
+        scribe.write_notice_if_no_event(control_notice(method));
     }
 }
 
-/// Requests that the host answers without asking anybody.
-fn service(method: &str, scribe: &mut Scribe) {
+/// Reports requests that the host answers on its own.
+fn report_service_request(method: &str, scribe: &mut RunRecorder) {
     match method {
-        "account/chatgptAuthTokens/refresh" => scribe.notice(Notice::new(Topic::Auth).with_name(method)),
-        "item/tool/call" | "attestation/generate" | "currentTime/read" => scribe.notice(control(method)),
+        "account/chatgptAuthTokens/refresh" => scribe.write_notice(Notice::new(Topic::Auth).with_name(method)),
+        "item/tool/call" | "attestation/generate" | "currentTime/read" => scribe.write_notice(control_notice(method)),
         _ => {}
     }
 }

@@ -1,108 +1,110 @@
-//! What is known about the session: model, folder, version, and what else could be chosen.
+//! Session settings: model, working directory, version and available choices.
 
 use switchboard_event::{
     ApprovalMode, Info, McpServer, Mode, Named, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
 };
 
 use super::super::{
-    driver::COMMANDS,
+    driver::SLASH_COMMANDS,
     names,
-    offers::{COLLABORATION, DEFAULT, Offers, PERSONALITIES, PERSONALITY},
+    offers::{COLLABORATION, CodexModelCatalog, DEFAULT, PERSONALITIES, PERSONALITY},
 };
-use crate::Object;
+use crate::JsonObject;
 
-/// How many MCP servers are remembered.
-const LIMIT: usize = 256;
+const MAX_MCP_SERVERS: usize = 256;
 
-/// What the parts of a session's description are made from.
+/// Latest known settings of the session.
 #[derive(Default)]
-pub struct Settings {
+pub struct AppServerSettings {
     version: Option<String>,
     model: Option<String>,
     effort: Option<String>,
     personality: Option<String>,
     mode: Option<String>,
-    offers: Offers,
+    offers: CodexModelCatalog,
     modes: Vec<Mode>,
-    /// It is us who speak to it, so that our commands can be given.
+    /// The client is Switchboard, so its slash commands are available.
     ours: bool,
     mcp: Vec<McpServer>,
 }
 
-impl Settings {
-    /// The answer to `initialize`: `NAME/VERSION (system) …`, and a name may have slashes. Older descriptions have
-    /// the version and the capabilities as they are.
-    pub fn server(&mut self, result: &Object<'_>) -> Info {
-        let agent = result.str("userAgent").unwrap_or_default();
+impl AppServerSettings {
+    /// Applies the result of `initialize`: `NAME/VERSION (system) …`, where the name may contain slashes. Older
+    /// documentation has the version and the capabilities as separate fields.
+    pub fn apply_initialize_result(&mut self, result: &JsonObject<'_>) -> Info {
+        let agent = result.get_str("userAgent").unwrap_or_default();
         let version = agent.split(" (").next().and_then(|name| name.rsplit_once('/')).map(|(_, version)| version);
-        self.version = version.map(str::to_owned).or_else(|| result.filled("version"));
-        let (version, capabilities) = (self.version.clone(), result.raw("capabilities"));
-        Info { version, capabilities, commands: self.commands(), ..Info::default() }
+        self.version = version.map(str::to_owned).or_else(|| result.get_non_empty("version"));
+        let (version, capabilities) = (self.version.clone(), result.get_raw("capabilities"));
+        Info { version, capabilities, commands: self.slash_commands(), ..Info::default() }
     }
 
-    /// `initialize`: who speaks to it.
-    pub fn client(&mut self, params: &Object<'_>) {
-        self.ours = params.object("clientInfo").is("name", "switchboard");
+    /// Applies the client info of `initialize`.
+    pub fn apply_client_info(&mut self, params: &JsonObject<'_>) {
+        self.ours = params.get_object("clientInfo").str_equals("name", "switchboard");
     }
 
-    fn commands(&self) -> Vec<Named> {
+    fn slash_commands(&self) -> Vec<Named> {
         let named = |(name, description): &(&str, &str)| Named {
             name: (*name).to_owned(),
             description: Some((*description).to_owned()),
         };
-        COMMANDS.iter().filter(|_| self.ours).map(named).collect()
+        SLASH_COMMANDS.iter().filter(|_| self.ours).map(named).collect()
     }
 
-    /// The answer to `thread/start` and the like, a thread, or a thread's settings: they share their words.
-    pub fn of(&mut self, fields: &Object<'_>) -> Info {
-        let thread = fields.object("thread");
-        let either = |names: &[&str]| names::string(fields, names).or_else(|| names::string(&thread, names));
+    /// Applies the result of `thread/start` and its siblings, a thread, or a thread's settings: they share their field
+    /// names.
+    pub fn apply_thread_settings(&mut self, fields: &JsonObject<'_>) -> Info {
+        let thread = fields.get_object("thread");
+        let either =
+            |names: &[&str]| names::first_string(fields, names).or_else(|| names::first_string(&thread, names));
         self.model = either(&["model"]).or(self.model.take());
         self.effort = either(&["reasoningEffort", "effort"]).or(self.effort.take());
         self.personality = either(&["personality"]).or(self.personality.take());
-        self.mode = fields.object("collaborationMode").filled("mode").or(self.mode.take());
+        self.mode = fields.get_object("collaborationMode").get_non_empty("mode").or(self.mode.take());
         Info {
             cwd: either(&["cwd"]),
             model: self.model.clone(),
             provider: either(&["modelProvider"]),
-            mode: fields.object("collaborationMode").filled("mode"),
+            mode: fields.get_object("collaborationMode").get_non_empty("mode"),
             title: either(&["name"]),
-            // A thread names the version that made it, which need not be the one that runs.
+            // A thread names the version that created it, which can differ from the running one.
             version: self.version.clone().or_else(|| either(&["cliVersion"])),
-            status: status(&thread.object("status")).or_else(|| status(&fields.object("status"))),
-            options: self.selectors(),
+            status: parse_thread_status(&thread.get_object("status"))
+                .or_else(|| parse_thread_status(&fields.get_object("status"))),
+            options: self.build_selectors(),
             ..Info::default()
         }
     }
 
-    /// The answer to `model/list`.
-    pub fn offers(&mut self, result: &Object<'_>, first_page: bool) -> Info {
-        self.offers.add(result, first_page);
-        Info { models: self.offers.shown(), options: self.selectors(), ..Info::default() }
+    /// Applies the result of `model/list`.
+    pub fn apply_model_list(&mut self, result: &JsonObject<'_>, first_page: bool) -> Info {
+        self.offers.add_page(result, first_page);
+        Info { models: self.offers.visible_models(), options: self.build_selectors(), ..Info::default() }
     }
 
-    /// The answer to `collaborationMode/list`.
-    pub fn modes(&mut self, result: &Object<'_>) -> Info {
-        let mode = |fields: Object<'_>| {
-            let id = fields.filled("mode")?;
-            Some(Mode { name: fields.filled("name").unwrap_or_else(|| id.clone()), id, description: None })
+    /// Applies the result of `collaborationMode/list`.
+    pub fn apply_mode_list(&mut self, result: &JsonObject<'_>) -> Info {
+        let mode = |fields: JsonObject<'_>| {
+            let id = fields.get_non_empty("mode")?;
+            Some(Mode { name: fields.get_non_empty("name").unwrap_or_else(|| id.clone()), id, description: None })
         };
-        self.modes = result.array("data").into_iter().filter_map(|fields| mode(fields.object())).collect();
+        self.modes = result.get_array("data").into_iter().filter_map(|fields| mode(fields.as_object())).collect();
         let usual = self.modes.iter().any(|mode| mode.id == DEFAULT).then(|| DEFAULT.to_owned());
         let mode = self.mode.clone().or(usual);
-        Info { mode, modes: self.modes.clone(), options: self.selectors(), ..Info::default() }
+        Info { mode, modes: self.modes.clone(), options: self.build_selectors(), ..Info::default() }
     }
 
-    /// Another model took over.
-    pub fn model(&mut self, model: String) -> Info {
+    pub fn set_model(&mut self, model: String) -> Info {
         self.model = Some(model);
-        Info { model: self.model.clone(), options: self.selectors(), ..Info::default() }
+        Info { model: self.model.clone(), options: self.build_selectors(), ..Info::default() }
     }
 
-    /// An MCP server starts, is ready, or failed.
-    pub fn mcp(&mut self, params: &Object<'_>) -> Info {
-        let server = McpServer { name: params.string("name").unwrap_or_default(), status: params.filled("status") };
-        let room = self.mcp.len() < LIMIT;
+    /// Applies the startup status of an MCP server.
+    pub fn update_mcp_server(&mut self, params: &JsonObject<'_>) -> Info {
+        let server =
+            McpServer { name: params.get_string("name").unwrap_or_default(), status: params.get_non_empty("status") };
+        let room = self.mcp.len() < MAX_MCP_SERVERS;
         match self.mcp.iter_mut().find(|known| known.name == server.name) {
             Some(known) => *known = server,
             None if room => self.mcp.push(server),
@@ -111,17 +113,17 @@ impl Settings {
         Info { mcp: self.mcp.clone(), ..Info::default() }
     }
 
-    /// What can be chosen with this model.
-    fn selectors(&self) -> Vec<Selector> {
-        let offer = self.offers.of(self.model.as_deref());
-        let effort = offer.and_then(|offer| offer.selector(self.effort.as_deref()));
-        let personality = offer.filter(|offer| offer.personality).map(|_| self.personality());
-        let mode = (!self.modes.is_empty()).then(|| self.collaboration());
+    /// Returns the selectors that are available with the current model.
+    fn build_selectors(&self) -> Vec<Selector> {
+        let offer = self.offers.find_model(self.model.as_deref());
+        let effort = offer.and_then(|offer| offer.effort_selector(self.effort.as_deref()));
+        let personality = offer.filter(|offer| offer.personality).map(|_| self.personality_selector());
+        let mode = (!self.modes.is_empty()).then(|| self.collaboration_selector());
         effort.into_iter().chain(personality).chain(mode).collect()
     }
 
-    fn personality(&self) -> Selector {
-        // Until one is chosen, it is what the configuration says.
+    fn personality_selector(&self) -> Selector {
+        // Until one is chosen, the configuration decides.
         let unset = self.personality.is_none().then_some(DEFAULT);
         let values = unset.into_iter().chain(PERSONALITIES);
         Selector {
@@ -136,7 +138,7 @@ impl Settings {
         }
     }
 
-    fn collaboration(&self) -> Selector {
+    fn collaboration_selector(&self) -> Selector {
         let value = |mode: &Mode| SelectorValue { id: mode.id.clone(), name: mode.name.clone(), description: None };
         Selector {
             id: COLLABORATION.to_owned(),
@@ -149,25 +151,25 @@ impl Settings {
     }
 }
 
-/// `{type: idle | active | systemError | notLoaded, activeFlags}`
-pub fn status(fields: &Object<'_>) -> Option<SessionStatus> {
-    match fields.str("type")?.as_ref() {
-        "active" if !fields.array("activeFlags").is_empty() => Some(SessionStatus::RequiresAction),
+/// Parses `{type: idle | active | systemError | notLoaded, activeFlags}`.
+pub fn parse_thread_status(fields: &JsonObject<'_>) -> Option<SessionStatus> {
+    match fields.get_str("type")?.as_ref() {
+        "active" if !fields.get_array("activeFlags").is_empty() => Some(SessionStatus::RequiresAction),
         "active" => Some(SessionStatus::Running),
         "idle" | "systemError" => Some(SessionStatus::Idle),
         _ => None,
     }
 }
 
-/// The policies that a thread runs with, where the caller did not say how to run it.
-pub fn policies(result: &Object<'_>, config: &mut SessionConfig) {
-    config.approval_mode = config.approval_mode.or(match result.str("approvalPolicy").as_deref() {
+/// Applies the policies that the thread runs with, unless the caller has set them.
+pub fn apply_policies(result: &JsonObject<'_>, config: &mut SessionConfig) {
+    config.approval_mode = config.approval_mode.or(match result.get_str("approvalPolicy").as_deref() {
         Some("untrusted") => Some(ApprovalMode::Ask),
         Some("on-request" | "on-failure") => Some(ApprovalMode::AskDangerous),
         Some("never") => Some(ApprovalMode::AutoAll),
         _ => None,
     });
-    config.sandbox_mode = config.sandbox_mode.or(match result.object("sandbox").str("type").as_deref() {
+    config.sandbox_mode = config.sandbox_mode.or(match result.get_object("sandbox").get_str("type").as_deref() {
         Some("readOnly") => Some(SandboxMode::ReadOnly),
         Some("workspaceWrite") => Some(SandboxMode::WorkspaceWrite),
         Some("dangerFullAccess") => Some(SandboxMode::FullAccess),

@@ -1,4 +1,4 @@
-//! Threads: which of them is the session, whose child another is, what each has used.
+//! Threads of the connection: the session's, those of subagents, and the usage of each.
 
 use std::collections::VecDeque;
 
@@ -6,51 +6,51 @@ use switchboard_event::{Context, Id, Info, Notice, Scope, Topic};
 
 use super::{
     super::{collab, usage},
-    AppServer,
-    reader::control,
+    AppServerReader,
+    reader::control_notice,
     settings,
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-/// How many threads, and how many agents that are being made, are remembered.
-const LIMIT: usize = 256;
+/// Maximum number of remembered threads, and of pending spawns.
+const MAX_THREADS: usize = 256;
 
-/// The threads of the connection.
 #[derive(Default)]
-pub struct Threads {
+pub struct AppServerThreads {
     /// The first is the session.
-    known: VecDeque<Thread>,
-    /// Calls that make an agent whose thread is not known yet.
+    known: VecDeque<AppServerThread>,
+    /// Spawn calls whose thread is not known yet.
     spawns: VecDeque<Id>,
-    /// We asked for a new thread and do not know its name yet: what is heard until then is about others.
+    /// A new thread was requested and has no id yet: until then, records are about other threads.
     opening: bool,
-    /// The thread that we opened last beside the session's.
+    /// The thread that was opened last in addition to the session's.
     another: Option<Id>,
 }
 
-struct Thread {
+struct AppServerThread {
     id: Id,
-    /// The item that made it.
+    /// The item that spawned it.
     parent: Option<Id>,
-    totals: usage::Totals,
+    totals: usage::ThreadUsageTotals,
     counted: bool,
 }
 
-impl Threads {
-    /// We ask for a new thread, or got the answer.
-    pub fn is_opening(&mut self, opening: bool) {
+impl AppServerThreads {
+    /// Sets whether the client awaits the reply to a request for a new thread.
+    pub fn set_opening(&mut self, opening: bool) {
         self.opening = opening;
     }
 
-    /// We opened this thread. Beside the session's, it may be the one to go on with.
-    pub fn is_another(&mut self, id: &str) {
+    /// Remembers a thread that the client opened. If it is not the session's, the session may continue with it.
+    pub fn remember_opened_thread(&mut self, id: &str) {
         if self.known.front().is_some_and(|first| first.id != *id) {
             self.another = Some(Id::from(id));
         }
     }
 
-    /// We leave a thread. If it is the session's, the session goes on with the one that we opened after it.
-    pub fn left(&mut self, id: &str, scribe: &mut Scribe) {
+    /// Handles leaving a thread. If it was the session's, the session continues with the thread that was opened after
+    /// it.
+    pub fn leave_thread(&mut self, id: &str, scribe: &mut RunRecorder) {
         if self.known.front().is_none_or(|first| first.id != *id) {
             return;
         }
@@ -59,92 +59,96 @@ impl Threads {
         if let Some(thread) = self.known.remove(index) {
             self.known.push_front(thread);
         }
-        scribe.moved(&next);
+        scribe.replace_agent_session(&next);
     }
 
-    /// There is a thread.
-    pub fn any(&self) -> bool {
+    pub fn has_threads(&self) -> bool {
         !self.known.is_empty()
     }
 
-    /// The threads of subagents.
-    pub fn children(&self) -> impl Iterator<Item = &str> {
+    /// Returns the threads of subagents.
+    pub fn child_thread_ids(&self) -> impl Iterator<Item = &str> {
         self.known.iter().skip(1).map(|thread| thread.id.as_str())
     }
 
-    /// The session's thread is at work, so that the session can say who it is. A thread that is only named, in a
-    /// request of ours or in news about it, is about to tell more about itself.
-    pub fn identify(&self, scribe: &mut Scribe) {
+    /// Identifies the session by its thread, once the thread is at work. A thread that is only named in a request or in
+    /// a notification is about to report more about itself.
+    pub fn identify_session(&self, scribe: &mut RunRecorder) {
         if let Some(thread) = self.known.front() {
-            scribe.identify(&thread.id);
+            scribe.set_agent_session(&thread.id);
         }
     }
 
-    /// The record belongs to this thread; true if that is the session.
-    pub fn enter(&mut self, thread: Option<&str>, scribe: &mut Scribe) -> bool {
+    /// Attributes the record to this thread. Returns true if the thread is the session's.
+    pub fn enter_thread(&mut self, thread: Option<&str>, scribe: &mut RunRecorder) -> bool {
         let Some(id) = thread.filter(|id| !id.is_empty()) else { return true };
         if self.opening && self.known.is_empty() {
-            scribe.within(None, Some(Id::from(id)));
+            scribe.set_scope(None, Some(Id::from(id)));
             return false;
         }
-        let index = self.find(id, scribe);
+        let index = self.find_or_insert(id, scribe);
         if index == 0 {
             return true;
         }
-        scribe.within(self.known.get(index).and_then(|thread| thread.parent.clone()), Some(Id::from(id)));
+        scribe.set_scope(self.known.get(index).and_then(|thread| thread.parent.clone()), Some(Id::from(id)));
         false
     }
 
-    fn find(&mut self, id: &str, scribe: &Scribe) -> usize {
+    fn find_or_insert(&mut self, id: &str, scribe: &RunRecorder) -> usize {
         if let Some(index) = self.known.iter().position(|thread| thread.id == *id) {
             return index;
         }
-        if self.known.len() >= LIMIT {
+        if self.known.len() >= MAX_THREADS {
             self.known.remove(1);
         }
-        let base = scribe.start().usage_base.clone().filter(|_| self.known.is_empty());
-        // While exactly one agent is being made, a new thread is its.
+        let base = scribe.session_context().usage_base.clone().filter(|_| self.known.is_empty());
+        // While exactly one spawn is pending, a new thread belongs to it.
         let parent = self.spawns.front().filter(|_| self.spawns.len() == 1).cloned();
-        self.known.push_back(Thread { id: Id::from(id), parent, totals: usage::Totals::older(base), counted: false });
+        self.known.push_back(AppServerThread {
+            id: Id::from(id),
+            parent,
+            totals: usage::ThreadUsageTotals::for_older_thread(base),
+            counted: false,
+        });
         self.known.len() - 1
     }
 
-    /// The thread begins here, so it has used nothing yet.
-    pub fn is_fresh(&mut self, id: &str) {
+    /// The thread starts here, so it has no usage yet.
+    pub fn mark_fresh(&mut self, id: &str) {
         if let Some(thread) = self.known.iter_mut().find(|thread| thread.id == *id && !thread.counted) {
-            thread.totals = usage::Totals::fresh();
+            thread.totals = usage::ThreadUsageTotals::for_new_thread();
         }
     }
 
-    /// The thread is a copy of another, with all that the other has used.
-    pub fn is_fork(&mut self, id: &str, from: &str) {
+    /// The thread is a copy of another, including the other's usage.
+    pub fn mark_fork(&mut self, id: &str, from: &str) {
         let known = self.known.iter().find(|thread| thread.id == *from).map(|thread| thread.totals.clone());
         if let Some(thread) = self.known.iter_mut().find(|thread| thread.id == *id && !thread.counted) {
-            thread.totals = known.unwrap_or_else(usage::Totals::copied);
+            thread.totals = known.unwrap_or_else(usage::ThreadUsageTotals::for_unknown_copy);
         }
     }
 
-    /// A call that may make an agent began or ended.
-    pub fn spawn(&mut self, item: &Id, native: &Object<'_>, ended: bool) {
-        let activity = native.is("type", "subAgentActivity") && native.is("kind", "started");
-        if !collab::is_spawn(native) && !activity {
+    /// Tracks the start or the end of a call that may spawn an agent.
+    pub fn track_spawn(&mut self, item: &Id, native: &JsonObject<'_>, ended: bool) {
+        let activity = native.str_equals("type", "subAgentActivity") && native.str_equals("kind", "started");
+        if !collab::is_spawn_call(native) && !activity {
             return;
         }
         self.spawns.retain(|spawn| spawn != item);
-        let mut made = collab::receivers(native);
-        made.extend(native.filled("agentThreadId"));
+        let mut made = collab::receiver_threads(native);
+        made.extend(native.get_non_empty("agentThreadId"));
         for thread in self.known.iter_mut().skip(1).filter(|thread| made.iter().any(|id| thread.id == *id.as_str())) {
             thread.parent = Some(item.clone());
         }
-        if !ended && self.spawns.len() < LIMIT {
+        if !ended && self.spawns.len() < MAX_THREADS {
             self.spawns.push_back(item.clone());
         }
     }
 
-    /// The thread of an agent is known before it says anything.
-    pub fn expect(&mut self, made: &[String], parent: &Id, scribe: &Scribe) {
+    /// Registers threads of spawned agents before their first record.
+    pub fn register_children(&mut self, made: &[String], parent: &Id, scribe: &RunRecorder) {
         for id in made {
-            let index = self.find(id, scribe);
+            let index = self.find_or_insert(id, scribe);
             if let Some(thread) = self.known.get_mut(index).filter(|_| index > 0) {
                 thread.parent = Some(parent.clone());
             }
@@ -152,68 +156,72 @@ impl Threads {
     }
 }
 
-impl AppServer {
-    /// Notifications about threads.
-    pub(super) fn thread(&mut self, method: &str, params: &Object<'_>, scribe: &mut Scribe) {
+impl AppServerReader {
+    /// Reads a notification about a thread.
+    pub(super) fn read_thread_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
         if method == "thread/started" {
-            return self.thread_started(&params.object("thread"), scribe);
+            return self.start_thread(&params.get_object("thread"), scribe);
         }
-        let main = self.threads.enter(params.str("threadId").as_deref(), scribe);
+        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
         match method {
-            "thread/tokenUsage/updated" => self.used(params, main, scribe),
+            "thread/tokenUsage/updated" => self.count_usage(params, main, scribe),
             "thread/status/changed" if main => {
-                let status = settings::status(&params.object("status"));
-                scribe.info(Info { status, ..Info::default() });
+                let status = settings::parse_thread_status(&params.get_object("status"));
+                scribe.update_info(Info { status, ..Info::default() });
             }
             "thread/name/updated" if main => {
-                scribe.info(Info { title: params.filled("threadName"), ..Info::default() });
+                scribe.update_info(Info { title: params.get_non_empty("threadName"), ..Info::default() });
             }
             "thread/settings/updated" if main => {
-                let info = self.settings.of(&params.object("threadSettings"));
-                scribe.info(info);
+                let info = self.settings.apply_thread_settings(&params.get_object("threadSettings"));
+                scribe.update_info(info);
             }
-            "thread/compacted" => scribe.notice(Notice::new(Topic::Compaction).with_status("completed")),
+            "thread/compacted" => scribe.write_notice(Notice::new(Topic::Compaction).with_status("completed")),
             _ => {}
         }
-        scribe.otherwise(control(method));
+        scribe.write_notice_if_no_event(control_notice(method));
     }
 
-    fn thread_started(&mut self, thread: &Object<'_>, scribe: &mut Scribe) {
-        let id = thread.str("id").unwrap_or_default();
-        // A child's thread can be seen first only if its parent's was opened before the stream began.
-        self.threads.enter(thread.str("parentThreadId").filter(|_| !self.threads.any()).as_deref(), scribe);
-        let main = self.threads.enter(Some(&id), scribe);
-        self.threads.identify(scribe);
-        match thread.str("forkedFromId") {
-            Some(from) => self.threads.is_fork(&id, &from),
-            None => self.threads.is_fresh(&id),
+    fn start_thread(&mut self, thread: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let id = thread.get_str("id").unwrap_or_default();
+        // A child's thread can come first only if its parent's was opened before the stream began.
+        self.threads
+            .enter_thread(thread.get_str("parentThreadId").filter(|_| !self.threads.has_threads()).as_deref(), scribe);
+        let main = self.threads.enter_thread(Some(&id), scribe);
+        self.threads.identify_session(scribe);
+        match thread.get_str("forkedFromId") {
+            Some(from) => self.threads.mark_fork(&id, &from),
+            None => self.threads.mark_fresh(&id),
         }
         if main {
             self.opened = true;
-            let info = self.settings.of(thread);
-            scribe.info(info);
+            let info = self.settings.apply_thread_settings(thread);
+            scribe.update_info(info);
         }
-        scribe.otherwise(control("thread/started"));
+        scribe.write_notice_if_no_event(control_notice("thread/started"));
     }
 
-    /// Reported once a model reply, but also without any news: when a thread is resumed, after a compaction.
-    fn used(&mut self, params: &Object<'_>, main: bool, scribe: &mut Scribe) {
-        let usage = params.object("tokenUsage");
-        let figures = |name| usage::figures(&usage.object(name), Scope::Reply, scribe.model().filter(|_| main));
+    /// Reported once per model reply, but also without new usage: when a thread is resumed and after a compaction.
+    fn count_usage(&mut self, params: &JsonObject<'_>, main: bool, scribe: &mut RunRecorder) {
+        let usage = params.get_object("tokenUsage");
+        let figures =
+            |name| usage::parse_usage(&usage.get_object(name), Scope::Reply, scribe.current_model().filter(|_| main));
         let (total, reply) = (figures("total"), figures("last"));
-        let id = params.str("threadId").unwrap_or_default();
+        let id = params.get_str("threadId").unwrap_or_default();
         let Some(thread) = self.threads.known.iter_mut().find(|thread| thread.id == *id) else { return };
-        thread.totals.first_reply(&total, &reply);
-        let news = thread.totals.step(total);
+        thread.totals.apply_first_reply(&total, &reply);
+        let news = thread.totals.add_total(total);
         thread.counted = true;
         if main && !news.is_zero() && !news.cumulative {
             self.turns.steps += 1;
         }
-        scribe.usage(news);
+        scribe.record_usage(news);
         if main {
-            let context =
-                Context { used: usage.object("last").u64("totalTokens"), size: usage.u64("modelContextWindow") };
-            scribe.info(Info { context: Some(context), ..Info::default() });
+            let context = Context {
+                used: usage.get_object("last").get_u64("totalTokens"),
+                size: usage.get_u64("modelContextWindow"),
+            };
+            scribe.update_info(Info { context: Some(context), ..Info::default() });
         }
     }
 }

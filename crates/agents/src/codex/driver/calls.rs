@@ -1,83 +1,79 @@
-//! Our requests: what each was for, so that its reply can be used.
+//! Client requests and the purpose of each, so that replies can be handled.
 
 use serde::Serialize;
 
-use crate::{Effects, Prompt};
+use crate::{AgentPrompt, DriverEffects};
 
-/// How many requests are remembered. Some are never answered: an interrupt of a turn that is already interrupted
+/// Maximum number of remembered requests. Some are never answered: an interrupt of a turn that is already interrupted
 /// (0.166).
-const LIMIT: usize = 64;
+const MAX_PENDING_REQUESTS: usize = 64;
 
-/// What a request was for. One whose reply is of no use is not remembered.
-pub enum Purpose {
-    /// The first words.
+/// Purpose of a request. Requests whose reply is not needed are not remembered.
+pub enum RequestPurpose {
     Initialize,
-    /// Giving a key.
     LogIn,
-    /// Opening the thread.
     Open,
-    /// Beginning a turn with a prompt.
-    Begin(Prompt),
-    /// Adding a prompt to the running turn.
-    Steer(Prompt),
-    /// One of the slash commands; it may begin a turn.
+    /// Starts a turn with a prompt.
+    Begin(AgentPrompt),
+    /// Adds a prompt to the running turn.
+    Steer(AgentPrompt),
+    /// A slash command.
     Command {
-        /// It does.
+        /// The command starts a turn.
         turn: bool,
     },
-    /// A new thread in place of this one.
+    /// Opens a thread that replaces the current one.
     Afresh,
-    /// Finding out which models there are.
+    /// Lists the models.
     Models {
-        /// This is not the first page.
+        /// The request asks for a page after the first.
         further: bool,
     },
-    /// Finding out which modes there are.
+    /// Lists the collaboration modes.
     Modes,
-    /// Finding what a stopped turn left running, by the items that started it.
+    /// Lists what a stopped turn left running, with the items that started it.
     Leftovers(Vec<String>),
-    /// Finding out what became of a turn.
+    /// Queries the status of a turn.
     Inquire,
 }
 
-/// Our requests that wait for a reply.
+/// Client requests that await a reply.
 #[derive(Default)]
-pub struct Calls {
+pub struct CodexClientRequests {
     last: u64,
-    waiting: Vec<(u64, Purpose)>,
+    waiting: Vec<(u64, RequestPurpose)>,
 }
 
 #[derive(Serialize)]
-struct Request<'a, P: Serialize> {
+struct CodexRpcRequest<'a, P: Serialize> {
     id: u64,
     method: &'a str,
     params: &'a P,
 }
 
-impl Calls {
-    /// The id of the next request.
-    pub fn next(&mut self) -> u64 {
+impl CodexClientRequests {
+    pub fn next_id(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// Makes a request.
-    pub fn send(&mut self, method: &str, params: &impl Serialize, effects: &mut Effects) -> u64 {
-        let id = self.next();
-        effects.send(&Request { id, method, params });
+    /// Sends a request and returns its id.
+    pub fn send(&mut self, method: &str, params: &impl Serialize, effects: &mut DriverEffects) -> u64 {
+        let id = self.next_id();
+        effects.send_record(&CodexRpcRequest { id, method, params });
         id
     }
 
-    /// Remembers what a request is for.
-    pub fn expect(&mut self, id: u64, purpose: Purpose) {
-        if self.waiting.len() >= LIMIT {
+    /// Remembers the purpose of a request.
+    pub fn expect_reply(&mut self, id: u64, purpose: RequestPurpose) {
+        if self.waiting.len() >= MAX_PENDING_REQUESTS {
             self.waiting.remove(0);
         }
         self.waiting.push((id, purpose));
     }
 
-    /// What the request was for that is replied to.
-    pub fn take(&mut self, id: u64) -> Option<Purpose> {
+    /// Removes and returns the purpose of the request with this id.
+    pub fn take(&mut self, id: u64) -> Option<RequestPurpose> {
         let index = self.waiting.iter().position(|(known, _)| *known == id)?;
         Some(self.waiting.remove(index).1)
     }

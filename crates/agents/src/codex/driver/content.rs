@@ -1,42 +1,36 @@
-//! A prompt as the app-server takes it.
+//! Prompts in the format of the app-server.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::{Image, Prompt};
+use crate::{AgentPrompt, PromptImage};
 
-/// One part of a prompt.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum Input<'a> {
-    /// Words.
+pub enum CodexPromptPart<'a> {
     Text {
-        /// The words.
         text: &'a str,
     },
-    /// An image as its bytes.
+    /// An inline image.
     Image {
-        /// A `data:` address.
+        /// A `data:` URL.
         url: String,
     },
-    /// An image in a file.
     LocalImage {
-        /// The file.
         path: &'a PathBuf,
     },
 }
 
-/// The parts of a prompt.
-pub fn input(prompt: &Prompt) -> Vec<Input<'_>> {
-    let text = Some(Input::Text { text: &prompt.text }).filter(|_| !prompt.text.is_empty());
-    text.into_iter().chain(prompt.images.iter().map(image)).collect()
+pub fn prompt_parts(prompt: &AgentPrompt) -> Vec<CodexPromptPart<'_>> {
+    let text = Some(CodexPromptPart::Text { text: &prompt.text }).filter(|_| !prompt.text.is_empty());
+    text.into_iter().chain(prompt.images.iter().map(image_part)).collect()
 }
 
-/// A file is named: its bytes need not go into the log twice.
-fn image(image: &Image) -> Input<'_> {
+/// An image file is passed by its path, so that its bytes do not enter the log twice.
+fn image_part(image: &PromptImage) -> CodexPromptPart<'_> {
     match image.path.as_ref().filter(|path| path.is_absolute()) {
-        Some(path) => Input::LocalImage { path },
-        None => Input::Image { url: format!("data:{};base64,{}", image.media_type, image.data) },
+        Some(path) => CodexPromptPart::LocalImage { path },
+        None => CodexPromptPart::Image { url: format!("data:{};base64,{}", image.media_type, image.data) },
     }
 }

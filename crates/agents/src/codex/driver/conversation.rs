@@ -1,187 +1,195 @@
-//! The conversation: where it stands, and who deals with what comes.
+//! State of the conversation and dispatch of incoming messages.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use switchboard_event::{Body, Dir, ErrorCode, Event, Fault};
+use switchboard_event::{Dir, ErrorCode, Event, EventBody, Fault};
 
 use super::{
-    calls::{Calls, Purpose},
-    handshake::{Opening, RETRY},
+    calls::{CodexClientRequests, RequestPurpose},
+    handshake::{RETRY, ThreadOpening},
     interrupts::{ASK_AGAIN, INQUIRY, SWEEP},
-    requests::Requests,
-    selectors::Selectors,
+    requests::CodexServerRequests,
+    selectors::ThreadSelectors,
 };
 use crate::{
-    Command, Driver, Effect, Effects, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported,
+    AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, JsonObject, JsonView, Record,
+    RecordBody, UnsupportedOperation,
     codex::{errors, offers::COLLABORATION},
 };
 
-/// A conversation with the app-server.
-pub struct Conversation {
-    pub(super) opening: Opening,
-    /// A key to log in with.
+/// Drives a conversation with the app-server.
+pub struct CodexDriver {
+    pub(super) opening: ThreadOpening,
+    /// API key to log in with.
     pub(super) key: Option<String>,
     pub(super) thread: Option<String>,
-    /// What can be chosen.
-    pub(super) selectors: Selectors,
-    pub(super) calls: Calls,
-    pub(super) turn: Turn,
-    /// Prompts that could not be given yet.
-    pub(super) queue: VecDeque<Prompt>,
-    /// The turn is to be stopped, once it is known.
+    pub(super) selectors: ThreadSelectors,
+    pub(super) calls: CodexClientRequests,
+    pub(super) turn: CodexTurnState,
+    /// Prompts that wait for a turn that can take them.
+    pub(super) queue: VecDeque<AgentPrompt>,
+    /// Interrupt the turn as soon as its id is known.
     pub(super) stopping: bool,
-    /// Turns of subagents that are under way, by thread.
+    /// Running turns of subagents, by thread.
     pub(super) children: BTreeMap<String, String>,
-    /// What a stopped turn left running is being looked for.
+    /// The driver is looking for commands that a stopped turn left running.
     pub(super) sweeping: bool,
-    pub(super) requests: Requests,
-    /// How often something was tried again.
+    pub(super) requests: CodexServerRequests,
+    /// Number of consecutive retries.
     pub(super) tries: u32,
 }
 
-/// Where the session's turn is.
-pub enum Turn {
-    /// There is none.
+/// State of the session's turn.
+pub enum CodexTurnState {
     Idle,
-    /// Asked for, not begun.
+    /// Requested, not started.
     Asked,
-    /// Under way.
+    /// Running, with its id.
     Active(String),
 }
 
-impl Conversation {
-    /// One that has not begun.
-    pub fn new(opening: Opening, key: Option<String>) -> Self {
+impl CodexDriver {
+    pub fn new(opening: ThreadOpening, key: Option<String>) -> Self {
         Self {
             opening,
             key,
             thread: None,
-            selectors: Selectors::default(),
-            calls: Calls::default(),
-            turn: Turn::Idle,
+            selectors: ThreadSelectors::default(),
+            calls: CodexClientRequests::default(),
+            turn: CodexTurnState::Idle,
             queue: VecDeque::new(),
             stopping: false,
             children: BTreeMap::new(),
             sweeping: false,
-            requests: Requests::default(),
+            requests: CodexServerRequests::default(),
             tries: 0,
         }
     }
 
-    /// It is about the session's own thread.
-    pub(super) fn is_main(&self, params: &Object<'_>) -> bool {
-        params.str("threadId").as_deref() == self.thread.as_deref()
+    /// Returns whether the message concerns the session's own thread.
+    pub(super) fn is_main_thread(&self, params: &JsonObject<'_>) -> bool {
+        params.get_str("threadId").as_deref() == self.thread.as_deref()
     }
 
-    fn replied(&mut self, id: Json<'_>, fields: &Object<'_>, effects: &mut Effects) {
-        let Some(purpose) = id.u64().and_then(|id| self.calls.take(id)) else { return };
-        let refused = fields.get("error").map(|error| errors::from_rpc(&error.object()));
-        let result = fields.object("result");
+    fn handle_reply(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let Some(purpose) = id.as_u64().and_then(|id| self.calls.take(id)) else { return };
+        let refused = fields.get("error").map(|error| errors::from_rpc(&error.as_object()));
+        let result = fields.get_object("result");
         match (purpose, refused) {
-            (Purpose::Initialize, None) => self.initialized(effects),
-            (Purpose::LogIn, None) => self.open_thread(effects),
-            (Purpose::Open, None) => self.opened(&result, effects),
-            (Purpose::Open, Some(fault)) if is_busy(&fault) => self.try_later(fault, effects),
-            (Purpose::LogIn, Some(fault)) => {
+            (RequestPurpose::Initialize, None) => self.handle_initialized(effects),
+            (RequestPurpose::LogIn, None) => self.open_thread(effects),
+            (RequestPurpose::Open, None) => self.handle_thread_opened(&result, effects),
+            (RequestPurpose::Open, Some(fault)) if is_overloaded(&fault) => self.schedule_retry(fault, effects),
+            (RequestPurpose::LogIn, Some(fault)) => {
                 let message = format!("Codex did not take the key from the environment: {}", fault.message);
                 effects.give_up(Fault::new(ErrorCode::ProviderAuth, message));
             }
-            (Purpose::Initialize | Purpose::Open, Some(fault)) => effects.give_up(fault),
-            (Purpose::Begin(_), None) => self.accepted(&result.object("turn"), effects),
-            (Purpose::Begin(prompt), Some(fault)) => self.not_begun(prompt, fault, effects),
-            (Purpose::Steer(prompt), Some(_)) => self.not_steered(prompt, effects),
-            (Purpose::Leftovers(items), None) => self.sweep(&items, &result, effects),
-            (Purpose::Leftovers(_), Some(_)) => self.swept(effects),
-            (Purpose::Models { further }, None) => self.models(further, &result, effects),
-            (Purpose::Modes, None) => self.selectors.modes(&result),
-            (Purpose::Afresh, None) => self.afresh(&result, effects),
-            (Purpose::Inquire, _) => effects.disarm(INQUIRY),
-            (Purpose::Command { turn: true }, None) => self.accepted(&result.object("turn"), effects),
-            (Purpose::Command { .. }, _) | (Purpose::Afresh, Some(_)) => self.commanded(effects),
-            (Purpose::Steer(_), None) | (Purpose::Models { .. } | Purpose::Modes, Some(_)) => {}
+            (RequestPurpose::Initialize | RequestPurpose::Open, Some(fault)) => effects.give_up(fault),
+            (RequestPurpose::Begin(_), None) => self.handle_turn_accepted(&result.get_object("turn"), effects),
+            (RequestPurpose::Begin(prompt), Some(fault)) => self.handle_turn_refused(prompt, fault, effects),
+            (RequestPurpose::Steer(prompt), Some(_)) => self.handle_steer_refused(prompt, effects),
+            (RequestPurpose::Leftovers(items), None) => self.terminate_leftovers(&items, &result, effects),
+            (RequestPurpose::Leftovers(_), Some(_)) => self.finish_cleanup(effects),
+            (RequestPurpose::Models { further }, None) => self.handle_model_list(further, &result, effects),
+            (RequestPurpose::Modes, None) => self.selectors.apply_mode_list(&result),
+            (RequestPurpose::Afresh, None) => self.switch_thread(&result, effects),
+            (RequestPurpose::Inquire, _) => effects.disarm_timer(INQUIRY),
+            (RequestPurpose::Command { turn: true }, None) => {
+                self.handle_turn_accepted(&result.get_object("turn"), effects)
+            }
+            (RequestPurpose::Command { .. }, _) | (RequestPurpose::Afresh, Some(_)) => self.finish_command(effects),
+            (RequestPurpose::Steer(_), None) | (RequestPurpose::Models { .. } | RequestPurpose::Modes, Some(_)) => {}
         }
     }
 
-    fn told(&mut self, method: &str, params: &Object<'_>, effects: &mut Effects) {
+    fn handle_notification(&mut self, method: &str, params: &JsonObject<'_>, effects: &mut DriverEffects) {
         match method {
-            "thread/status/changed" => self.status_changed(params, effects),
-            "thread/settings/updated" if self.is_main(params) => self.selectors.keep(&params.object("threadSettings")),
-            "turn/started" if !self.is_main(params) => self.child_began(params),
-            "turn/completed" | "thread/closed" if !self.is_main(params) => self.child_ended(params, effects),
-            "serverRequest/resolved" => self.requests.forget(params.get("requestId")),
+            "thread/status/changed" => self.handle_status_change(params, effects),
+            "thread/settings/updated" if self.is_main_thread(params) => {
+                self.selectors.apply_settings(&params.get_object("threadSettings"))
+            }
+            "turn/started" if !self.is_main_thread(params) => self.track_child_turn(params),
+            "turn/completed" | "thread/closed" if !self.is_main_thread(params) => {
+                self.finish_child_turn(params, effects)
+            }
+            "serverRequest/resolved" => self.requests.forget_request(params.get("requestId")),
             _ => {}
         }
     }
 
-    /// The session's own turn, as the reader tells it.
-    fn follow(&mut self, events: &[Event], effects: &mut Effects) {
+    /// Follows the session's turn through the reader's events.
+    fn follow_turns(&mut self, events: &[Event], effects: &mut DriverEffects) {
         for event in events {
             match &event.body {
-                Body::TurnStarted(started) => {
+                EventBody::TurnStarted(started) => {
                     if let Some(turn) = &started.agent_turn {
-                        self.begun(turn, effects);
+                        self.handle_turn_started(turn, effects);
                     }
                 }
-                Body::TurnCompleted(completed) => self.ended(completed, events, effects),
+                EventBody::TurnCompleted(completed) => self.handle_turn_completed(completed, events, effects),
                 _ => {}
             }
         }
     }
 }
 
-/// The server has too much to do.
-pub(super) fn is_busy(fault: &Fault) -> bool {
+/// Returns whether the server is overloaded.
+pub(super) fn is_overloaded(fault: &Fault) -> bool {
     fault.info.as_deref() == Some("-32001")
 }
 
-impl Driver for Conversation {
-    fn open(&mut self, effects: &mut Effects) {
-        self.introduce(effects);
+impl AgentDriver for CodexDriver {
+    fn open(&mut self, effects: &mut DriverEffects) {
+        self.send_initialize(effects);
     }
 
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects) {
-        self.follow(events, effects);
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
+        self.follow_turns(events, effects);
         let RecordBody::Json(raw) = record.body else { return };
         if record.dir == Dir::Out {
             return;
         }
-        let fields = Json::of(raw).object();
+        let fields = JsonView::from_raw(raw).as_object();
         let params = fields.get("params");
-        match (fields.str("method"), fields.get("id")) {
-            (Some(method), Some(id)) => self.asked(&method, id, params, events, effects),
+        match (fields.get_str("method"), fields.get("id")) {
+            (Some(method), Some(id)) => self.handle_request(&method, id, params, events, effects),
             (Some(method), None) if !method.starts_with("item/") => {
-                self.told(&method, &fields.object("params"), effects);
+                self.handle_notification(&method, &fields.get_object("params"), effects);
             }
-            (None, Some(id)) => self.replied(id, &fields, effects),
+            (None, Some(id)) => self.handle_reply(id, &fields, effects),
             _ => {}
         }
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => self.prompted(prompt, effects),
-            Command::Answer(answer) => return self.answer(&answer, effects),
-            Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => self.set_model(&model, effects),
-            Command::SetMode(mode) => return self.set_option(COLLABORATION, &mode, effects),
-            Command::SetOption { id, value } => return self.set_option(&id, &value, effects),
-            Command::Slash { name, arguments } => return self.slash(&name, arguments.trim(), effects),
-            // It ends by itself, also in the middle of a turn.
-            Command::Close => effects.push(Effect::CloseInput),
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => self.handle_prompt(prompt, effects),
+            AgentCommand::Answer(answer) => return self.answer_request(&answer, effects),
+            AgentCommand::Interrupt => self.interrupt_turn(effects),
+            AgentCommand::SetModel(model) => self.set_model(&model, effects),
+            AgentCommand::SetMode(mode) => return self.set_option(COLLABORATION, &mode, effects),
+            AgentCommand::SetOption { id, value } => return self.set_option(&id, &value, effects),
+            AgentCommand::Slash { name, arguments } => return self.run_slash_command(&name, arguments.trim(), effects),
+            // The server exits on its own, even in the middle of a turn.
+            AgentCommand::Close => effects.push(DriverEffect::CloseInput),
         }
         Ok(())
     }
 
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
-        super::slash::has(name)
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
+        super::slash::check_command(name)
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        match signal {
-            Signal::Timer(RETRY) => self.try_again(effects),
-            Signal::Timer(ASK_AGAIN) => self.inquire(effects),
-            Signal::Timer(INQUIRY) => self.lost(effects),
-            Signal::Timer(SWEEP) => self.swept(effects),
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        match handle_signal {
+            DriverSignal::Timer(RETRY) => self.retry_pending(effects),
+            DriverSignal::Timer(ASK_AGAIN) => self.query_turn_status(effects),
+            DriverSignal::Timer(INQUIRY) => self.give_up_on_turn(effects),
+            DriverSignal::Timer(SWEEP) => self.finish_cleanup(effects),
             _ => {}
         }
     }

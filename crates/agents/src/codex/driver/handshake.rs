@@ -1,4 +1,4 @@
-//! The first words: who we are, a key if one is needed, and the thread to work in.
+//! Handshake: client info, an API key if needed, and the thread to work in.
 
 use std::time::Duration;
 
@@ -6,73 +6,74 @@ use serde_json::{Map, Value, json};
 use switchboard_event::Fault;
 
 use super::{
-    calls::Purpose,
-    conversation::{Conversation, Turn},
+    calls::RequestPurpose,
+    conversation::{CodexDriver, CodexTurnState},
 };
-use crate::{Effect, Effects, Object, Timer};
+use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject};
 
-/// The server had too much to do; it is tried again after this.
-pub const RETRY: Timer = Timer("retry");
-const PAUSE: Duration = Duration::from_secs(1);
-const TRIES: u32 = 5;
+/// Delays the next attempt after the server was overloaded.
+pub const RETRY: DriverTimer = DriverTimer("retry");
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRIES: u32 = 5;
 
-/// How the thread is opened.
-pub struct Opening {
+/// The request that opens the thread.
+pub struct ThreadOpening {
     /// `thread/start`, `thread/resume` or `thread/fork`.
     pub method: &'static str,
-    /// With what.
     pub params: Map<String, Value>,
 }
 
-impl Conversation {
-    /// Some of what is needed is marked experimental: changing settings, modes, and ending what a stopped turn left.
-    pub(super) fn introduce(&mut self, effects: &mut Effects) {
+impl CodexDriver {
+    /// Requests the experimental API, which covers changes of settings, modes, and the termination of commands that a
+    /// stopped turn left running.
+    pub(super) fn send_initialize(&mut self, effects: &mut DriverEffects) {
         let client = json!({ "name": "switchboard", "title": "Switchboard", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "clientInfo": client, "capabilities": { "experimentalApi": true } });
         let id = self.calls.send("initialize", &params, effects);
-        self.calls.expect(id, Purpose::Initialize);
+        self.calls.expect_reply(id, RequestPurpose::Initialize);
     }
 
-    pub(super) fn initialized(&mut self, effects: &mut Effects) {
-        effects.send(&json!({ "method": "initialized", "params": {} }));
+    pub(super) fn handle_initialized(&mut self, effects: &mut DriverEffects) {
+        effects.send_record(&json!({ "method": "initialized", "params": {} }));
         let Some(key) = self.key.take() else { return self.open_thread(effects) };
-        let id = self.calls.next();
-        self.calls.expect(id, Purpose::LogIn);
+        let id = self.calls.next_id();
+        self.calls.expect_reply(id, RequestPurpose::LogIn);
         let request = |key: &str| json!({ "id": id, "method": "account/login/start", "params": { "type": "apiKey", "apiKey": key } });
-        effects.send_masked(&request(&key), &request("***"));
+        effects.send_masked_record(&request(&key), &request("***"));
     }
 
-    pub(super) fn open_thread(&mut self, effects: &mut Effects) {
+    pub(super) fn open_thread(&mut self, effects: &mut DriverEffects) {
         let id = self.calls.send(self.opening.method, &self.opening.params, effects);
-        self.calls.expect(id, Purpose::Open);
+        self.calls.expect_reply(id, RequestPurpose::Open);
     }
 
-    /// What can be chosen is asked for beside: it is nice to know, and must not keep the first prompt waiting.
-    pub(super) fn opened(&mut self, result: &Object<'_>, effects: &mut Effects) {
-        self.thread = result.object("thread").filled("id");
-        self.selectors.keep(result);
+    /// The lists of models and modes are requested without waiting for them, so that they do not delay the first
+    /// prompt.
+    pub(super) fn handle_thread_opened(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+        self.thread = result.get_object("thread").get_non_empty("id");
+        self.selectors.apply_settings(result);
         self.tries = 0;
-        effects.push(Effect::Ready);
-        self.ask_for_offers(effects);
+        effects.push(DriverEffect::Ready);
+        self.request_catalog(effects);
     }
 
-    /// Waits a little, unless that was done often enough.
-    pub(super) fn try_later(&mut self, fault: Fault, effects: &mut Effects) {
+    /// Schedules another attempt, or gives up after too many.
+    pub(super) fn schedule_retry(&mut self, fault: Fault, effects: &mut DriverEffects) {
         self.tries += 1;
-        if self.tries > TRIES {
+        if self.tries > MAX_RETRIES {
             return effects.give_up(fault);
         }
-        effects.push(Effect::Arm(RETRY, PAUSE));
+        effects.push(DriverEffect::Arm(RETRY, RETRY_DELAY));
     }
 
-    pub(super) fn try_again(&mut self, effects: &mut Effects) {
+    pub(super) fn retry_pending(&mut self, effects: &mut DriverEffects) {
         if self.thread.is_none() {
             return self.open_thread(effects);
         }
-        if matches!(self.turn, Turn::Idle)
+        if matches!(self.turn, CodexTurnState::Idle)
             && let Some(prompt) = self.queue.pop_front()
         {
-            self.begin(prompt, effects);
+            self.start_turn(prompt, effects);
         }
     }
 }

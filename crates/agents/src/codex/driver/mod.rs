@@ -1,5 +1,5 @@
-//! What is said to `codex app-server`. It opens one thread, and that is the session; what it hears of other threads
-//! is the work of subagents. Never the events: those are the reader's.
+//! Driver for `codex app-server`. It opens one thread, which is the session; other threads belong to subagents. It
+//! produces no events: those come from the reader.
 
 mod answers;
 mod calls;
@@ -13,10 +13,10 @@ mod selectors;
 mod slash;
 mod turns;
 
-pub use answers::DECLINED;
-pub use conversation::Conversation;
-pub use handshake::Opening;
-pub use slash::COMMANDS;
+pub use answers::DECLINE_PREFIX;
+pub use conversation::CodexDriver;
+pub use handshake::ThreadOpening;
+pub use slash::SLASH_COMMANDS;
 
 #[cfg(test)]
 mod tests;

@@ -1,101 +1,95 @@
-//! What the app-server asks of us. Everything is answered: by somebody, or at once with an error.
+//! Requests of the app-server. Each is answered: by a client of the session, or immediately with an error.
 
 use serde_json::{json, value::RawValue};
-use switchboard_event::{Body, Event, Id, RequestOption};
+use switchboard_event::{Event, EventBody, Id, RequestOption};
 
-use super::conversation::Conversation;
-use crate::{Effects, Json, Object};
+use super::conversation::CodexDriver;
+use crate::{DriverEffects, JsonObject, JsonView};
 
-/// How many requests can wait.
-const LIMIT: usize = 256;
+const MAX_PENDING_SERVER_REQUESTS: usize = 256;
 
-/// Their requests that wait for an answer.
+/// Server requests that await an answer.
 #[derive(Default)]
-pub struct Requests {
-    waiting: Vec<Waiting>,
+pub struct CodexServerRequests {
+    waiting: Vec<CodexServerRequest>,
 }
 
-/// A request that waits for an answer.
-pub struct Waiting {
-    /// Its id in the session.
+pub struct CodexServerRequest {
+    /// Id in the session.
     pub request: Id,
-    /// Its id on the wire.
+    /// Id on the wire.
     pub key: Box<RawValue>,
-    /// What it asks for.
     pub method: String,
-    /// How.
     pub params: Box<RawValue>,
-    /// The answers that were offered.
+    /// The offered answers.
     pub options: Vec<RequestOption>,
 }
 
-impl Waiting {
-    /// How it asks.
-    pub fn params(&self) -> Object<'_> {
-        Json::of(&self.params).object()
+impl CodexServerRequest {
+    pub fn parse_params(&self) -> JsonObject<'_> {
+        JsonView::from_raw(&self.params).as_object()
     }
 }
 
-impl Requests {
-    fn push(&mut self, waiting: Waiting) -> Option<Waiting> {
+impl CodexServerRequests {
+    fn push(&mut self, waiting: CodexServerRequest) -> Option<CodexServerRequest> {
         self.waiting.push(waiting);
-        (self.waiting.len() > LIMIT).then(|| self.waiting.remove(0))
+        (self.waiting.len() > MAX_PENDING_SERVER_REQUESTS).then(|| self.waiting.remove(0))
     }
 
-    /// Takes a request out by its id in the session.
-    pub fn take(&mut self, request: &Id) -> Option<Waiting> {
+    /// Removes and returns a request by its id in the session.
+    pub fn take(&mut self, request: &Id) -> Option<CodexServerRequest> {
         let index = self.waiting.iter().position(|waiting| waiting.request == *request)?;
         Some(self.waiting.remove(index))
     }
 
-    /// Takes all of them out.
-    pub fn take_all(&mut self) -> Vec<Waiting> {
+    pub fn take_all(&mut self) -> Vec<CodexServerRequest> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// It needs no answer any more.
-    pub fn forget(&mut self, key: Option<Json<'_>>) {
-        let key = key.map(Json::text).unwrap_or_default();
+    /// Forgets a request that needs no answer any more.
+    pub fn forget_request(&mut self, key: Option<JsonView<'_>>) {
+        let key = key.map(JsonView::raw_text).unwrap_or_default();
         self.waiting.retain(|waiting| waiting.key.get() != key);
     }
 }
 
-impl Conversation {
-    /// What the reader takes for a question to somebody waits for the answer. Nobody here can do the rest: run a tool
-    /// of the host, make new tokens, attest to something.
-    pub(super) fn asked(
+impl CodexDriver {
+    /// A request that the reader reports as opened waits for its answer. All others are refused, because Switchboard
+    /// cannot run tools of the host, refresh tokens or attest.
+    pub(super) fn handle_request(
         &mut self,
         method: &str,
-        id: Json<'_>,
-        params: Option<Json<'_>>,
+        id: JsonView<'_>,
+        params: Option<JsonView<'_>>,
         events: &[Event],
-        effects: &mut Effects,
+        effects: &mut DriverEffects,
     ) {
         let opened = events.iter().find_map(|event| match &event.body {
-            Body::RequestOpened(opened) => Some(opened),
+            EventBody::RequestOpened(opened) => Some(opened),
             _ => None,
         });
-        let Some(opened) = opened else { return refuse(id.to_raw(), method, effects) };
-        let waiting = Waiting {
+        let Some(opened) = opened else { return refuse_request(id.to_raw(), method, effects) };
+        let waiting = CodexServerRequest {
             request: opened.request.clone(),
             key: id.to_raw(),
             method: method.to_owned(),
-            params: params.map_or_else(|| RawValue::NULL.to_owned(), Json::to_raw),
+            params: params.map_or_else(|| RawValue::NULL.to_owned(), JsonView::to_raw),
             options: opened.options.clone(),
         };
         if let Some(forgotten) = self.requests.push(waiting) {
-            refuse(forgotten.key, &forgotten.method, effects);
+            refuse_request(forgotten.key, &forgotten.method, effects);
         }
     }
 }
 
-fn refuse(id: Box<RawValue>, method: &str, effects: &mut Effects) {
+fn refuse_request(id: Box<RawValue>, method: &str, effects: &mut DriverEffects) {
     let error = json!({ "code": -32601, "message": format!("Switchboard does not do {method}") });
-    effects.send(&Refusal { id, error });
+    effects.send_record(&CodexRpcRefusal { id, error });
 }
 
 #[derive(serde::Serialize)]
-struct Refusal {
+struct CodexRpcRefusal {
     id: Box<RawValue>,
     error: serde_json::Value,
 }

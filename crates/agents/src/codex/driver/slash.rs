@@ -1,88 +1,92 @@
-//! Slash commands. Those of Codex's terminal are calls here, and it tells of none: this is the list.
+//! Slash commands. Codex's terminal commands are requests of the app-server, which does not list them, so the list is
+//! here.
 
 use serde_json::{Value, json};
 
 use super::{
-    calls::Purpose,
-    conversation::{Conversation, Turn},
+    calls::RequestPurpose,
+    conversation::{CodexDriver, CodexTurnState},
 };
-use crate::{Effects, Object, Unsupported, commands};
+use crate::{DriverEffects, JsonObject, UnsupportedOperation, commands};
 
-/// The commands, and what each does.
-pub const COMMANDS: &[(&str, &str)] = &[
+/// Command names and descriptions.
+pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("compact", "Make the conversation so far shorter"),
     ("new", "Begin a new conversation"),
     ("review", "Review the changes that are not committed, or what is said behind it"),
     ("rename", "Give the thread a name"),
 ];
 
-/// There is such a command.
-pub fn has(name: &str) -> Result<(), Unsupported> {
-    if COMMANDS.iter().any(|(known, _)| *known == name) {
+pub fn check_command(name: &str) -> Result<(), UnsupportedOperation> {
+    if SLASH_COMMANDS.iter().any(|(known, _)| *known == name) {
         return Ok(());
     }
-    Err(commands::unknown(name, COMMANDS.iter().map(|(name, _)| *name)))
+    Err(commands::unknown_command_error(name, SLASH_COMMANDS.iter().map(|(name, _)| *name)))
 }
 
-impl Conversation {
-    pub(super) fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
+impl CodexDriver {
+    pub(super) fn run_slash_command(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
         let (method, params, turn) = match name {
             "new" => {
-                self.begin_afresh(effects);
+                self.start_new_thread(effects);
                 return Ok(());
             }
             "compact" => ("thread/compact/start", json!({}), true),
-            "review" => ("review/start", json!({ "target": target(arguments), "delivery": "inline" }), true),
+            "review" => ("review/start", json!({ "target": review_target(arguments), "delivery": "inline" }), true),
             "rename" if arguments.is_empty() => {
-                return Err(Unsupported::new("a thread cannot be without a name").with_hint("/rename NAME"));
+                return Err(UnsupportedOperation::new("a thread cannot be without a name").with_hint("/rename NAME"));
             }
             "rename" => ("thread/name/set", json!({ "name": arguments }), false),
-            _ => return has(name),
+            _ => return check_command(name),
         };
         let mut params = params;
         params["threadId"] = json!(self.thread);
         let id = self.calls.send(method, &params, effects);
-        self.calls.expect(id, Purpose::Command { turn });
+        self.calls.expect_reply(id, RequestPurpose::Command { turn });
         if turn {
-            self.turn = Turn::Asked;
+            self.turn = CodexTurnState::Asked;
         }
         Ok(())
     }
 
-    /// A new thread with the settings of this one, which is left only once the other is there.
-    fn begin_afresh(&mut self, effects: &mut Effects) {
+    /// Opens a thread with the settings of the current one, which is left only once the new thread exists.
+    fn start_new_thread(&mut self, effects: &mut DriverEffects) {
         let mut params = self.opening.params.clone();
         for key in ["threadId", "cwd", "excludeTurns"] {
             params.remove(key);
         }
-        if let Some(model) = self.selectors.model() {
+        if let Some(model) = self.selectors.selected_model() {
             params.insert("model".to_owned(), json!(model));
         }
         let id = self.calls.send("thread/start", &params, effects);
-        self.calls.expect(id, Purpose::Afresh);
+        self.calls.expect_reply(id, RequestPurpose::Afresh);
     }
 
-    /// The new thread is there.
-    pub(super) fn afresh(&mut self, result: &Object<'_>, effects: &mut Effects) {
-        let left = std::mem::replace(&mut self.thread, result.object("thread").filled("id"));
+    /// Switches to the new thread.
+    pub(super) fn switch_thread(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let left = std::mem::replace(&mut self.thread, result.get_object("thread").get_non_empty("id"));
         self.calls.send("thread/unsubscribe", &json!({ "threadId": left }), effects);
-        if let Some(settings) = self.selectors.rest() {
-            self.set(settings, effects);
+        if let Some(settings) = self.selectors.new_thread_settings() {
+            self.update_settings(settings, effects);
         }
-        self.commanded(effects);
+        self.finish_command(effects);
     }
 
-    /// A command is done that begins no turn, or was refused.
-    pub(super) fn commanded(&mut self, effects: &mut Effects) {
-        if matches!(self.turn, Turn::Asked) {
-            self.turn = Turn::Idle;
+    /// Handles a command that starts no turn, or that was refused.
+    pub(super) fn finish_command(&mut self, effects: &mut DriverEffects) {
+        if matches!(self.turn, CodexTurnState::Asked) {
+            self.turn = CodexTurnState::Idle;
         }
-        self.rest(effects);
+        self.start_next_or_settle(effects);
     }
 }
 
-/// What is to be reviewed.
-fn target(arguments: &str) -> Value {
+fn review_target(arguments: &str) -> Value {
     match arguments {
         "" => json!({ "type": "uncommittedChanges" }),
         instructions => json!({ "type": "custom", "instructions": instructions }),

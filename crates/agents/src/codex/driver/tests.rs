@@ -1,4 +1,4 @@
-//! Conversations, by example: what is said, and what must be done about it.
+//! Scripted conversations with the app-server.
 
 mod approvals;
 mod handshake;
@@ -8,10 +8,10 @@ mod recordings;
 mod settings;
 mod slash;
 
-use crate::{codex::AGENT, driver_tests::Wish};
+use crate::{codex::AGENT, driver_tests::LaunchFixture};
 
-/// From the first word to being ready. The thread's name is short, so that scripts stay readable.
-const READY: &str = r#"
+/// From the first message to readiness. The thread id is short to keep the scripts readable.
+const READY_SCRIPT: &str = r#"
     > {"send":{"id":1,"method":"initialize"}}
     {"in":{"id":1,"result":{"userAgent":"switchboard/0.166.0 (Linux)","codexHome":"/home/user/.codex"}}}
     > {"send":{"method":"initialized"}}
@@ -22,8 +22,8 @@ const READY: &str = r#"
     > {"send":{"id":4,"method":"collaborationMode/list"}}
 "#;
 
-/// And then a turn that runs.
-const RUNNING: &str = r#"
+/// Continues with a running turn.
+const RUNNING_TURN_SCRIPT: &str = r#"
     {"cmd":{"prompt":{"text":"go"}}}
     > {"send":{"id":5,"method":"turn/start","params":{"threadId":"T","input":[{"type":"text","text":"go"}]}}}
     {"in":{"id":5,"result":{"turn":{"id":"t1","status":"inProgress"}}}}
@@ -31,12 +31,12 @@ const RUNNING: &str = r#"
     = {"kind":"turn.started","data":{"prompt":"go"}}
 "#;
 
-/// Plays a script that goes on where the thread is open.
-fn ready(script: &str) {
-    Wish::default().check(&AGENT, &format!("{READY}{script}"));
+/// Plays a script that continues after the thread is open.
+fn check_when_ready(script: &str) {
+    LaunchFixture::default().check_script(&AGENT, &format!("{READY_SCRIPT}{script}"));
 }
 
-/// Plays a script that goes on where a turn runs.
-fn running(script: &str) {
-    ready(&format!("{RUNNING}{script}"));
+/// Plays a script that continues during a turn.
+fn check_during_turn(script: &str) {
+    check_when_ready(&format!("{RUNNING_TURN_SCRIPT}{script}"));
 }

@@ -1,133 +1,142 @@
-//! Prompts and turns: a prompt begins a turn, or joins the one that runs; the session is at rest when its turn and
-//! those of its subagents are over.
+//! Prompts and turns: a prompt starts a turn or joins the running one. The session settles when its turn and those of
+//! its subagents are over.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_event::{Event, Fault, TurnCompleted};
 
 use super::{
-    calls::Purpose,
-    content::{Input, input},
-    conversation::{Conversation, Turn, is_busy},
-    interrupts::{ASK_AGAIN, INQUIRY, left_running},
+    calls::RequestPurpose,
+    content::{CodexPromptPart, prompt_parts},
+    conversation::{CodexDriver, CodexTurnState, is_overloaded},
+    interrupts::{ASK_AGAIN, INQUIRY, interrupted_commands},
 };
-use crate::{Effect, Effects, Object, Prompt};
+use crate::{AgentPrompt, DriverEffect, DriverEffects, JsonObject};
 
-/// `turn/start`. Its schema is passed on as it was written: the order of its fields matters to the model.
+/// Parameters of `turn/start`. The schema is passed on verbatim, because the order of its fields matters to the model.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Begin<'a> {
+struct CodexTurnStartParams<'a> {
     thread_id: Option<&'a str>,
-    input: Vec<Input<'a>>,
+    input: Vec<CodexPromptPart<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a RawValue>,
 }
 
-/// `turn/steer`.
+/// Parameters of `turn/steer`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Steer<'a> {
+struct CodexTurnSteerParams<'a> {
     thread_id: Option<&'a str>,
-    input: Vec<Input<'a>>,
+    input: Vec<CodexPromptPart<'a>>,
     expected_turn_id: &'a str,
 }
 
-impl Conversation {
-    pub(super) fn prompted(&mut self, prompt: Prompt, effects: &mut Effects) {
+impl CodexDriver {
+    pub(super) fn handle_prompt(&mut self, prompt: AgentPrompt, effects: &mut DriverEffects) {
         match &self.turn {
-            Turn::Idle => self.begin(prompt, effects),
-            // A running turn takes no schema.
-            Turn::Active(_) if prompt.output_schema.is_none() => self.steer(prompt, effects),
-            Turn::Active(_) | Turn::Asked => self.queue.push_back(prompt),
+            CodexTurnState::Idle => self.start_turn(prompt, effects),
+            // A running turn accepts no schema.
+            CodexTurnState::Active(_) if prompt.output_schema.is_none() => self.steer_turn(prompt, effects),
+            CodexTurnState::Active(_) | CodexTurnState::Asked => self.queue.push_back(prompt),
         }
     }
 
-    pub(super) fn begin(&mut self, prompt: Prompt, effects: &mut Effects) {
+    pub(super) fn start_turn(&mut self, prompt: AgentPrompt, effects: &mut DriverEffects) {
         let (thread_id, output_schema) = (self.thread.as_deref(), prompt.output_schema.as_deref());
-        let params = Begin { thread_id, input: input(&prompt), output_schema };
+        let params = CodexTurnStartParams { thread_id, input: prompt_parts(&prompt), output_schema };
         let id = self.calls.send("turn/start", &params, effects);
-        self.calls.expect(id, Purpose::Begin(prompt));
-        self.turn = Turn::Asked;
+        self.calls.expect_reply(id, RequestPurpose::Begin(prompt));
+        self.turn = CodexTurnState::Asked;
     }
 
-    fn steer(&mut self, prompt: Prompt, effects: &mut Effects) {
-        let Turn::Active(turn) = &self.turn else { return self.queue.push_back(prompt) };
-        let params = Steer { thread_id: self.thread.as_deref(), input: input(&prompt), expected_turn_id: turn };
+    fn steer_turn(&mut self, prompt: AgentPrompt, effects: &mut DriverEffects) {
+        let CodexTurnState::Active(turn) = &self.turn else { return self.queue.push_back(prompt) };
+        let params = CodexTurnSteerParams {
+            thread_id: self.thread.as_deref(),
+            input: prompt_parts(&prompt),
+            expected_turn_id: turn,
+        };
         let id = self.calls.send("turn/steer", &params, effects);
-        self.calls.expect(id, Purpose::Steer(prompt));
+        self.calls.expect_reply(id, RequestPurpose::Steer(prompt));
     }
 
-    /// A turn was promised. Its beginning may have been told before (0.166), and then this is no news.
-    pub(super) fn accepted(&mut self, turn: &Object<'_>, effects: &mut Effects) {
+    /// Handles an accepted turn. Codex 0.166 may have reported its start before.
+    pub(super) fn handle_turn_accepted(&mut self, turn: &JsonObject<'_>, effects: &mut DriverEffects) {
         self.tries = 0;
-        if let (Turn::Asked, Some(turn)) = (&self.turn, turn.filled("id")) {
-            self.begun(&turn, effects);
+        if let (CodexTurnState::Asked, Some(turn)) = (&self.turn, turn.get_non_empty("id")) {
+            self.handle_turn_started(&turn, effects);
         }
     }
 
-    /// There will be no turn.
-    pub(super) fn not_begun(&mut self, prompt: Prompt, fault: Fault, effects: &mut Effects) {
-        self.turn = Turn::Idle;
-        if is_busy(&fault) {
+    /// Handles a refused turn.
+    pub(super) fn handle_turn_refused(&mut self, prompt: AgentPrompt, fault: Fault, effects: &mut DriverEffects) {
+        self.turn = CodexTurnState::Idle;
+        if is_overloaded(&fault) {
             self.queue.push_front(prompt);
-            return self.try_later(fault, effects);
+            return self.schedule_retry(fault, effects);
         }
-        self.rest(effects);
+        self.start_next_or_settle(effects);
     }
 
-    /// The turn was over before it heard the prompt, or is of a kind that takes none: then the next turn is for it.
-    pub(super) fn not_steered(&mut self, prompt: Prompt, effects: &mut Effects) {
+    /// The turn ended before it received the prompt, or is of a kind that accepts none: the next turn takes the prompt.
+    pub(super) fn handle_steer_refused(&mut self, prompt: AgentPrompt, effects: &mut DriverEffects) {
         match self.turn {
-            Turn::Idle => self.begin(prompt, effects),
-            Turn::Asked | Turn::Active(_) => self.queue.push_back(prompt),
+            CodexTurnState::Idle => self.start_turn(prompt, effects),
+            CodexTurnState::Asked | CodexTurnState::Active(_) => self.queue.push_back(prompt),
         }
     }
 
-    /// A turn of the session is under way, by our prompt or without it.
-    pub(super) fn begun(&mut self, turn: &str, effects: &mut Effects) {
-        self.turn = Turn::Active(turn.to_owned());
+    /// A turn of the session runs, whether a prompt started it or not.
+    pub(super) fn handle_turn_started(&mut self, turn: &str, effects: &mut DriverEffects) {
+        self.turn = CodexTurnState::Active(turn.to_owned());
         if std::mem::take(&mut self.stopping) {
-            return self.interrupt(effects);
+            return self.interrupt_turn(effects);
         }
         let waiting = std::mem::take(&mut self.queue);
-        waiting.into_iter().for_each(|prompt| self.prompted(prompt, effects));
+        waiting.into_iter().for_each(|prompt| self.handle_prompt(prompt, effects));
     }
 
-    pub(super) fn ended(&mut self, completed: &TurnCompleted, events: &[Event], effects: &mut Effects) {
-        (self.turn, self.stopping) = (Turn::Idle, false);
-        effects.disarm(ASK_AGAIN);
-        effects.disarm(INQUIRY);
+    pub(super) fn handle_turn_completed(
+        &mut self,
+        completed: &TurnCompleted,
+        events: &[Event],
+        effects: &mut DriverEffects,
+    ) {
+        (self.turn, self.stopping) = (CodexTurnState::Idle, false);
+        effects.disarm_timer(ASK_AGAIN);
+        effects.disarm_timer(INQUIRY);
         // A request outlives its turn until it is answered (0.166).
         self.cancel_requests(effects);
-        let left = left_running(completed, events);
+        let left = interrupted_commands(completed, events);
         if !left.is_empty() {
-            return self.look_for(left, effects);
+            return self.find_leftover_commands(left, effects);
         }
-        self.rest(effects);
+        self.start_next_or_settle(effects);
     }
 
-    /// Nothing is under way: the next prompt, or rest.
-    pub(super) fn rest(&mut self, effects: &mut Effects) {
-        if !matches!(self.turn, Turn::Idle) || self.sweeping || !self.children.is_empty() {
+    /// If nothing is running, starts the next queued prompt, or settles the session.
+    pub(super) fn start_next_or_settle(&mut self, effects: &mut DriverEffects) {
+        if !matches!(self.turn, CodexTurnState::Idle) || self.sweeping || !self.children.is_empty() {
             return;
         }
         match self.queue.pop_front() {
-            Some(prompt) => self.begin(prompt, effects),
-            None => effects.push(Effect::Settled),
+            Some(prompt) => self.start_turn(prompt, effects),
+            None => effects.push(DriverEffect::Settled),
         }
     }
 
-    pub(super) fn child_began(&mut self, params: &Object<'_>) {
-        let (thread, turn) = (params.filled("threadId"), params.object("turn").filled("id"));
+    pub(super) fn track_child_turn(&mut self, params: &JsonObject<'_>) {
+        let (thread, turn) = (params.get_non_empty("threadId"), params.get_object("turn").get_non_empty("id"));
         if let (Some(thread), Some(turn)) = (thread, turn) {
             self.children.insert(thread, turn);
         }
     }
 
-    pub(super) fn child_ended(&mut self, params: &Object<'_>, effects: &mut Effects) {
-        let thread = params.str("threadId").unwrap_or_default();
-        if self.children.remove(&*thread).is_some() && matches!(self.turn, Turn::Idle) {
-            self.rest(effects);
+    pub(super) fn finish_child_turn(&mut self, params: &JsonObject<'_>, effects: &mut DriverEffects) {
+        let thread = params.get_str("threadId").unwrap_or_default();
+        if self.children.remove(&*thread).is_some() && matches!(self.turn, CodexTurnState::Idle) {
+            self.start_next_or_settle(effects);
         }
     }
 }

@@ -1,84 +1,88 @@
-//! `codex exec`: one prompt, one answer. It never asks: what would need an answer is kept from happening.
+//! `codex exec`: one prompt, one answer. It cannot ask for approval, so anything that would need one is prevented.
 
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{keys, rules::Rules, trust};
-use crate::{Input, Launch, Order, Unsupported};
+use super::{keys, rules::CodexSessionRules, trust};
+use crate::{AgentLaunch, LaunchRequest, StdinMode, UnsupportedOperation};
 
-pub fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
-    let mut rules = Rules::of(order)?;
-    refuse(order, &rules)?;
-    let sandbox = sandbox(order, &mut rules)?;
+pub fn launch_exec(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+    let mut rules = CodexSessionRules::from_order(order)?;
+    refuse_unsupported(order, &rules)?;
+    let sandbox = choose_sandbox(order, &mut rules)?;
     let mut files = Vec::new();
     let mut args: Vec<String> = ["exec", "--json", "--skip-git-repo-check", "-s", sandbox].map(str::to_owned).into();
     args.extend(["-C".to_owned(), order.cwd.to_string_lossy().into_owned()]);
     if let Some(model) = &order.config.model {
         args.extend(["-m".to_owned(), model.clone()]);
     }
-    if let Some(trust) = trust::withheld(order) {
+    if let Some(trust) = trust::untrusted_setting(order) {
         rules.config.insert("projects".to_owned(), trust);
     }
     for (key, value) in &rules.config {
-        args.extend(["-c".to_owned(), format!("{key}={}", toml_of(value))]);
+        args.extend(["-c".to_owned(), format!("{key}={}", to_inline_toml(value))]);
     }
     if let Some(schema) = &order.prompt.output_schema {
         let file = order.private.join("output-schema.json");
         args.extend(["--output-schema".to_owned(), file.to_string_lossy().into_owned()]);
         files.push((file, schema.get().to_owned()));
     }
-    args.extend(images(order)?);
-    // These take none of the flags above behind them.
+    args.extend(image_flags(order)?);
+    // These subcommands accept none of the flags above after them.
     match order.resume {
         Some(resume) if resume.fork => args.extend(["fork".to_owned(), resume.session.to_owned()]),
         Some(resume) => args.extend(["resume".to_owned(), resume.session.to_owned()]),
         None => {}
     }
-    // The prompt is standard input, which must end: an open one is waited for, whatever else is said (0.166).
+    // The prompt is standard input, which must be closed: Codex waits for the end of an open one in any case (0.166).
     args.push("-".to_owned());
-    let key = keys::given(order.host).map(|key| ("CODEX_API_KEY".to_owned(), key));
-    Ok(Launch {
+    let key = keys::find_api_key(order.host).map(|key| ("CODEX_API_KEY".to_owned(), key));
+    Ok(AgentLaunch {
         args,
         files,
-        input: Input::Text(order.prompt.text.clone()),
+        input: StdinMode::Text(order.prompt.text.clone()),
         source: "codex",
         env: rules.env.into_iter().chain(key).collect(),
         weaker: rules.weaker,
-        ..Launch::default()
+        ..AgentLaunch::default()
     })
 }
 
-fn refuse(order: &Order<'_>, rules: &Rules) -> Result<(), Unsupported> {
+fn refuse_unsupported(order: &LaunchRequest<'_>, rules: &CodexSessionRules) -> Result<(), UnsupportedOperation> {
     const HINT: &str = "run it in the two-way form, without one-shot";
     let blocked = &rules.blocked;
     let what = if order.config.max_turns.is_some() {
         "`codex exec` does not show how often the model is called, so that its turns cannot be limited"
     } else if order.prompt.text.is_empty() {
         "`codex exec` needs a prompt"
-    } else if blocked.edit && rules.is_free() {
+    } else if blocked.edit && rules.allows_everything() {
         "`codex exec` does not ask before it changes files, so that this cannot be blocked"
     } else {
         return Ok(());
     };
-    Err(Unsupported::new(what).with_hint(HINT))
+    Err(UnsupportedOperation::new(what).with_hint(HINT))
 }
 
-/// How far Codex may go by itself. Where our sandbox is around it, its own would not work.
-fn sandbox(order: &Order<'_>, rules: &mut Rules) -> Result<&'static str, Unsupported> {
-    if rules.is_free() {
+/// Chooses Codex's sandbox mode. Codex's own sandbox does not work inside Switchboard's.
+fn choose_sandbox(
+    order: &LaunchRequest<'_>,
+    rules: &mut CodexSessionRules,
+) -> Result<&'static str, UnsupportedOperation> {
+    if rules.allows_everything() {
         return Ok("danger-full-access");
     }
     if rules.mode == ApprovalMode::AutoEdit {
-        rules.without("shell_tool");
+        rules.disable_feature("shell_tool");
         rules.weaker.push("nobody can be asked in a one-shot, so commands are switched off".to_owned());
         return Ok(if order.confined { "danger-full-access" } else { "workspace-write" });
     }
     if order.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
         let what = "`codex exec` does not ask before it changes files, and here nothing else would stop it";
-        return Err(Unsupported::new(what).with_hint("use approval mode autoEdit or autoAll, or sandbox mode readOnly"));
+        return Err(UnsupportedOperation::new(what)
+            .with_hint("use approval mode autoEdit or autoAll, or sandbox mode readOnly"));
     }
     if order.confined {
-        rules.without("shell_tool");
+        rules.disable_feature("shell_tool");
         rules.weaker.push("nobody can be asked in a one-shot, so commands are switched off".to_owned());
         return Ok("danger-full-access");
     }
@@ -88,27 +92,29 @@ fn sandbox(order: &Order<'_>, rules: &mut Rules) -> Result<&'static str, Unsuppo
     Ok("read-only")
 }
 
-/// `=`, because an image's flag takes all words that follow it.
-fn images(order: &Order<'_>) -> Result<Vec<String>, Unsupported> {
-    let flag = |image: &crate::Image| {
+/// Uses `=`, because the image flag consumes all following words.
+fn image_flags(order: &LaunchRequest<'_>) -> Result<Vec<String>, UnsupportedOperation> {
+    let flag = |image: &crate::PromptImage| {
         let path = image.path.as_ref().map(|path| order.cwd.join(path).to_string_lossy().into_owned());
         path.filter(|path| !path.contains(',')).map(|path| format!("--image={path}")).ok_or_else(|| {
-            Unsupported::new("`codex exec` takes images only as files, without a comma in their path")
+            UnsupportedOperation::new("`codex exec` takes images only as files, without a comma in their path")
                 .with_hint("run it in the two-way form, without one-shot")
         })
     };
     order.prompt.images.iter().map(flag).collect()
 }
 
-/// A value as TOML, in one line. TOML's texts are JSON's, but for one character.
-fn toml_of(value: &Value) -> String {
+/// Formats a value as TOML on one line. TOML strings are JSON strings, except for one character.
+fn to_inline_toml(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
-            let fields: Vec<_> =
-                fields.iter().map(|(key, value)| format!("{}={}", toml_of(&json!(key)), toml_of(value))).collect();
+            let fields: Vec<_> = fields
+                .iter()
+                .map(|(key, value)| format!("{}={}", to_inline_toml(&json!(key)), to_inline_toml(value)))
+                .collect();
             format!("{{{}}}", fields.join(","))
         }
-        Value::Array(elements) => format!("[{}]", elements.iter().map(toml_of).collect::<Vec<_>>().join(",")),
+        Value::Array(elements) => format!("[{}]", elements.iter().map(to_inline_toml).collect::<Vec<_>>().join(",")),
         Value::Null => "\"\"".to_owned(),
         other => other.to_string().replace('\u{7f}', "\\u007f"),
     }

@@ -1,64 +1,63 @@
-//! Whether Codex is logged in, and with which key from the environment it is if not.
+//! Login status of Codex, and the API key from the environment if it is not logged in.
 
-use super::config_file::{self, ConfigFile};
-use crate::{Host, Json, Login};
+use super::config_file::{self, CodexConfigFile};
+use crate::{HostAccess, JsonView, Login};
 
-/// The variables that may have a key, the first that is set counts.
-const CODEX_KEY: &str = "CODEX_API_KEY";
-const OPENAI_KEY: &str = "OPENAI_API_KEY";
+/// Variables that may hold a key, in order of precedence.
+const CODEX_KEY_VARIABLE: &str = "CODEX_API_KEY";
+const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
-/// The key from the environment that Codex must be given, if it is not logged in otherwise. `codex exec` takes only
+/// Returns the key from the environment that Codex needs if it is not logged in otherwise. `codex exec` takes only
 /// `CODEX_API_KEY`, and `codex app-server` none at all (0.166).
-pub fn given(host: &dyn Host) -> Option<String> {
-    let config = config_file::of_user(host);
-    if provider(&config).is_some() {
+pub fn find_api_key(host: &dyn HostAccess) -> Option<String> {
+    let config = config_file::read_user_config(host);
+    if custom_provider(&config).is_some() {
         return None;
     }
-    let logged_in = host.read(&config_file::home(host).join("auth.json")).is_some() || keeps_elsewhere(&config);
-    host.env(CODEX_KEY).or_else(|| host.env(OPENAI_KEY).filter(|_| !logged_in))
+    let logged_in = host.read_file(&config_file::codex_home(host).join("auth.json")).is_some() || uses_keyring(&config);
+    host.env_var(CODEX_KEY_VARIABLE).or_else(|| host.env_var(OPENAI_KEY_VARIABLE).filter(|_| !logged_in))
 }
 
-/// Whether Codex is logged in.
-pub fn login(host: &dyn Host) -> Login {
-    let config = config_file::of_user(host);
-    if let Some(name) = provider(&config) {
-        return login_of_provider(host, &config, name);
+pub fn check_login(host: &dyn HostAccess) -> Login {
+    let config = config_file::read_user_config(host);
+    if let Some(name) = custom_provider(&config) {
+        return check_provider_login(host, &config, name);
     }
-    if host.env(CODEX_KEY).is_some() {
-        return Login::Yes(CODEX_KEY.to_owned());
+    if host.env_var(CODEX_KEY_VARIABLE).is_some() {
+        return Login::Yes(CODEX_KEY_VARIABLE.to_owned());
     }
-    if let Some(text) = host.read(&config_file::home(host).join("auth.json")) {
-        let key = Json::parse(&text).and_then(|auth| auth.object().filled(OPENAI_KEY));
+    if let Some(text) = host.read_file(&config_file::codex_home(host).join("auth.json")) {
+        let key = JsonView::parse(&text).and_then(|auth| auth.as_object().get_non_empty(OPENAI_KEY_VARIABLE));
         return Login::Yes(
             if key.is_some() { "API key in auth.json" } else { "ChatGPT login in auth.json" }.to_owned(),
         );
     }
-    if keeps_elsewhere(&config) {
+    if uses_keyring(&config) {
         return Login::Unknown;
     }
-    match host.env(OPENAI_KEY) {
-        Some(_) => Login::Yes(OPENAI_KEY.to_owned()),
-        None => Login::No(format!("run `codex login`, or set {OPENAI_KEY}")),
+    match host.env_var(OPENAI_KEY_VARIABLE) {
+        Some(_) => Login::Yes(OPENAI_KEY_VARIABLE.to_owned()),
+        None => Login::No(format!("run `codex login`, or set {OPENAI_KEY_VARIABLE}")),
     }
 }
 
-fn login_of_provider(host: &dyn Host, config: &ConfigFile, name: &str) -> Login {
-    let table = config.tables("model_providers").find(|(known, _)| *known == name);
+fn check_provider_login(host: &dyn HostAccess, config: &CodexConfigFile, name: &str) -> Login {
+    let table = config.named_tables("model_providers").find(|(known, _)| *known == name);
     let key = table.and_then(|(_, provider)| provider.get("env_key")).and_then(toml::Value::as_str);
     match key {
-        Some(key) if host.env(key).is_none() => Login::No(format!("set {key}, which the provider `{name}` needs")),
+        Some(key) if host.env_var(key).is_none() => Login::No(format!("set {key}, which the provider `{name}` needs")),
         Some(key) => Login::Yes(format!("{key} for the provider `{name}`")),
         None => Login::Yes(format!("the provider `{name}`")),
     }
 }
 
-/// The provider that the user configured in place of OpenAI.
-fn provider(config: &ConfigFile) -> Option<&str> {
-    config.text("model_provider").filter(|name| *name != "openai")
+/// Returns the provider that the user configured in place of OpenAI.
+fn custom_provider(config: &CodexConfigFile) -> Option<&str> {
+    config.string_setting("model_provider").filter(|name| *name != "openai")
 }
 
-/// The login lies in the system's keyring, where it cannot be seen.
-fn keeps_elsewhere(config: &ConfigFile) -> bool {
-    let store = config.text("cli_auth_credentials_store");
+/// Returns whether the login may be in the system's keyring, which cannot be inspected.
+fn uses_keyring(config: &CodexConfigFile) -> bool {
+    let store = config.string_setting("cli_auth_credentials_store");
     matches!(store, Some("keyring" | "auto"))
 }

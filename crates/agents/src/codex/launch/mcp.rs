@@ -1,30 +1,36 @@
-//! MCP servers as Codex configures them. Values that may be secrets go through the environment: what Codex is told
-//! only names the variables.
+//! MCP servers in Codex's configuration. Values that may be secrets go through the environment: the configuration only
+//! names the variables.
 
 use serde_json::{Map, Value, json};
 use switchboard_event::{McpServerConfig, McpTransport};
 
-use super::{rules::Rules, tools::Tools};
-use crate::{Order, Unsupported};
+use super::{rules::CodexSessionRules, tools::CodexToolSet};
+use crate::{LaunchRequest, UnsupportedOperation};
 
-/// The servers of the session, by name.
-pub fn of_session(order: &Order<'_>, rules: &mut Rules) -> Result<Map<String, Value>, Unsupported> {
+/// Returns the session's servers, by name.
+pub fn build_session_servers(
+    order: &LaunchRequest<'_>,
+    rules: &mut CodexSessionRules,
+) -> Result<Map<String, Value>, UnsupportedOperation> {
     let mut servers = Map::new();
     if rules.blocked.mcp {
         return Ok(servers);
     }
     for (name, config) in &order.config.mcp_servers {
         let mut server = match (&config.command, &config.url) {
-            (Some(command), _) => program(command, config, order, &mut rules.env),
-            (None, Some(url)) => address(name, url, config, &mut rules.env)?,
-            (None, None) => return Err(Unsupported::new(format!("MCP server `{name}` has no command and no url"))),
+            (Some(command), _) => stdio_server(command, config, order, &mut rules.env),
+            (None, Some(url)) => http_server(name, url, config, &mut rules.env)?,
+            (None, None) => {
+                return Err(UnsupportedOperation::new(format!("MCP server `{name}` has no command and no url")));
+            }
         };
-        let approval = if config.trust || rules.allowed.mcp || rules.is_free() { "approve" } else { "prompt" };
+        let approval =
+            if config.trust || rules.allowed.mcp || rules.allows_everything() { "approve" } else { "prompt" };
         server.insert("default_tools_approval_mode".to_owned(), json!(approval));
         if let Some(tools) = &config.include_tools {
             server.insert("enabled_tools".to_owned(), json!(tools));
         }
-        let off = disabled(name, &config.exclude_tools, &rules.blocked);
+        let off = disabled_tools(name, &config.exclude_tools, &rules.blocked);
         if !off.is_empty() {
             server.insert("disabled_tools".to_owned(), json!(off));
         }
@@ -33,39 +39,39 @@ pub fn of_session(order: &Order<'_>, rules: &mut Rules) -> Result<Map<String, Va
     Ok(servers)
 }
 
-/// What must lie over a server of the user's own, so that nothing blocked runs.
-pub fn of_user(name: &str, excluded: &[String], blocked: &Tools) -> Map<String, Value> {
+/// Returns the overrides for a server of the user that prevent blocked tools from running.
+pub fn build_user_overrides(name: &str, excluded: &[String], blocked: &CodexToolSet) -> Map<String, Value> {
     let mut over = Map::new();
     if blocked.mcp {
         over.insert("enabled".to_owned(), json!(false));
         return over;
     }
-    let off = disabled(name, excluded, blocked);
+    let off = disabled_tools(name, excluded, blocked);
     if off.len() > excluded.len() {
         over.insert("disabled_tools".to_owned(), json!(off));
     }
     over
 }
 
-fn disabled(server: &str, excluded: &[String], blocked: &Tools) -> Vec<String> {
+fn disabled_tools(server: &str, excluded: &[String], blocked: &CodexToolSet) -> Vec<String> {
     let of_server = blocked.of_server.iter().filter(|(of, _)| of == server).map(|(_, tool)| tool);
     excluded.iter().chain(of_server).chain(&blocked.named).cloned().collect()
 }
 
-fn program(
+fn stdio_server(
     command: &str,
     config: &McpServerConfig,
-    order: &Order<'_>,
+    order: &LaunchRequest<'_>,
     env: &mut Vec<(String, String)>,
 ) -> Map<String, Value> {
     let mut names = Vec::new();
     let mut exports = String::new();
     for (name, value) in &config.env {
-        if is_free(name, value, order, env) {
+        if is_variable_free(name, value, order, env) {
             names.push(name.clone());
             env.push((name.clone(), value.clone()));
         } else {
-            let other = fresh(env);
+            let other = fresh_variable(env);
             exports.push_str(&format!("export {name}=\"${other}\"; "));
             names.push(other.clone());
             env.push((other, value.clone()));
@@ -87,32 +93,34 @@ fn program(
     server
 }
 
-/// The variable can be set for Codex itself and means nothing to it or to another server.
-fn is_free(name: &str, value: &str, order: &Order<'_>, env: &[(String, String)]) -> bool {
+/// Returns whether the variable can be set for Codex itself without affecting it or another server.
+fn is_variable_free(name: &str, value: &str, order: &LaunchRequest<'_>, env: &[(String, String)]) -> bool {
     let own = ["CODEX_", "OPENAI_", "RUST_"].iter().any(|prefix| name.starts_with(prefix));
     let taken = env.iter().any(|(known, other)| known == name && other != value);
-    let set = order.host.env(name).is_some_and(|other| other != value);
+    let set = order.host.env_var(name).is_some_and(|other| other != value);
     !own && !taken && !set
 }
 
-/// A name that no other variable has.
-fn fresh(env: &[(String, String)]) -> String {
+/// Returns a variable name that is not in use.
+fn fresh_variable(env: &[(String, String)]) -> String {
     format!("SB_MCP_{}", env.len())
 }
 
-fn address(
+fn http_server(
     name: &str,
     url: &str,
     config: &McpServerConfig,
     env: &mut Vec<(String, String)>,
-) -> Result<Map<String, Value>, Unsupported> {
+) -> Result<Map<String, Value>, UnsupportedOperation> {
     if config.transport == Some(McpTransport::Sse) {
         let what = format!("MCP server `{name}` speaks server-sent events, which Codex does not");
-        return Err(Unsupported::new(what).with_hint("use the server's streamable HTTP address, with type `http`"));
+        return Err(
+            UnsupportedOperation::new(what).with_hint("use the server's streamable HTTP address, with type `http`")
+        );
     }
     let mut headers = Map::new();
     for (header, value) in &config.headers {
-        let variable = fresh(env);
+        let variable = fresh_variable(env);
         headers.insert(header.clone(), json!(variable));
         env.push((variable, value.clone()));
     }

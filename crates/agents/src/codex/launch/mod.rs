@@ -1,4 +1,4 @@
-//! How Codex is started: what it is, what the session's settings mean to it, and which words say so.
+//! Launch of Codex: its description, and the arguments and configuration for a session.
 
 mod config_file;
 mod exec;
@@ -9,11 +9,13 @@ mod server;
 mod tools;
 mod trust;
 
-pub use config_file::home;
+pub use config_file::codex_home;
 
-use crate::{Abilities, Agent, Host, Launch, Order, StateDirectory, Unsupported, Versions, WhileRunning};
+use crate::{
+    Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, StateDirectory, UnsupportedOperation,
+    Versions, WhileRunning, endpoint::public_endpoints,
+};
 
-/// Codex, as it can be run.
 pub const AGENT: Agent = Agent {
     name: "codex",
     title: "Codex",
@@ -41,8 +43,9 @@ pub const AGENT: Agent = Agent {
         detailed_one_shot: false,
     },
     launch,
-    login: keys::login,
-    config: config_file::found,
+    login: keys::check_login,
+    config: config_file::find_settings,
+    endpoints,
     protected_paths: &[
         ".codex/config.toml",
         ".codex/*.config.toml",
@@ -58,37 +61,47 @@ pub const AGENT: Agent = Agent {
     ],
 };
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
+/// The API, ChatGPT accounts and their login, and the providers of the user's configuration.
+pub fn endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
+    let mut endpoints = public_endpoints(&["api.openai.com", "chatgpt.com", "auth.openai.com"]);
+    endpoints.extend(AgentEndpoint::from_env(host, &["OPENAI_BASE_URL", "CODEX_OSS_BASE_URL"]));
+    let urls = config_file::read_machine_and_user_configs(host).into_iter().flat_map(|file| file.base_urls());
+    endpoints.extend(urls.filter_map(|url| AgentEndpoint::from_configured_url(&url)));
+    endpoints
+}
+
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     if let Some(resume) = order.resume {
-        // `codex exec resume` with a name that it does not know silently begins a new thread (0.166).
-        is_thread(resume.session)?;
+        // `codex exec resume` with an unknown name silently starts a new thread (0.166).
+        check_thread_id(resume.session)?;
     }
-    let mut launch = if order.one_shot { exec::launch(order)? } else { server::launch(order)? };
+    let mut launch = if order.one_shot { exec::launch_exec(order)? } else { server::launch_app_server(order)? };
     launch.program = "codex".to_owned();
-    launch.state = vec![state(order.host)];
+    launch.state = vec![state_directory(order.host)];
     if order.confined {
-        // Its databases only repeat what the rollouts have. A copy of one that another process writes may be torn.
+        // The databases only repeat the rollouts. A copy taken while another process writes may be corrupt.
         launch.env.push(("CODEX_SQLITE_HOME".to_owned(), order.private.display().to_string()));
     }
     Ok(launch)
 }
 
 /// Shell snapshots and the programs in `tmp` run later, so only threads, their locks and the login are kept.
-pub fn state(host: &dyn Host) -> StateDirectory {
+pub fn state_directory(host: &dyn HostAccess) -> StateDirectory {
     StateDirectory {
-        path: home(host),
+        path: codex_home(host),
         kept_directories: &["sessions", "archived_sessions", "thread-writer-locks"],
         kept_files: &["auth.json"],
     }
 }
 
-fn is_thread(id: &str) -> Result<(), Unsupported> {
+fn check_thread_id(id: &str) -> Result<(), UnsupportedOperation> {
     let parts: Vec<_> = id.split('-').map(str::len).collect();
     let hex = id.chars().all(|c| c == '-' || c.is_ascii_hexdigit());
     if hex && parts == [8, 4, 4, 4, 12] {
         return Ok(());
     }
-    Err(Unsupported::new(format!("`{id}` is not the id of a Codex thread")).with_hint("a thread's id is a UUID"))
+    Err(UnsupportedOperation::new(format!("`{id}` is not the id of a Codex thread"))
+        .with_hint("a thread's id is a UUID"))
 }
 
 #[cfg(test)]

@@ -1,44 +1,43 @@
-//! `codex app-server`: the two-way form. What the thread is to be like is said when it is opened, not in the
-//! arguments.
+//! `codex app-server`: the two-way form. The thread's settings are sent when it is opened, not as arguments.
 
 use serde_json::{Map, Value, json};
 
-use super::{keys, rules::Rules};
+use super::{keys, rules::CodexSessionRules};
 use crate::{
-    Launch, Order, Unsupported,
-    codex::driver::{Conversation, Opening},
+    AgentLaunch, LaunchRequest, UnsupportedOperation,
+    codex::driver::{CodexDriver, ThreadOpening},
 };
 
-pub fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
-    let rules = Rules::of(order)?;
-    let key = keys::given(order.host);
+pub fn launch_app_server(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+    let rules = CodexSessionRules::from_order(order)?;
+    let key = keys::find_api_key(order.host);
     let mut args = Vec::new();
     if key.is_some() {
-        // The key is given to the running server; this keeps it from being written down.
+        // The key is given to the running server; this setting prevents it from being stored.
         args.extend(["-c".to_owned(), "cli_auth_credentials_store=\"ephemeral\"".to_owned()]);
     }
     args.push("app-server".to_owned());
-    let opening = opening(order, &rules);
-    Ok(Launch {
+    let opening = thread_opening(order, &rules);
+    Ok(AgentLaunch {
         args,
         source: "codex:app-server",
-        driver: Some(Box::new(Conversation::new(opening, key))),
+        driver: Some(Box::new(CodexDriver::new(opening, key))),
         env: rules.env,
         weaker: rules.weaker,
-        ..Launch::default()
+        ..AgentLaunch::default()
     })
 }
 
-/// How the thread is opened.
+/// Returns the request that opens the thread.
 ///
-/// Codex's own sandbox is always off. Around the agent there is ours or, if none is wanted, none: a command that
-/// Codex's own sandbox stops would leave no trace (0.166), and one that is approved runs outside of it anyway. With
-/// `untrusted`, which only this way accepts, everything is asked about, also what only reads.
-fn opening(order: &Order<'_>, rules: &Rules) -> Opening {
+/// Codex's own sandbox is always off. The agent runs in Switchboard's sandbox or, if none is wanted, in none: a command
+/// that Codex's own sandbox stops would leave no trace (0.166), and an approved one runs outside of it anyway. With
+/// `untrusted`, which only the app-server accepts, Codex asks about everything, including commands that only read.
+fn thread_opening(order: &LaunchRequest<'_>, rules: &CodexSessionRules) -> ThreadOpening {
     let mut params = Map::new();
     let approval = if rules.must_ask() { "untrusted" } else { "never" };
     params.insert("approvalPolicy".to_owned(), json!(approval));
-    // Not an automatic reviewer, whatever the user's configuration says.
+    // Never an automatic reviewer, regardless of the user's configuration.
     params.insert("approvalsReviewer".to_owned(), json!("user"));
     params.insert("sandbox".to_owned(), json!("danger-full-access"));
     if let Some(model) = &order.config.model {
@@ -48,11 +47,11 @@ fn opening(order: &Order<'_>, rules: &Rules) -> Opening {
         params.insert("config".to_owned(), Value::Object(rules.config.clone()));
     }
     let Some(resume) = order.resume else {
-        // Without a folder it is that of the process. With one, Codex would write down that it trusts it (0.166).
-        return Opening { method: "thread/start", params };
+        // The default is the directory of the process. If one is given, Codex stores that it is trusted (0.166).
+        return ThreadOpening { method: "thread/start", params };
     };
     params.insert("threadId".to_owned(), json!(resume.session));
     params.insert("cwd".to_owned(), json!(order.cwd));
     params.insert("excludeTurns".to_owned(), json!(true));
-    Opening { method: if resume.fork { "thread/fork" } else { "thread/resume" }, params }
+    ThreadOpening { method: if resume.fork { "thread/fork" } else { "thread/resume" }, params }
 }

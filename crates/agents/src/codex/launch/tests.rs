@@ -1,25 +1,25 @@
-//! How Codex is started, by example.
+//! Launch of Codex, by example.
 
 use serde_json::{Value, json};
 
 use super::AGENT;
 use crate::{
-    Input, Launch, Login, Prompt,
-    driver_tests::{Machine, Wish},
+    AgentLaunch, AgentPrompt, Login, StdinMode,
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
-const THREAD: &str = "01a1e1cb-c170-7201-89c4-afed9d9065ec";
+const THREAD_ID: &str = "01a1e1cb-c170-7201-89c4-afed9d9065ec";
 
-fn start(wish: &Wish) -> Launch {
+fn launch_wish(wish: &LaunchFixture) -> AgentLaunch {
     wish.launch(&AGENT).unwrap()
 }
 
-fn refused(wish: &Wish) -> String {
+fn launch_error(wish: &LaunchFixture) -> String {
     wish.launch(&AGENT).map(|_| ()).unwrap_err().what
 }
 
-/// The two-way form opens its thread with this.
-fn opens(wish: &Wish, params: &Value) {
+/// Checks the parameters with which the two-way form opens its thread.
+fn check_thread_params(wish: &LaunchFixture, params: &Value) {
     let script = format!(
         r#"
         > {{"send":{{"id":1,"method":"initialize"}}}}
@@ -28,18 +28,22 @@ fn opens(wish: &Wish, params: &Value) {
         > {{"send":{{"method":"thread/start","params":{params}}}}}
         "#
     );
-    wish.check(&AGENT, &script);
+    wish.check_script(&AGENT, &script);
 }
 
 #[test]
 fn the_two_way_form_has_no_arguments() {
-    let launch = start(&Wish::of(&json!({ "model": "m", "mcpServers": { "a": { "command": "x" } } })));
+    let launch =
+        launch_wish(&LaunchFixture::from_config(&json!({ "model": "m", "mcpServers": { "a": { "command": "x" } } })));
     assert_eq!((launch.program.as_str(), launch.args.as_slice()), ("codex", ["app-server".to_owned()].as_slice()));
-    assert_eq!((launch.source, launch.input), ("codex:app-server", Input::Open));
+    assert_eq!((launch.source, launch.input), ("codex:app-server", StdinMode::Open));
     let paths = |state: Vec<crate::StateDirectory>| state.into_iter().map(|state| state.path).collect::<Vec<_>>();
     assert_eq!(paths(launch.state), [std::path::PathBuf::from("/home/user/.codex")]);
-    let elsewhere = Wish { machine: Machine::default().with_env("CODEX_HOME", "/data/codex"), ..Wish::default() };
-    assert_eq!(paths(start(&elsewhere).state), [std::path::PathBuf::from("/data/codex")]);
+    let elsewhere = LaunchFixture {
+        machine: FakeHost::default().with_env("CODEX_HOME", "/data/codex"),
+        ..LaunchFixture::default()
+    };
+    assert_eq!(paths(launch_wish(&elsewhere).state), [std::path::PathBuf::from("/data/codex")]);
 }
 
 #[test]
@@ -47,19 +51,22 @@ fn everything_is_asked_but_where_nothing_is() {
     for mode in ["ask", "askDangerous", "autoEdit"] {
         let asks =
             json!({ "approvalPolicy": "untrusted", "sandbox": "danger-full-access", "approvalsReviewer": "user" });
-        opens(&Wish::of(&json!({ "approvalMode": mode })), &asks);
+        check_thread_params(&LaunchFixture::from_config(&json!({ "approvalMode": mode })), &asks);
     }
     let free = json!({ "approvalPolicy": "never", "sandbox": "danger-full-access", "config": null });
-    opens(&Wish { root: true, ..Wish::of(&json!({ "approvalMode": "autoAll" })) }, &free);
-    let blocked = Wish::of(&json!({ "approvalMode": "autoAll", "blockedTools": ["apply_patch"] }));
-    opens(&blocked, &json!({ "approvalPolicy": "untrusted" }));
+    check_thread_params(
+        &LaunchFixture { root: true, ..LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" })) },
+        &free,
+    );
+    let blocked = LaunchFixture::from_config(&json!({ "approvalMode": "autoAll", "blockedTools": ["apply_patch"] }));
+    check_thread_params(&blocked, &json!({ "approvalPolicy": "untrusted" }));
 }
 
 #[test]
 fn tools_are_taken_away() {
     let off = |blocked: &str, config: Value| {
-        let wish = Wish::of(&json!({ "approvalMode": "autoAll", "blockedTools": [blocked] }));
-        opens(&wish, &json!({ "config": config }));
+        let wish = LaunchFixture::from_config(&json!({ "approvalMode": "autoAll", "blockedTools": [blocked] }));
+        check_thread_params(&wish, &json!({ "config": config }));
     };
     off("command", json!({ "features": { "shell_tool": false } }));
     off("exec_command", json!({ "features": { "shell_tool": false } }));
@@ -67,24 +74,26 @@ fn tools_are_taken_away() {
     off("view_image", json!({ "features": { "view_image": false } }));
     off("spawn_agent", json!({ "features": { "multi_agent": false } }));
     off("mcp", json!({ "features": { "apps": false, "plugins": false } }));
-    assert!(refused(&Wish::of(&json!({ "blockedTools": ["read"] }))).contains("by running commands"));
+    assert!(
+        launch_error(&LaunchFixture::from_config(&json!({ "blockedTools": ["read"] }))).contains("by running commands")
+    );
     off("command", json!({ "features": { "view_image": null } }));
-    opens(
-        &Wish::of(&json!({ "blockedTools": ["read", "command"] })),
+    check_thread_params(
+        &LaunchFixture::from_config(&json!({ "blockedTools": ["read", "command"] })),
         &json!({ "config": { "features": { "view_image": false } } }),
     );
 }
 
 #[test]
 fn the_web_is_not_searched_unasked() {
-    let asking = Wish::default();
-    opens(&asking, &json!({ "config": { "web_search": "disabled" } }));
-    assert!(start(&asking).weaker.iter().any(|weaker| weaker.contains("web search is off")));
-    let allowed = Wish::of(&json!({ "allowedTools": ["web"] }));
-    opens(&allowed, &json!({ "config": null }));
-    assert!(start(&allowed).weaker.is_empty());
-    let machine = Machine::default().with_file("~/.codex/config.toml", "web_search = \"disabled\"");
-    assert!(start(&Wish { machine, ..Wish::default() }).weaker.is_empty(), "it was off anyway");
+    let asking = LaunchFixture::default();
+    check_thread_params(&asking, &json!({ "config": { "web_search": "disabled" } }));
+    assert!(launch_wish(&asking).weaker.iter().any(|weaker| weaker.contains("web search is off")));
+    let allowed = LaunchFixture::from_config(&json!({ "allowedTools": ["web"] }));
+    check_thread_params(&allowed, &json!({ "config": null }));
+    assert!(launch_wish(&allowed).weaker.is_empty());
+    let machine = FakeHost::default().with_file("~/.codex/config.toml", "web_search = \"disabled\"");
+    assert!(launch_wish(&LaunchFixture { machine, ..LaunchFixture::default() }).weaker.is_empty(), "it was off anyway");
 }
 
 #[test]
@@ -94,8 +103,11 @@ fn mcp_servers_get_their_secrets_by_name() {
         "b": { "command": "serve", "env": { "TOKEN": "two", "PATH": "/bin" }, "excludeTools": ["drop"], "trust": true },
         "c": { "url": "https://c", "headers": { "Authorization": "three" } },
     } });
-    let wish = Wish { machine: Machine::default().with_env("PATH", "/usr/bin"), ..Wish::of(&config) };
-    let launch = start(&wish);
+    let wish = LaunchFixture {
+        machine: FakeHost::default().with_env("PATH", "/usr/bin"),
+        ..LaunchFixture::from_config(&config)
+    };
+    let launch = launch_wish(&wish);
     let env: Vec<_> = launch.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(env, ["TOKEN=one", "SB_MCP_1=/bin", "SB_MCP_2=two", "SB_MCP_3=three"]);
     let wrapped = "export PATH=\"$SB_MCP_1\"; export TOKEN=\"$SB_MCP_2\"; exec \"$@\"";
@@ -104,69 +116,72 @@ fn mcp_servers_get_their_secrets_by_name() {
         "b": { "command": "sh", "args": ["-c", wrapped, "sh", "serve"], "env_vars": ["SB_MCP_1", "SB_MCP_2"], "disabled_tools": ["drop"], "default_tools_approval_mode": "approve" },
         "c": { "url": "https://c", "env_http_headers": { "Authorization": "SB_MCP_3" }, "http_headers": null },
     });
-    opens(&wish, &json!({ "config": { "mcp_servers": servers } }));
+    check_thread_params(&wish, &json!({ "config": { "mcp_servers": servers } }));
     let sse = json!({ "mcpServers": { "d": { "url": "https://d", "type": "sse" } } });
-    assert!(refused(&Wish::of(&sse)).contains("server-sent events"));
-    assert!(refused(&Wish::of(&json!({ "mcpServers": { "e": {} } }))).contains("no command and no url"));
+    assert!(launch_error(&LaunchFixture::from_config(&sse)).contains("server-sent events"));
+    assert!(
+        launch_error(&LaunchFixture::from_config(&json!({ "mcpServers": { "e": {} } })))
+            .contains("no command and no url")
+    );
 }
 
 #[test]
 fn blocked_tools_of_the_users_own_servers_are_off() {
     let file = "[mcp_servers.own]\ncommand = \"x\"\ndisabled_tools = [\"old\"]\n";
     let blocked = |tool: &str, server: Value| {
-        let machine = Machine::default().with_file("~/.codex/config.toml", file);
-        let wish = Wish { machine, ..Wish::of(&json!({ "blockedTools": [tool] })) };
-        opens(&wish, &json!({ "config": { "mcp_servers": { "own": server } } }));
+        let machine = FakeHost::default().with_file("~/.codex/config.toml", file);
+        let wish = LaunchFixture { machine, ..LaunchFixture::from_config(&json!({ "blockedTools": [tool] })) };
+        check_thread_params(&wish, &json!({ "config": { "mcp_servers": { "own": server } } }));
     };
     blocked("mcp", json!({ "enabled": false }));
     blocked("mcp__own__drop", json!({ "disabled_tools": ["old", "drop"] }));
     blocked("drop", json!({ "disabled_tools": ["old", "drop"] }));
 }
 
-/// The arguments of the one-shot form.
-fn one_shot(config: &Value, expected: &str) {
-    let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
-    let launch = start(&Wish { one_shot: true, prompt, ..Wish::of(config) });
+/// Checks the arguments of the one-shot form.
+fn check_one_shot_args(config: &Value, expected: &str) {
+    let prompt = AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+    let launch = launch_wish(&LaunchFixture { one_shot: true, prompt, ..LaunchFixture::from_config(config) });
     assert_eq!(launch.args.join(" "), expected, "{config}");
-    assert_eq!((launch.source, launch.input), ("codex", Input::Text("go".to_owned())));
+    assert_eq!((launch.source, launch.input), ("codex", StdinMode::Text("go".to_owned())));
 }
 
-const UNTRUSTED: &str = r#"-c projects={"/home/user/project"={"trust_level"="untrusted"}}"#;
+const UNTRUSTED_FLAG: &str = r#"-c projects={"/home/user/project"={"trust_level"="untrusted"}}"#;
 
 #[test]
 fn the_one_shot_form_keeps_itself_from_what_it_cannot_ask() {
     let all = json!({ "approvalMode": "autoAll", "model": "m" });
     let start = "exec --json --skip-git-repo-check -s";
-    one_shot(&all, &format!("{start} danger-full-access -C /home/user/project -m m {UNTRUSTED} -"));
+    check_one_shot_args(&all, &format!("{start} danger-full-access -C /home/user/project -m m {UNTRUSTED_FLAG} -"));
     let ask = json!({ "allowedTools": ["web"] });
-    one_shot(&ask, &format!("{start} read-only -C /home/user/project {UNTRUSTED} -"));
+    check_one_shot_args(&ask, &format!("{start} read-only -C /home/user/project {UNTRUSTED_FLAG} -"));
     let edit = json!({ "approvalMode": "autoEdit", "allowedTools": ["web"] });
     let no_shell = r#"-c features={"shell_tool"=false}"#;
-    one_shot(&edit, &format!("{start} workspace-write -C /home/user/project {no_shell} {UNTRUSTED} -"));
+    check_one_shot_args(&edit, &format!("{start} workspace-write -C /home/user/project {no_shell} {UNTRUSTED_FLAG} -"));
 }
 
 #[test]
 fn the_one_shot_form_inside_our_sandbox_has_none_of_its_own() {
-    let prompt = || Prompt { text: "go".to_owned(), ..Prompt::default() };
-    let wish = |mode: &str, sandbox: &str| Wish {
+    let prompt = || AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+    let wish = |mode: &str, sandbox: &str| LaunchFixture {
         one_shot: true,
         confined: true,
         prompt: prompt(),
-        ..Wish::of(&json!({ "approvalMode": mode, "sandboxMode": sandbox }))
+        ..LaunchFixture::from_config(&json!({ "approvalMode": mode, "sandboxMode": sandbox }))
     };
     for (mode, sandbox) in [("autoAll", "readOnly"), ("autoEdit", "workspaceWrite"), ("ask", "readOnly")] {
-        let args = start(&wish(mode, sandbox)).args.join(" ");
+        let args = launch_wish(&wish(mode, sandbox)).args.join(" ");
         assert!(args.contains("-s danger-full-access"), "{args}");
         assert_eq!(args.contains("\"shell_tool\"=false"), mode != "autoAll", "{args}");
     }
-    assert!(refused(&wish("ask", "workspaceWrite")).contains("does not ask before it changes files"));
+    assert!(launch_error(&wish("ask", "workspaceWrite")).contains("does not ask before it changes files"));
 }
 
 #[test]
 fn the_one_shot_form_refuses_what_it_cannot_do() {
     let refused = |config: Value| {
-        let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
-        refused(&Wish { one_shot: true, prompt, ..Wish::of(&config) })
+        let prompt = AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+        launch_error(&LaunchFixture { one_shot: true, prompt, ..LaunchFixture::from_config(&config) })
     };
     assert!(refused(json!({ "maxTurns": 3 })).contains("cannot be limited"));
     assert!(refused(json!({ "approvalMode": "autoAll", "blockedTools": ["edit"] })).contains("cannot be blocked"));
@@ -175,42 +190,52 @@ fn the_one_shot_form_refuses_what_it_cannot_do() {
 #[test]
 fn the_one_shot_form_continues_a_thread_with_all_flags_before() {
     let schema = serde_json::value::RawValue::from_string("{\"type\":\"object\"}".to_owned()).unwrap();
-    let image = crate::Image { path: Some("a.png".into()), ..crate::Image::default() };
-    let prompt = Prompt { text: "go".to_owned(), images: vec![image], output_schema: Some(schema) };
+    let image = crate::PromptImage { path: Some("a.png".into()), ..crate::PromptImage::default() };
+    let prompt = AgentPrompt { text: "go".to_owned(), images: vec![image], output_schema: Some(schema) };
     let machine =
-        Machine::default().with_file("~/.codex/config.toml", "[projects.\"/home/user\"]\ntrust_level=\"trusted\"");
-    let wish = Wish {
+        FakeHost::default().with_file("~/.codex/config.toml", "[projects.\"/home/user\"]\ntrust_level=\"trusted\"");
+    let wish = LaunchFixture {
         one_shot: true,
         prompt,
         machine,
-        resume: Some((THREAD, true)),
-        ..Wish::of(&json!({ "approvalMode": "autoAll" }))
+        resume: Some((THREAD_ID, true)),
+        ..LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" }))
     };
-    let launch = start(&wish);
+    let launch = launch_wish(&wish);
     let flags = "-s danger-full-access -C /home/user/project --output-schema /tmp/private/output-schema.json --image=/home/user/project/a.png";
-    assert_eq!(launch.args.join(" "), format!("exec --json --skip-git-repo-check {flags} fork {THREAD} -"));
+    assert_eq!(launch.args.join(" "), format!("exec --json --skip-git-repo-check {flags} fork {THREAD_ID} -"));
     assert_eq!(launch.files, [("/tmp/private/output-schema.json".into(), "{\"type\":\"object\"}".to_owned())]);
-    let bytes = Prompt { text: "go".to_owned(), images: vec![crate::Image::default()], ..Prompt::default() };
-    assert!(refused(&Wish { one_shot: true, prompt: bytes, ..Wish::default() }).contains("only as files"));
+    let bytes =
+        AgentPrompt { text: "go".to_owned(), images: vec![crate::PromptImage::default()], ..AgentPrompt::default() };
+    assert!(
+        launch_error(&LaunchFixture { one_shot: true, prompt: bytes, ..LaunchFixture::default() })
+            .contains("only as files")
+    );
 }
 
 #[test]
 fn a_linked_worktree_is_trusted_like_its_repository() {
-    let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
-    let machine = Machine::default()
+    let prompt = AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+    let machine = FakeHost::default()
         .with_file("~/.codex/config.toml", "[projects.\"/home/user/main\"]\ntrust_level=\"trusted\"")
         .with_file("~/project/.git", "gitdir: /home/user/main/.git/worktrees/project\n");
-    let wish = Wish { one_shot: true, prompt, machine, ..Wish::of(&json!({ "approvalMode": "autoAll" })) };
-    assert!(!start(&wish).args.join(" ").contains("projects="));
+    let wish = LaunchFixture {
+        one_shot: true,
+        prompt,
+        machine,
+        ..LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" }))
+    };
+    assert!(!launch_wish(&wish).args.join(" ").contains("projects="));
 }
 
-fn key(machine: Machine) -> (Login, Option<String>, bool) {
+fn login_and_key(machine: FakeHost) -> (Login, Option<String>, bool) {
     let login = (AGENT.login)(&machine);
-    let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
-    let mut wish = Wish { prompt, machine, ..Wish::of(&json!({ "approvalMode": "autoAll" })) };
-    let server = start(&wish).args.len() > 1;
+    let prompt = AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+    let mut wish =
+        LaunchFixture { prompt, machine, ..LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" })) };
+    let server = launch_wish(&wish).args.len() > 1;
     wish.one_shot = true;
-    (login, start(&wish).env.pop().map(|(name, value)| format!("{name}={value}")), server)
+    (login, launch_wish(&wish).env.pop().map(|(name, value)| format!("{name}={value}")), server)
 }
 
 #[test]
@@ -219,17 +244,17 @@ fn a_key_of_the_environment_works_in_both_forms() {
     let given = |key_: &str| Some(format!("CODEX_API_KEY={key_}"));
     let auth = r#"{"OPENAI_API_KEY":null,"tokens":{}}"#;
     let provider = "model_provider = \"p\"\n[model_providers.p]\nenv_key = \"P_KEY\"\n";
-    let openai = || Machine::default().with_env("OPENAI_API_KEY", "o");
-    assert_eq!(key(openai()), (yes("OPENAI_API_KEY"), given("o"), true));
-    assert_eq!(key(openai().with_env("CODEX_API_KEY", "c")), (yes("CODEX_API_KEY"), given("c"), true));
+    let openai = || FakeHost::default().with_env("OPENAI_API_KEY", "o");
+    assert_eq!(login_and_key(openai()), (yes("OPENAI_API_KEY"), given("o"), true));
+    assert_eq!(login_and_key(openai().with_env("CODEX_API_KEY", "c")), (yes("CODEX_API_KEY"), given("c"), true));
     let logged_in = openai().with_file("~/.codex/auth.json", auth);
-    assert_eq!(key(logged_in), (yes("ChatGPT login in auth.json"), None, false));
+    assert_eq!(login_and_key(logged_in), (yes("ChatGPT login in auth.json"), None, false));
     let keyring = openai().with_file("~/.codex/config.toml", "cli_auth_credentials_store = \"keyring\"");
-    assert_eq!(key(keyring), (Login::Unknown, None, false));
+    assert_eq!(login_and_key(keyring), (Login::Unknown, None, false));
     let other = openai().with_file("~/.codex/config.toml", provider);
     let missing = Login::No("set P_KEY, which the provider `p` needs".to_owned());
-    assert_eq!(key(other), (missing, None, false));
-    let (none, ..) = key(Machine::default());
+    assert_eq!(login_and_key(other), (missing, None, false));
+    let (none, ..) = login_and_key(FakeHost::default());
     assert!(matches!(none, Login::No(hint) if hint.contains("codex login")));
 }
 
@@ -253,7 +278,7 @@ fn configuration_files_are_read_back() {
         [projects."/home/user/project"]
         trust_level = "trusted"
     "#;
-    let machine = Machine::default()
+    let machine = FakeHost::default()
         .with_file("~/.codex/config.toml", file)
         .with_file("~/project/.codex/config.toml", "model = ");
     let found = (AGENT.config)(&machine, std::path::Path::new("/home/user/project"));
@@ -277,7 +302,7 @@ fn configuration_files_are_read_back() {
 #[test]
 fn settings_of_the_core_and_workspace_tables_are_read() {
     let read = |file: &str| {
-        let machine = Machine::default().with_file("~/.codex/config.toml", file);
+        let machine = FakeHost::default().with_file("~/.codex/config.toml", file);
         let found = (AGENT.config)(&machine, std::path::Path::new("/home/user/project"));
         (serde_json::to_value(&found[0].config).unwrap(), found[0].remarks.join("\n"))
     };

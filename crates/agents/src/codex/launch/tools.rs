@@ -1,39 +1,35 @@
-//! The entries of `allowedTools` and `blockedTools`, as Codex's own tools.
+//! Maps the entries of `allowedTools` and `blockedTools` to Codex's own tools.
 
-/// What a list of tools names.
+/// The tools that a list names.
 #[derive(Default)]
-pub struct Tools {
-    /// Running commands.
+pub struct CodexToolSet {
     pub command: bool,
-    /// Changing files by patches.
+    /// Patches.
     pub edit: bool,
-    /// Reading files.
     pub read: bool,
-    /// Searching the web.
     pub web: bool,
-    /// Everything of MCP servers.
+    /// All tools of MCP servers.
     pub mcp: bool,
-    /// Looking at images.
+    /// Viewing images.
     pub image: bool,
-    /// Other agents.
+    /// Subagents.
     pub agents: bool,
     /// Tools of one MCP server: the server and the tool.
     pub of_server: Vec<(String, String)>,
-    /// Names that are none of Codex's own: tools of any MCP server.
+    /// Names that are not Codex's own: tools of any MCP server.
     pub named: Vec<String>,
 }
 
-impl Tools {
-    /// Sorts the entries of a list.
-    pub fn of(list: Option<&Vec<String>>) -> Self {
+impl CodexToolSet {
+    pub fn from_list(list: Option<&Vec<String>>) -> Self {
         let mut tools = Self::default();
         for entry in list.into_iter().flatten() {
-            tools.add(entry);
+            tools.add_entry(entry);
         }
         tools
     }
 
-    fn add(&mut self, entry: &str) {
+    fn add_entry(&mut self, entry: &str) {
         match entry.to_ascii_lowercase().as_str() {
             "command" | "exec_command" | "write_stdin" | "shell" | "shell_command" | "local_shell" => {
                 self.command = true;
@@ -44,12 +40,12 @@ impl Tools {
             "mcp" => self.mcp = true,
             "view_image" => self.image = true,
             "spawn_agent" | "send_input" | "wait_agent" | "close_agent" | "resume_agent" => self.agents = true,
-            _ => self.add_named(entry),
+            _ => self.add_mcp_tool(entry),
         }
     }
 
-    /// `mcp__SERVER__TOOL`, or a bare name.
-    fn add_named(&mut self, entry: &str) {
+    /// Adds `mcp__SERVER__TOOL`, or a bare name.
+    fn add_mcp_tool(&mut self, entry: &str) {
         let inner = entry.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
         match inner {
             Some((server, tool)) => self.of_server.push((server.to_owned(), tool.to_owned())),

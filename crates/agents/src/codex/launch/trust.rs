@@ -1,26 +1,28 @@
-//! Trust in folders. Codex writes down that it trusts a folder as soon as it may write there (0.166); nobody asked
-//! for that, so it is told that the folder is not trusted, unless the user has said something about it.
+//! Directory trust. Codex stores that it trusts a directory as soon as it may write there (0.166), which the user did
+//! not ask for. It is therefore started with the directory marked as untrusted, unless the user's configuration
+//! mentions the directory.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::config_file;
-use crate::Order;
+use crate::LaunchRequest;
 
-/// What keeps Codex from writing its trust down: a setting for this process alone.
-pub fn withheld(order: &Order<'_>) -> Option<Value> {
-    let config = config_file::of_user(order.host);
-    let places = places(order);
-    let known = config.tables("projects").any(|(path, _)| places.contains(&PathBuf::from(path)));
+/// Returns the setting that prevents Codex from storing trust, for this process alone.
+pub fn untrusted_setting(order: &LaunchRequest<'_>) -> Option<Value> {
+    let config = config_file::read_user_config(order.host);
+    let places = trust_roots(order);
+    let known = config.named_tables("projects").any(|(path, _)| places.contains(&PathBuf::from(path)));
     let folder = order.cwd.to_string_lossy();
     (!known).then(|| json!({ folder: { "trust_level": "untrusted" } }))
 }
 
-/// The folders whose trust counts for this one: itself, what lies above it, and the repository of a linked worktree.
-fn places(order: &Order<'_>) -> Vec<PathBuf> {
+/// Returns the directories whose trust applies to this one: itself, its ancestors, and the repository of a linked
+/// worktree.
+fn trust_roots(order: &LaunchRequest<'_>) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = order.cwd.ancestors().map(Path::to_owned).collect();
-    let linked = order.cwd.ancestors().find_map(|folder| order.host.read(&folder.join(".git")));
+    let linked = order.cwd.ancestors().find_map(|folder| order.host.read_file(&folder.join(".git")));
     let repository = linked.as_deref().and_then(|text| text.strip_prefix("gitdir: ")).and_then(|text| {
         // `/repository/.git/worktrees/NAME`
         Path::new(text.trim()).ancestors().nth(3)

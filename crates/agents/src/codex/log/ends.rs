@@ -1,29 +1,28 @@
-//! Ends of tools as events tell them, beside the items of the model's API: exit codes, durations, servers, files.
-//! `item_completed` of a paginated history, `*_end` of a legacy one.
+//! Tool ends that events report in addition to the items of the model's API: exit codes, durations, servers, files.
+//! Paginated histories have `item_completed`, legacy ones `*_end`.
 
 use switchboard_event::{Details, Id, Item, Notice, Status, Topic};
 
 use super::super::{changes, items, names};
-use crate::{Json, Object, Scribe};
+use crate::{JsonObject, JsonView, RunRecorder};
 
-/// What ended.
-pub struct End<'a> {
+pub struct RolloutToolEnd<'a> {
     pub id: Id,
-    /// Its kind, by the name that it has on the live wire.
+    /// Kind, by its name in the app-server protocol.
     pub kind: String,
-    pub native: Json<'a>,
+    pub native: JsonView<'a>,
 }
 
-/// The end of an item of `item_completed`, by its own words: `CommandExecution` is `commandExecution` on the live wire.
-pub fn completed<'a>(native: Json<'a>) -> Option<End<'a>> {
-    let fields = native.object();
-    let (id, name) = (fields.filled("id")?, fields.str("type")?);
+/// Parses the item of `item_completed`. `CommandExecution` is `commandExecution` in the app-server protocol.
+pub fn parse_completed_item<'a>(native: JsonView<'a>) -> Option<RolloutToolEnd<'a>> {
+    let fields = native.as_object();
+    let (id, name) = (fields.get_non_empty("id")?, fields.get_str("type")?);
     let kind = name.char_indices().map(|(at, c)| if at == 0 { c.to_ascii_lowercase() } else { c }).collect();
-    Some(End { id: id.into(), kind, native })
+    Some(RolloutToolEnd { id: id.into(), kind, native })
 }
 
-/// The end that an event of a legacy history tells.
-pub fn ended<'a>(event: &str, native: Json<'a>) -> Option<End<'a>> {
+/// Parses an end event of a legacy history.
+pub fn parse_end_event<'a>(event: &str, native: JsonView<'a>) -> Option<RolloutToolEnd<'a>> {
     let kind = match event {
         "patch_apply_end" => "fileChange",
         "mcp_tool_call_end" => "mcpToolCall",
@@ -33,54 +32,55 @@ pub fn ended<'a>(event: &str, native: Json<'a>) -> Option<End<'a>> {
         "image_generation_end" => "imageGeneration",
         _ => return None,
     };
-    let id = native.object().filled("call_id")?;
-    Some(End { id: id.into(), kind: kind.to_owned(), native })
+    let id = native.as_object().get_non_empty("call_id")?;
+    Some(RolloutToolEnd { id: id.into(), kind: kind.to_owned(), native })
 }
 
-/// Takes note of an end. A call that is open goes on until the model hears of it; what nobody called ends here.
-pub fn tell(end: &End<'_>, reply: Option<Id>, scribe: &mut Scribe) {
-    let fields = end.native.object();
-    let known = scribe.item(&end.id).cloned();
-    let mut item = items::item(&end.kind, end.native, known.as_ref(), scribe);
-    enrich(&mut item, known.as_ref(), &fields, scribe);
+/// Applies a tool end. An open call stays open until the model gets its result; a tool that the model did not call ends
+/// here.
+pub fn apply_tool_end(end: &RolloutToolEnd<'_>, reply: Option<Id>, scribe: &mut RunRecorder) {
+    let fields = end.native.as_object();
+    let known = scribe.open_item(&end.id).cloned();
+    let mut item = items::parse_item(&end.kind, end.native, known.as_ref(), scribe);
+    enrich_item(&mut item, known.as_ref(), &fields, scribe);
     if let Some(open) = scribe.item_mut(&end.id) {
         *open = item;
-        return scribe.notice_about(Some(end.id.clone()), Notice::new(Topic::Echo).with_name("item_completed"));
+        return scribe.write_notice_about(Some(end.id.clone()), Notice::new(Topic::Echo).with_name("item_completed"));
     }
     item.reply = reply;
     let status = if item.status == Status::Running { Status::Completed } else { item.status };
     scribe.item_completed(&end.id, item.with_status(status));
 }
 
-fn enrich(item: &mut Item, known: Option<&Item>, fields: &Object<'_>, scribe: &Scribe) {
+fn enrich_item(item: &mut Item, known: Option<&Item>, fields: &JsonObject<'_>, scribe: &RunRecorder) {
     if item.status == Status::Running {
-        item.status = match fields.get("success").and_then(Json::bool) {
+        item.status = match fields.get("success").and_then(JsonView::as_bool) {
             Some(false) => Status::Failed,
             _ => Status::Completed,
         };
     }
     match (&mut item.details, known.map(|known| &known.details)) {
-        // What the model asked for is said better than what Codex made of it.
+        // The command as the model requested it is clearer than the one that Codex ran.
         (Details::Command(now), Some(Details::Command(before))) if !before.command.is_empty() => {
             now.command.clone_from(&before.command);
         }
         (Details::FileChange(change), _) => {
             if let Some(by_path) = fields.get("changes").filter(|changes| changes.is_object()) {
-                change.changes = changes::by_path(&by_path.object(), scribe);
+                change.changes = changes::parse_changes_by_path(&by_path.as_object(), scribe);
             }
-            let printed = [fields.filled("stdout"), fields.filled("stderr")];
+            let printed = [fields.get_non_empty("stdout"), fields.get_non_empty("stderr")];
             change.output = Some(printed.into_iter().flatten().collect::<String>()).filter(|text| !text.is_empty());
         }
         (Details::Mcp(mcp), _) => {
-            let invocation = fields.object("invocation");
-            mcp.server = invocation.filled("server").unwrap_or_else(|| std::mem::take(&mut mcp.server));
-            mcp.tool = invocation.filled("tool").unwrap_or_else(|| std::mem::take(&mut mcp.tool));
-            let result = fields.object("result");
-            mcp.result = result.raw("Ok").or(mcp.result.take());
-            mcp.error = names::string(&result, &["Err"]).or(mcp.error.take());
+            let invocation = fields.get_object("invocation");
+            mcp.server = invocation.get_non_empty("server").unwrap_or_else(|| std::mem::take(&mut mcp.server));
+            mcp.tool = invocation.get_non_empty("tool").unwrap_or_else(|| std::mem::take(&mut mcp.tool));
+            let result = fields.get_object("result");
+            mcp.result = result.get_raw("Ok").or(mcp.result.take());
+            mcp.error = names::first_string(&result, &["Err"]).or(mcp.error.take());
             if let Some(call) = item.call.as_mut().filter(|call| call.name.is_empty()) {
                 call.name.clone_from(&mcp.tool);
-                call.input = call.input.take().or_else(|| invocation.raw("arguments"));
+                call.input = call.input.take().or_else(|| invocation.get_raw("arguments"));
             }
             if mcp.error.is_some() {
                 (item.status, mcp.result) = (Status::Failed, None);

@@ -1,37 +1,42 @@
-//! `event_msg`: what Codex tells whoever watches, as far as it is written down.
+//! `event_msg`: the events for user interfaces, as far as rollouts store them.
 
 use switchboard_event::{Info, Level, Notice, Topic};
 
-use super::{super::errors, ends, line::Line, reader::Log};
-use crate::Scribe;
+use super::{super::errors, ends, line::RolloutRecord, reader::RolloutReader};
+use crate::RunRecorder;
 
-impl Log {
-    /// One event, by its name.
-    pub(super) fn event(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let (fields, what) = (&line.fields, line.what());
+impl RolloutReader {
+    pub(super) fn read_event(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let (fields, what) = (&line.fields, line.payload_type());
         match &*what {
-            "token_count" => self.counted(line, scribe),
+            "token_count" => self.read_token_count(line, scribe),
             "task_started" | "turn_started" => {
-                self.account.turn(fields.filled("turn_id").as_deref(), line.at);
-                self.turns.began(fields, self.account.is_copied(line.at), scribe);
+                self.account.enter_turn(fields.get_non_empty("turn_id").as_deref(), line.at);
+                self.turns.start_turn(fields, self.account.is_copied(line.at), scribe);
             }
-            "task_complete" | "turn_complete" => self.turns.ended(false, fields, scribe),
-            "turn_aborted" => self.turns.ended(true, fields, scribe),
-            "item_completed" => self.completed(line, scribe),
-            "user_message" => self.speech(&what, line, scribe),
+            "task_complete" | "turn_complete" => self.turns.end_turn(false, fields, scribe),
+            "turn_aborted" => self.turns.end_turn(true, fields, scribe),
+            "item_completed" => self.read_completed_item(line, scribe),
+            "user_message" => self.read_speech_event(&what, line, scribe),
             "agent_message" | "agent_reasoning" | "agent_reasoning_raw_content" => {
-                self.account.spoke();
-                self.speech(&what, line, scribe);
+                self.account.note_model_output();
+                self.read_speech_event(&what, line, scribe);
             }
             "thread_settings_applied" => {
-                let settings = fields.object("thread_settings");
-                scribe.info(Info { cwd: settings.filled("cwd"), model: settings.filled("model"), ..Info::default() });
+                let settings = fields.get_object("thread_settings");
+                scribe.update_info(Info {
+                    cwd: settings.get_non_empty("cwd"),
+                    model: settings.get_non_empty("model"),
+                    ..Info::default()
+                });
             }
-            "thread_name_updated" => scribe.info(Info { title: fields.filled("thread_name"), ..Info::default() }),
-            "context_compacted" => scribe.notice(Notice::new(Topic::Compaction).with_name(what)),
+            "thread_name_updated" => {
+                scribe.update_info(Info { title: fields.get_non_empty("thread_name"), ..Info::default() })
+            }
+            "context_compacted" => scribe.write_notice(Notice::new(Topic::Compaction).with_name(what)),
             "thread_rolled_back" => {
-                let turns = fields.count("num_turns");
-                scribe.notice(
+                let turns = fields.get_count("num_turns");
+                scribe.write_notice(
                     Notice::new(Topic::Retracted).with_name(what).with_text(format!("{turns} turns taken back")),
                 );
             }
@@ -39,9 +44,9 @@ impl Log {
                 let fault = errors::from_turn(fields);
                 let level = if what == "error" { Level::Error } else { Level::Warning };
                 let notice = Notice::new(Topic::Warning).with_level(level).with_name(what);
-                scribe.notice(Notice { error: Some(fault.clone()), ..notice.with_text(fault.message) });
+                scribe.write_notice(Notice { error: Some(fault.clone()), ..notice.with_text(fault.message) });
             }
-            other => self.ended(ends::ended(other, line.payload), line, scribe),
+            other => self.read_tool_end(ends::parse_end_event(other, line.payload), line, scribe),
         }
     }
 }

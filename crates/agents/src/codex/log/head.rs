@@ -1,39 +1,40 @@
-//! The beginning of a record: enough to know what it is, without looking at the rest. Most of a file is what tools gave
-//! back, and that is never looked at for tokens.
+//! Parses the beginning of a record, which is enough to classify it. Tool results, which make up most of a file, are
+//! skipped when only tokens are counted.
 
 use crate::plain;
 
-/// How far into what a record says its role or its item's type is looked for.
-const NEAR: usize = 400;
+/// Number of bytes that are searched for a role or an item type.
+const MAX_HEAD_BYTES: usize = 400;
 
-/// What a record is, as far as its beginning says.
+/// Classification of a record by its beginning.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Head<'a> {
-    /// The kind of record; that of a bare item is the item's.
+pub struct RecordHead<'a> {
+    /// Kind of the record; for a bare item, the item's type.
     pub kind: &'a [u8],
-    /// The kind of what it says, if that comes first, as Codex writes it.
+    /// Type of the payload, if it is the first field, as Codex writes it.
     pub what: Option<&'a [u8]>,
-    /// The beginning of what it says.
+    /// Beginning of the payload.
     pub near: &'a [u8],
 }
 
-/// Looks at the beginning of a record, with or without spaces. Nothing if it begins otherwise than Codex's do.
-pub fn head(record: &[u8]) -> Option<Head<'_>> {
-    let mut at = Cursor { bytes: record, at: 0 };
-    at.token(b'{')?;
+/// Parses the beginning of a record, with or without whitespace. Returns `None` if it does not begin as Codex's records
+/// do.
+pub fn parse_head(record: &[u8]) -> Option<RecordHead<'_>> {
+    let mut at = RecordHeadScanner { bytes: record, at: 0 };
+    at.take_token(b'{')?;
     let mut kind = None;
     loop {
-        let key = at.string()?;
-        at.token(b':')?;
+        let key = at.read_string()?;
+        at.take_token(b':')?;
         match key {
-            b"type" => kind = Some(at.string()?),
-            b"payload" => return Some(payload(kind?, at)),
-            _ => at.scalar()?,
+            b"type" => kind = Some(at.read_string()?),
+            b"payload" => return Some(parse_payload_head(kind?, at)),
+            _ => at.skip_scalar()?,
         }
-        match at.token(b',') {
-            // A bare item says what it is first.
+        match at.take_token(b',') {
+            // The first field of a bare item is its type.
             Some(()) if key == b"type" && !at.has_payload() => {
-                return kind.map(|kind| Head { kind, what: None, near: near(record) });
+                return kind.map(|kind| RecordHead { kind, what: None, near: first_bytes(record) });
             }
             Some(()) => {}
             None => return None,
@@ -41,107 +42,107 @@ pub fn head(record: &[u8]) -> Option<Head<'_>> {
     }
 }
 
-fn payload<'a>(kind: &'a [u8], mut at: Cursor<'a>) -> Head<'a> {
-    let near = near(at.bytes.get(at.at..).unwrap_or_default());
+fn parse_payload_head<'a>(kind: &'a [u8], mut at: RecordHeadScanner<'a>) -> RecordHead<'a> {
+    let near = first_bytes(at.bytes.get(at.at..).unwrap_or_default());
     let mut what = || {
-        at.token(b'{')?;
-        let key = at.string()?;
-        at.token(b':')?;
-        if key == b"type" { at.string() } else { None }
+        at.take_token(b'{')?;
+        let key = at.read_string()?;
+        at.take_token(b':')?;
+        if key == b"type" { at.read_string() } else { None }
     };
-    Head { kind, what: what(), near }
+    RecordHead { kind, what: what(), near }
 }
 
-fn near(bytes: &[u8]) -> &[u8] {
-    bytes.get(..NEAR).unwrap_or(bytes)
+fn first_bytes(bytes: &[u8]) -> &[u8] {
+    bytes.get(..MAX_HEAD_BYTES).unwrap_or(bytes)
 }
 
-struct Cursor<'a> {
+struct RecordHeadScanner<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
-    fn blank(&mut self) {
+impl<'a> RecordHeadScanner<'a> {
+    fn skip_whitespace(&mut self) {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
     }
 
-    fn token(&mut self, token: u8) -> Option<()> {
-        self.blank();
+    fn take_token(&mut self, token: u8) -> Option<()> {
+        self.skip_whitespace();
         (self.bytes.get(self.at) == Some(&token)).then(|| self.at += 1)
     }
 
-    /// A short string without escapes: names and times have none.
-    fn string(&mut self) -> Option<&'a [u8]> {
-        self.token(b'"')?;
+    /// Reads a short string without escapes: names and times have none.
+    fn read_string(&mut self) -> Option<&'a [u8]> {
+        self.take_token(b'"')?;
         let rest = self.bytes.get(self.at..)?;
-        let end = plain::end(near(rest), 0);
+        let end = plain::find_mark(first_bytes(rest), 0);
         self.at += end + 1;
         rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))
     }
 
-    /// Moves over a string, a number or a word.
-    fn scalar(&mut self) -> Option<()> {
-        self.blank();
+    /// Skips a string, a number or a literal.
+    fn skip_scalar(&mut self) -> Option<()> {
+        self.skip_whitespace();
         match self.bytes.get(self.at)? {
-            b'"' => self.string().map(drop),
+            b'"' => self.read_string().map(drop),
             b'{' | b'[' => None,
             _ => {
                 let rest = self.bytes.get(self.at..)?;
-                self.at += rest.iter().take(NEAR).position(|byte| matches!(byte, b',' | b'}'))?;
+                self.at += rest.iter().take(MAX_HEAD_BYTES).position(|byte| matches!(byte, b',' | b'}'))?;
                 Some(())
             }
         }
     }
 
-    /// A payload follows soon, most often at once.
+    /// Returns whether a payload follows soon, usually immediately.
     fn has_payload(&self) -> bool {
-        let rest = near(self.bytes.get(self.at..).unwrap_or_default());
+        let rest = first_bytes(self.bytes.get(self.at..).unwrap_or_default());
         rest.starts_with(b"\"payload\"") || memchr::memmem::find(rest, b"\"payload\"").is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::head;
+    use super::parse_head;
 
-    fn check(record: &str, kind: &str, what: Option<&str>) {
-        let head = head(record.as_bytes()).unwrap_or_else(|| panic!("{record}"));
+    fn check_head(record: &str, kind: &str, what: Option<&str>) {
+        let head = parse_head(record.as_bytes()).unwrap_or_else(|| panic!("{record}"));
         assert_eq!((head.kind, head.what), (kind.as_bytes(), what.map(str::as_bytes)), "{record}");
     }
 
     #[test]
     fn a_record_is_known_by_its_beginning() {
-        check(
+        check_head(
             r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":"#,
             "event_msg",
             Some("token_count"),
         );
-        check(
+        check_head(
             r#"{"timestamp":"t","ordinal":7,"type":"token_usage_record","payload":{"thread_id":1}}"#,
             "token_usage_record",
             None,
         );
-        check(
+        check_head(
             "{ \"timestamp\" : \"t\" ,\t\"type\": \"response_item\", \"payload\": { \"type\": \"message\"",
             "response_item",
             Some("message"),
         );
-        check(
+        check_head(
             r#"{"type":"event_msg","timestamp":"t","payload":{"type":"token_count"}}"#,
             "event_msg",
             Some("token_count"),
         );
-        check(r#"{"type":"message","role":"user","content":[]}"#, "message", None);
+        check_head(r#"{"type":"message","role":"user","content":[]}"#, "message", None);
     }
 
     #[test]
     fn what_begins_otherwise_is_left_open() {
         for record in ["", "{", "[]", r#"{"payload":{},"type":"event_msg"}"#, r#"{"id":"s","timestamp":"t"}"#, "\0\0\0"]
         {
-            assert_eq!(head(record.as_bytes()), None, "{record}");
+            assert_eq!(parse_head(record.as_bytes()), None, "{record}");
         }
     }
 }

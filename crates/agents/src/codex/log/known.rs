@@ -1,9 +1,9 @@
-//! Names of records, items and events that are known: the rest is news to us.
+//! Known kinds of records, items and events.
 
-use crate::Object;
+use crate::JsonObject;
 
-/// A record of this kind, saying this, is known.
-pub fn is(kind: &str, what: &str) -> bool {
+/// Returns whether records of this kind and payload type are known.
+pub fn is_known(kind: &str, what: &str) -> bool {
     match kind {
         "session_meta"
         | "turn_context"
@@ -16,13 +16,13 @@ pub fn is(kind: &str, what: &str) -> bool {
         | "inter_agent_communication_metadata"
         | "realtime_item"
         | "state" => true,
-        "response_item" => ITEMS.contains(&what),
-        "event_msg" => EVENTS.contains(&what),
+        "response_item" => ITEM_TYPES.contains(&what),
+        "event_msg" => EVENT_TYPES.contains(&what),
         _ => false,
     }
 }
 
-const ITEMS: &[&str] = &[
+const ITEM_TYPES: &[&str] = &[
     "message",
     "reasoning",
     "function_call",
@@ -42,7 +42,7 @@ const ITEMS: &[&str] = &[
     "context_compaction",
 ];
 
-const EVENTS: &[&str] = &[
+const EVENT_TYPES: &[&str] = &[
     "token_count",
     "task_started",
     "turn_started",
@@ -73,10 +73,10 @@ const EVENTS: &[&str] = &[
     "warning",
 ];
 
-/// The item is the model's own, not told to it.
-pub fn is_models(what: &str, item: &Object<'_>) -> bool {
+/// Returns whether the item is model output rather than model input.
+pub fn is_model_output(what: &str, item: &JsonObject<'_>) -> bool {
     match what {
-        "message" => item.is("role", "assistant"),
+        "message" => item.str_equals("role", "assistant"),
         "reasoning"
         | "function_call"
         | "custom_tool_call"

@@ -1,5 +1,5 @@
-//! What Codex leaves on disk: rollouts, one file a thread, in the shapes of all years. `reader` makes events of them,
-//! `skim` is the quick way; both count with `account`.
+//! Codex's rollouts on disk, one file per thread, in the formats of all versions. The reader converts them to events;
+//! the scanner extracts facts, usage and text directly. Both count tokens with the same tracker.
 
 mod account;
 mod calls;
@@ -23,4 +23,4 @@ mod tests;
 mod turns;
 
 pub use files::LOGS;
-pub use reader::Log;
+pub use reader::RolloutReader;

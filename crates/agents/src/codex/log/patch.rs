@@ -1,25 +1,26 @@
-//! The text that `apply_patch` takes, as changes of files. What became of them is told later, if at all.
+//! Parses the input of `apply_patch` into file changes. The outcome is reported later, if at all.
 
 use switchboard_event::{Change, ChangeKind};
 
-use crate::{Scribe, diff};
+use crate::{RunRecorder, diff};
 
-/// The changes that a patch asks for.
-pub fn changes(patch: &str, scribe: &Scribe) -> Vec<Change> {
+pub fn parse_patch(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
     let mut found = Vec::new();
     let mut lines = patch.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some((kind, path)) = file(line) else { continue };
+        let Some((kind, path)) = parse_file_header(line) else { continue };
         let mut body = Vec::new();
-        while let Some(line) = lines.next_if(|line| file(line).is_none() && !line.starts_with("*** End Patch")) {
+        while let Some(line) =
+            lines.next_if(|line| parse_file_header(line).is_none() && !line.starts_with("*** End Patch"))
+        {
             body.push(line);
         }
-        found.push(change(kind, scribe.absolute(path), &body, scribe));
+        found.push(build_change(kind, scribe.absolute_path(path), &body, scribe));
     }
     found
 }
 
-fn file(line: &str) -> Option<(ChangeKind, &str)> {
+fn parse_file_header(line: &str) -> Option<(ChangeKind, &str)> {
     let path = |beginning| line.strip_prefix(beginning).map(str::trim);
     path("*** Add File: ")
         .map(|path| (ChangeKind::Add, path))
@@ -27,15 +28,15 @@ fn file(line: &str) -> Option<(ChangeKind, &str)> {
         .or_else(|| path("*** Update File: ").map(|path| (ChangeKind::Modify, path)))
 }
 
-fn change(kind: ChangeKind, path: String, body: &[&str], scribe: &Scribe) -> Change {
+fn build_change(kind: ChangeKind, path: String, body: &[&str], scribe: &RunRecorder) -> Change {
     match kind {
         ChangeKind::Add => {
             let lines = body.iter().filter_map(|line| line.strip_prefix('+'));
-            diff::change(path, None, Some(lines.flat_map(|line| [line, "\n"]).collect()))
+            diff::change_from_sides(path, None, Some(lines.flat_map(|line| [line, "\n"]).collect()))
         }
         ChangeKind::Modify | ChangeKind::Move => {
             let to = body.iter().find_map(|line| line.strip_prefix("*** Move to: "));
-            let to = to.map(|to| scribe.absolute(to.trim()));
+            let to = to.map(|to| scribe.absolute_path(to.trim()));
             let kind = if to.is_some() { ChangeKind::Move } else { ChangeKind::Modify };
             let diff = body.iter().filter(|line| !line.starts_with("*** ")).flat_map(|line| [*line, "\n"]).collect();
             Change { path, kind, to, diff, ..Change::default() }

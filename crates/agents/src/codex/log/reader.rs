@@ -1,129 +1,136 @@
-//! A rollout as events, record by record. What is told in two ways is told once: the second is an echo.
+//! Converts a rollout to events, record by record. Content that Codex writes twice produces one item; the second record
+//! is reported as an echo.
 
 use switchboard_event::{Context, Dir, Id, Info, Level, Notice, Topic};
 
-use super::{account::Account, line::Line, said::Said, turns::Turns};
-use crate::{Json, Reader, Scribe, walk::Walk};
+use super::{account::RolloutUsageTracker, line::RolloutRecord, said::MessageDeduplicator, turns::RolloutTurns};
+use crate::{JsonView, RecordReader, RunRecorder, walk::JsonWalker};
 
-/// Reads one rollout.
 #[derive(Default)]
-pub struct Log {
-    pub(super) account: Account,
-    pub(super) said: Said,
-    pub(super) turns: Turns,
+pub struct RolloutReader {
+    pub(super) account: RolloutUsageTracker,
+    pub(super) said: MessageDeduplicator,
+    pub(super) turns: RolloutTurns,
 }
 
-impl Reader for Log {
-    fn tells_time(&self) -> bool {
+impl RecordReader for RolloutReader {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let Some(line) = Line::of(&mut Walk::new(record.text())) else { return };
-        scribe.happened(line.at);
+    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let Some(line) = RolloutRecord::parse(&mut JsonWalker::new(record.raw_text())) else { return };
+        scribe.set_record_time(line.at);
         match line.kind.as_ref() {
-            "session_meta" => self.session(&line, scribe),
-            "turn_context" => self.context(&line, scribe),
-            "response_item" => self.item(&line, scribe),
-            "event_msg" => self.event(&line, scribe),
+            "session_meta" => self.read_session_meta(&line, scribe),
+            "turn_context" => self.read_turn_context(&line, scribe),
+            "response_item" => self.read_item(&line, scribe),
+            "event_msg" => self.read_event(&line, scribe),
             "token_usage_record" => {
-                let reply = self.account.record(&line.fields, line.at);
-                self.used(reply, &line, scribe);
+                let reply = self.account.count_record(&line.fields, line.at);
+                self.report_usage(reply, &line, scribe);
             }
             "compacted" => {
                 let notice = Notice::new(Topic::Compaction).with_name("compacted");
-                scribe.notice(Notice { text: line.fields.filled("message"), ..notice });
+                scribe.write_notice(Notice { text: line.fields.get_non_empty("message"), ..notice });
             }
             "inter_agent_communication" => {
-                let text = line.fields.filled("content").or_else(|| line.fields.filled("message"));
-                scribe.notice(Notice { text, ..Notice::new(Topic::Task).with_name(line.kind.as_ref()) });
+                let text = line.fields.get_non_empty("content").or_else(|| line.fields.get_non_empty("message"));
+                scribe.write_notice(Notice { text, ..Notice::new(Topic::Task).with_name(line.kind.as_ref()) });
             }
             _ => {}
         }
-        scribe.otherwise(kept(&line));
+        scribe.write_notice_if_no_event(fallback_notice(&line));
     }
 
-    /// A line that is no JSON was torn: the process was killed while it wrote, or the disk was full.
-    fn text(&mut self, _: Dir, _: &str, scribe: &mut Scribe) {
-        scribe.notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text("a record that cannot be read"));
+    /// A line that is not JSON is incomplete: the process was killed while writing, or the disk was full.
+    fn read_text(&mut self, _: Dir, _: &str, scribe: &mut RunRecorder) {
+        scribe.write_notice(
+            Notice::new(Topic::Unknown).with_level(Level::Warning).with_text("a record that cannot be read"),
+        );
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
-        self.turns.over(scribe);
+    fn finish(&mut self, scribe: &mut RunRecorder) {
+        self.turns.finish_file(scribe);
     }
 }
 
-/// What has no event of its own is kept under its name.
-fn kept(line: &Line<'_>) -> Notice {
+/// Notice for a record without an event.
+fn fallback_notice(line: &RolloutRecord<'_>) -> Notice {
     let topic = if line.is_known() { Topic::Control } else { Topic::Unknown };
-    Notice::new(topic).with_name(line.name())
+    Notice::new(topic).with_name(line.record_name())
 }
 
-impl Log {
-    /// `session_meta`. Only the first is the file's own: a copied history brings those of the threads it comes from.
-    fn session(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
+impl RolloutReader {
+    /// Reads `session_meta`. Only the first is the file's own: a copied history brings those of the threads it comes
+    /// from.
+    fn read_session_meta(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
         let meta = &line.fields;
-        if !self.account.session(meta, line.at) {
+        if !self.account.read_session_meta(meta, line.at) {
             return;
         }
-        if let Some(from) = meta.filled("forked_from_id") {
-            scribe.resumed(Id::from(from));
+        if let Some(from) = meta.get_non_empty("forked_from_id") {
+            scribe.set_resumed_from(Id::from(from));
         }
-        scribe.identify(&meta.str("id").unwrap_or_default());
-        scribe.info(Info {
-            cwd: meta.filled("cwd"),
-            provider: meta.filled("model_provider"),
-            version: meta.filled("cli_version"),
+        scribe.set_agent_session(&meta.get_str("id").unwrap_or_default());
+        scribe.update_info(Info {
+            cwd: meta.get_non_empty("cwd"),
+            provider: meta.get_non_empty("model_provider"),
+            version: meta.get_non_empty("cli_version"),
             ..Info::default()
         });
     }
 
-    /// `turn_context`: the model and the folder of what follows.
-    fn context(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let turn = line.fields.filled("turn_id");
+    /// Reads `turn_context`: the model and the working directory of the following records.
+    fn read_turn_context(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let turn = line.fields.get_non_empty("turn_id");
         if turn.is_some() {
-            self.account.turn(turn.as_deref(), line.at);
+            self.account.enter_turn(turn.as_deref(), line.at);
         }
-        scribe.info(Info { cwd: line.fields.filled("cwd"), model: line.fields.filled("model"), ..Info::default() });
+        scribe.update_info(Info {
+            cwd: line.fields.get_non_empty("cwd"),
+            model: line.fields.get_non_empty("model"),
+            ..Info::default()
+        });
     }
 
-    /// Tokens of a reply. What another thread used is counted there.
-    pub(super) fn used(
+    /// Reports the usage of a reply. Usage of another thread is counted there.
+    pub(super) fn report_usage(
         &mut self,
-        reply: Result<Option<super::account::Reply>, super::account::NoNumbers>,
-        line: &Line<'_>,
-        scribe: &mut Scribe,
+        reply: Result<Option<super::account::ReplyUsage>, super::account::InvalidTokenCounts>,
+        line: &RolloutRecord<'_>,
+        scribe: &mut RunRecorder,
     ) {
         match reply {
             Ok(Some(reply)) => {
-                let name = self.turns.counted(scribe);
+                let name = self.turns.finish_reply(scribe);
                 if !reply.copied {
-                    let usage = reply.used.usage(scribe.model());
-                    scribe.usage(switchboard_event::Usage { key: Some(name), ..usage });
+                    let usage = reply.used.build_usage(scribe.current_model());
+                    scribe.record_usage(switchboard_event::Usage { key: Some(name), ..usage });
                 }
             }
             Ok(None) => {}
             Err(wrong) => {
-                let notice = Notice::new(Topic::Unknown).with_level(Level::Warning).with_name(line.name());
-                scribe.notice(notice.with_text(wrong.to_string()));
+                let notice = Notice::new(Topic::Unknown).with_level(Level::Warning).with_name(line.record_name());
+                scribe.write_notice(notice.with_text(wrong.to_string()));
             }
         }
     }
 
-    /// `token_count`.
-    pub(super) fn counted(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let info = line.fields.object("info");
-        let reply = self.account.total(&info, line.at);
-        self.used(reply, line, scribe);
-        if let Some((used, size)) = context(&info) {
-            scribe.info(Info { context: Some(Context { used, size }), ..Info::default() });
+    /// Reads `token_count`.
+    pub(super) fn read_token_count(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let info = line.fields.get_object("info");
+        let reply = self.account.count_total(&info, line.at);
+        self.report_usage(reply, line, scribe);
+        if let Some((used, size)) = context_usage(&info) {
+            scribe.update_info(Info { context: Some(Context { used, size }), ..Info::default() });
         }
     }
 }
 
-/// How full the context is: what the last call had before it, and what fits.
-pub fn context(info: &crate::Object<'_>) -> Option<(Option<u64>, Option<u64>)> {
-    let used = info.object("last_token_usage").u64("total_tokens").filter(|used| *used > 0);
-    let size = info.u64("model_context_window");
+/// Returns the size of the context: the tokens of the last call, and the limit.
+pub fn context_usage(info: &crate::JsonObject<'_>) -> Option<(Option<u64>, Option<u64>)> {
+    let used = info.get_object("last_token_usage").get_u64("total_tokens").filter(|used| *used > 0);
+    let size = info.get_u64("model_context_window");
     (used.is_some() || size.is_some()).then_some((used, size))
 }

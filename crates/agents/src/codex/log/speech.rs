@@ -1,227 +1,261 @@
-//! What is said: items of the model's API, and the events that repeat them.
+//! Messages and reasoning: items of the model's API, and the events that repeat them.
 
 use switchboard_event::{AgentMessage, Id, Info, Item, Notice, Reasoning, Topic, UserMessage};
 
 use super::{
     super::{items, user},
     calls, ends, known,
-    line::Line,
-    reader::Log,
-    said::{self, Voice, Way},
+    line::RolloutRecord,
+    reader::RolloutReader,
+    said::{self, MessageForm, MessageSpeaker},
 };
-use crate::{Object, Scribe};
+use crate::{JsonObject, RunRecorder};
 
-impl Log {
-    /// `response_item`.
-    pub(super) fn item(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let (native, what) = (&line.fields, line.what());
-        if known::is_models(&what, native) {
-            self.account.spoke();
+impl RolloutReader {
+    /// Reads `response_item`.
+    pub(super) fn read_item(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let (native, what) = (&line.fields, line.payload_type());
+        if known::is_model_output(&what, native) {
+            self.account.note_model_output();
         }
         match &*what {
-            "message" if native.is("role", "assistant") => self.answer(line, scribe),
-            "message" => self.told(line, scribe),
-            "reasoning" => self.thought(line, scribe),
+            "message" if native.str_equals("role", "assistant") => self.read_assistant_message(line, scribe),
+            "message" => self.read_input_message(line, scribe),
+            "reasoning" => self.read_reasoning(line, scribe),
             "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call" => {
-                let reply = self.turns.work(scribe);
-                if let Some((id, item)) = calls::called(&what, native, scribe) {
+                let reply = self.turns.note_work(scribe);
+                if let Some((id, item)) = calls::parse_call(&what, native, scribe) {
                     scribe.item_started(&id, Item { reply: Some(reply), ..item });
                 }
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
-                calls::answered(&what, native, scribe);
+                calls::complete_call(&what, native, scribe);
             }
-            "web_search_call" => self.made("webSearch", line, scribe),
-            "image_generation_call" => self.made("imageGeneration", line, scribe),
-            "ghost_snapshot" => scribe.notice(Notice::new(Topic::Snapshot).with_name("ghost_snapshot")),
-            "compaction" | "context_compaction" => scribe.notice(Notice::new(Topic::Compaction).with_name(what)),
+            "web_search_call" => self.read_provider_call("webSearch", line, scribe),
+            "image_generation_call" => self.read_provider_call("imageGeneration", line, scribe),
+            "ghost_snapshot" => scribe.write_notice(Notice::new(Topic::Snapshot).with_name("ghost_snapshot")),
+            "compaction" | "context_compaction" => scribe.write_notice(Notice::new(Topic::Compaction).with_name(what)),
             "agent_message" => {
-                let text = said::text(native).into_owned();
-                scribe.notice(Notice::new(Topic::Task).with_name(what).with_text(text));
+                let text = said::message_text(native).into_owned();
+                scribe.write_notice(Notice::new(Topic::Task).with_name(what).with_text(text));
             }
             _ => {}
         }
     }
 
-    fn answer(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let text = said::text(&line.fields);
-        let refusals = line.fields.array("content").into_iter().filter_map(|part| part.object().filled("refusal"));
+    fn read_assistant_message(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let text = said::message_text(&line.fields);
+        let refusals =
+            line.fields.get_array("content").into_iter().filter_map(|part| part.as_object().get_non_empty("refusal"));
         let refusal = refusals.collect::<Vec<_>>().concat();
         let refused = text.is_empty() && !refusal.is_empty();
         let message = AgentMessage {
-            phase: line.fields.filled("phase"),
+            phase: line.fields.get_non_empty("phase"),
             refusal: refused,
             ..AgentMessage::text(if refused { refusal.into() } else { text })
         };
-        self.say(Voice::Agent, Way::Item, line, line.fields.filled("id"), message, scribe);
+        self.add_agent_message(
+            MessageSpeaker::Agent,
+            MessageForm::Item,
+            line,
+            line.fields.get_non_empty("id"),
+            message,
+            scribe,
+        );
     }
 
-    /// A message to the model: of a person, of the agent's host, of the one who set it up.
-    fn told(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
-        let message = user_message(&line.fields);
-        if !self.prompt(line, &message, scribe) {
-            self.put(line.fields.filled("id"), Item::new(UserMessage { synthetic: true, ..message }), scribe);
-            if let Some(cwd) = said::folder(line).filter(|_| scribe.cwd().is_none()) {
-                scribe.info(Info { cwd: Some(cwd), ..Info::default() });
+    /// Reads a message to the model: from a person, the host or the developer.
+    fn read_input_message(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let message = rollout_user_message(&line.fields);
+        if !self.read_prompt(line, &message, scribe) {
+            self.add_item(
+                line.fields.get_non_empty("id"),
+                Item::new(UserMessage { synthetic: true, ..message }),
+                scribe,
+            );
+            if let Some(cwd) = said::environment_cwd(line).filter(|_| scribe.working_directory().is_none()) {
+                scribe.update_info(Info { cwd: Some(cwd), ..Info::default() });
             }
         }
     }
 
-    /// What a person says, if the record has it.
-    fn prompt(&mut self, line: &Line<'_>, message: &UserMessage, scribe: &mut Scribe) -> bool {
-        let Some((way, text)) = said::prompt(line) else { return false };
-        if self.said.again(Voice::User, way, &text, line.at) {
-            echo(line, scribe);
+    /// Reads the message of a person, if the record has one. Returns whether it does.
+    fn read_prompt(&mut self, line: &RolloutRecord<'_>, message: &UserMessage, scribe: &mut RunRecorder) -> bool {
+        let Some((way, text)) = said::find_prompt(line) else { return false };
+        if self.said.is_repeat(MessageSpeaker::User, way, &text, line.at) {
+            report_echo(line, scribe);
             return true;
         }
-        self.account.prompted(&text, line.at);
-        self.turns.prompted(scribe);
-        self.put(line.fields.filled("id"), Item::new(message.clone()), scribe);
+        self.account.note_prompt(&text, line.at);
+        self.turns.note_prompt(scribe);
+        self.add_item(line.fields.get_non_empty("id"), Item::new(message.clone()), scribe);
         true
     }
 
-    /// `reasoning`. What an event has told of it is left out; what nobody can read is a thought all the same.
-    fn thought(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
+    /// Reads `reasoning`. Texts that an event has already reported are skipped; encrypted reasoning still produces an
+    /// item.
+    fn read_reasoning(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
         let mut new = |key: &str| -> Vec<String> {
-            let texts = said::texts(&line.fields.array(key));
-            let texts = texts.into_iter().filter(|text| !self.said.again(Voice::Thought, Way::Item, text, line.at));
+            let texts = said::part_texts(&line.fields.get_array(key));
+            let texts = texts
+                .into_iter()
+                .filter(|text| !self.said.is_repeat(MessageSpeaker::Thought, MessageForm::Item, text, line.at));
             texts.map(std::borrow::Cow::into_owned).collect()
         };
-        let had = !line.fields.array("summary").is_empty() || !line.fields.array("content").is_empty();
+        let had = !line.fields.get_array("summary").is_empty() || !line.fields.get_array("content").is_empty();
         let (summary, text) = (new("summary"), new("content"));
         if had && summary.is_empty() && text.is_empty() {
-            return echo(line, scribe);
+            return report_echo(line, scribe);
         }
         let join = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join("\n"));
         let thought = Reasoning {
-            redacted: !had && line.fields.has("encrypted_content"),
+            redacted: !had && line.fields.contains_key("encrypted_content"),
             summary: join(summary),
             text: join(text),
             ..Reasoning::default()
         };
-        let reply = self.turns.work(scribe);
-        self.put(line.fields.filled("id"), Item { reply: Some(reply), ..Item::new(thought) }, scribe);
+        let reply = self.turns.note_work(scribe);
+        self.add_item(line.fields.get_non_empty("id"), Item { reply: Some(reply), ..Item::new(thought) }, scribe);
     }
 
-    /// What the model's provider does by itself has no answer.
-    fn made(&mut self, kind: &str, line: &Line<'_>, scribe: &mut Scribe) {
-        let id = line.fields.filled("id").unwrap_or_default();
-        if self.said.again(Voice::Agent, Way::Item, &id, line.at) && !id.is_empty() {
-            return echo(line, scribe);
+    /// Reads a tool call that the model's provider runs, which has no result.
+    fn read_provider_call(&mut self, kind: &str, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+        let id = line.fields.get_non_empty("id").unwrap_or_default();
+        if self.said.is_repeat(MessageSpeaker::Agent, MessageForm::Item, &id, line.at) && !id.is_empty() {
+            return report_echo(line, scribe);
         }
-        let reply = self.turns.work(scribe);
-        let item = items::item(kind, line.payload, None, scribe);
-        self.put(Some(id), Item { reply: Some(reply), ..item }, scribe);
+        let reply = self.turns.note_work(scribe);
+        let item = items::parse_item(kind, line.payload, None, scribe);
+        self.add_item(Some(id), Item { reply: Some(reply), ..item }, scribe);
     }
 
-    fn say(
+    fn add_agent_message(
         &mut self,
-        voice: Voice,
-        way: Way,
-        line: &Line<'_>,
+        voice: MessageSpeaker,
+        way: MessageForm,
+        line: &RolloutRecord<'_>,
         id: Option<String>,
         message: AgentMessage,
-        scribe: &mut Scribe,
+        scribe: &mut RunRecorder,
     ) {
-        if self.said.again(voice, way, &message.text, line.at) {
-            return echo(line, scribe);
+        if self.said.is_repeat(voice, way, &message.text, line.at) {
+            return report_echo(line, scribe);
         }
-        let reply = self.turns.work(scribe);
-        self.put(id, Item { reply: Some(reply), ..Item::new(message) }, scribe);
+        let reply = self.turns.note_work(scribe);
+        self.add_item(id, Item { reply: Some(reply), ..Item::new(message) }, scribe);
     }
 
-    fn put(&mut self, id: Option<String>, item: Item, scribe: &mut Scribe) {
+    fn add_item(&mut self, id: Option<String>, item: Item, scribe: &mut RunRecorder) {
         let id = id.filter(|id| !id.is_empty()).map_or_else(|| scribe.local_id("said"), Id::from);
         scribe.item_completed(&id, item);
     }
 
-    /// Something that an event says: `user_message`, `agent_message`, `agent_reasoning`.
-    pub(super) fn speech(&mut self, what: &str, line: &Line<'_>, scribe: &mut Scribe) {
+    /// Reads a message or reasoning from an event, such as `agent_message`.
+    pub(super) fn read_speech_event(&mut self, what: &str, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
         let native = &line.fields;
-        let text = super::super::names::text(native, &["message", "text"]).unwrap_or_default();
+        let text = super::super::names::first_str(native, &["message", "text"]).unwrap_or_default();
         match what {
             "user_message" => {
-                if !self.prompt(line, &UserMessage::text(text), scribe) {
-                    echo(line, scribe);
+                if !self.read_prompt(line, &UserMessage::text(text), scribe) {
+                    report_echo(line, scribe);
                 }
             }
             "agent_message" => {
-                let message = AgentMessage { phase: native.filled("phase"), ..AgentMessage::text(text) };
-                self.say(Voice::Agent, Way::Event, line, None, message, scribe);
+                let message = AgentMessage { phase: native.get_non_empty("phase"), ..AgentMessage::text(text) };
+                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, None, message, scribe);
             }
-            _ => self.muse(vec![text.into_owned()], what == "agent_reasoning", None, line, scribe),
+            _ => self.add_reasoning(vec![text.into_owned()], what == "agent_reasoning", None, line, scribe),
         }
     }
 
-    fn muse(&mut self, parts: Vec<String>, summary: bool, id: Option<String>, line: &Line<'_>, scribe: &mut Scribe) {
-        let new = |part: &String| !self.said.again(Voice::Thought, Way::Event, part, line.at);
+    fn add_reasoning(
+        &mut self,
+        parts: Vec<String>,
+        summary: bool,
+        id: Option<String>,
+        line: &RolloutRecord<'_>,
+        scribe: &mut RunRecorder,
+    ) {
+        let new = |part: &String| !self.said.is_repeat(MessageSpeaker::Thought, MessageForm::Event, part, line.at);
         let parts: Vec<_> = parts.into_iter().filter(new).collect();
         if parts.is_empty() {
-            return echo(line, scribe);
+            return report_echo(line, scribe);
         }
         let text = Some(parts.join("\n"));
         let thought = match summary {
             true => Reasoning { summary: text, ..Reasoning::default() },
             false => Reasoning { text, ..Reasoning::default() },
         };
-        let reply = self.turns.work(scribe);
-        self.put(id, Item { reply: Some(reply), ..Item::new(thought) }, scribe);
+        let reply = self.turns.note_work(scribe);
+        self.add_item(id, Item { reply: Some(reply), ..Item::new(thought) }, scribe);
     }
 
-    /// `item_completed`.
-    pub(super) fn completed(&mut self, line: &Line<'_>, scribe: &mut Scribe) {
+    /// Reads `item_completed`.
+    pub(super) fn read_completed_item(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
         let Some(native) = line.fields.get("item") else { return };
-        let fields = native.object();
-        let id = fields.filled("id");
-        match fields.str("type").as_deref() {
+        let fields = native.as_object();
+        let id = fields.get_non_empty("id");
+        match fields.get_str("type").as_deref() {
             Some("UserMessage") => {
-                self.prompt(line, &user_message(&fields), scribe);
+                self.read_prompt(line, &rollout_user_message(&fields), scribe);
             }
             Some("AgentMessage") => {
-                let phase = fields.filled("phase");
-                let message = AgentMessage { phase, ..AgentMessage::text(said::text(&fields)) };
-                self.say(Voice::Agent, Way::Event, line, id, message, scribe);
+                let phase = fields.get_non_empty("phase");
+                let message = AgentMessage { phase, ..AgentMessage::text(said::message_text(&fields)) };
+                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, id, message, scribe);
             }
-            Some("Reasoning") => self.mused(&fields, line, scribe),
-            Some("ContextCompaction") => scribe.notice(Notice::new(Topic::Compaction).with_name("ContextCompaction")),
-            _ => self.ended(ends::completed(native), line, scribe),
+            Some("Reasoning") => self.read_completed_reasoning(&fields, line, scribe),
+            Some("ContextCompaction") => {
+                scribe.write_notice(Notice::new(Topic::Compaction).with_name("ContextCompaction"))
+            }
+            _ => self.read_tool_end(ends::parse_completed_item(native), line, scribe),
         }
     }
 
-    fn mused(&mut self, fields: &Object<'_>, line: &Line<'_>, scribe: &mut Scribe) {
-        let (summary, text) = (fields.strings("summary_text"), fields.strings("raw_content"));
+    fn read_completed_reasoning(
+        &mut self,
+        fields: &JsonObject<'_>,
+        line: &RolloutRecord<'_>,
+        scribe: &mut RunRecorder,
+    ) {
+        let (summary, text) = (fields.get_strings("summary_text"), fields.get_strings("raw_content"));
         if !summary.is_empty() {
-            self.muse(summary, true, fields.filled("id"), line, scribe);
+            self.add_reasoning(summary, true, fields.get_non_empty("id"), line, scribe);
         }
         if !text.is_empty() {
-            self.muse(text, false, fields.filled("id"), line, scribe);
+            self.add_reasoning(text, false, fields.get_non_empty("id"), line, scribe);
         }
     }
 
-    /// The end of a tool, as an event tells it.
-    pub(super) fn ended(&mut self, end: Option<ends::End<'_>>, line: &Line<'_>, scribe: &mut Scribe) {
+    /// Reads the end of a tool, as reported by an event.
+    pub(super) fn read_tool_end(
+        &mut self,
+        end: Option<ends::RolloutToolEnd<'_>>,
+        line: &RolloutRecord<'_>,
+        scribe: &mut RunRecorder,
+    ) {
         let Some(end) = end else { return };
         let provided = matches!(end.kind.as_str(), "webSearch" | "imageGeneration");
-        if provided && self.said.again(Voice::Agent, Way::Event, &end.id, line.at) {
-            return echo(line, scribe);
+        if provided && self.said.is_repeat(MessageSpeaker::Agent, MessageForm::Event, &end.id, line.at) {
+            return report_echo(line, scribe);
         }
         if !scribe.in_turn() {
-            return scribe.notice_about(Some(end.id), Notice::new(Topic::Late).with_name("item_completed"));
+            return scribe.write_notice_about(Some(end.id), Notice::new(Topic::Late).with_name("item_completed"));
         }
-        let reply = self.turns.work(scribe);
-        ends::tell(&end, Some(reply), scribe);
+        let reply = self.turns.note_work(scribe);
+        ends::apply_tool_end(&end, Some(reply), scribe);
     }
 }
 
-/// A message with its content, or with a text of its own where it has none.
-fn user_message(fields: &Object<'_>) -> UserMessage {
-    match said::content(fields) {
-        Some(content) => user::message(Some(content)),
-        None => UserMessage::text(said::text(fields)),
+/// Returns a message with its content, else with its own text.
+fn rollout_user_message(fields: &JsonObject<'_>) -> UserMessage {
+    match said::message_content(fields) {
+        Some(content) => user::parse_user_message(Some(content)),
+        None => UserMessage::text(said::message_text(fields)),
     }
 }
 
-/// The same was told before.
-fn echo(line: &Line<'_>, scribe: &mut Scribe) {
-    scribe.notice(Notice::new(Topic::Echo).with_name(line.what()));
+/// Reports a record that repeats another.
+fn report_echo(line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    scribe.write_notice(Notice::new(Topic::Echo).with_name(line.payload_type()));
 }

@@ -1,105 +1,108 @@
-//! Tools that a message calls, and what they gave back.
+//! Tool calls of a message, and their results.
 
 use switchboard_event::{Change, ChangeKind, Details, Id, Item, Status};
 
-use super::{Log, parts, time};
+use super::{GeminiLogReader, parse_time, parts};
 use crate::{
-    Json, Object, Scribe, diff,
+    JsonObject, JsonView, RunRecorder, diff,
     gemini::{items, results},
 };
 
-impl Log {
-    /// The calls of a message. The first time they may have no results yet.
-    pub(super) fn tool_calls(&mut self, reply: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        for call in fields.array("toolCalls").into_iter().map(Json::object) {
+impl GeminiLogReader {
+    /// Reads the calls of a message, which may have no results at first.
+    pub(super) fn read_tool_calls(&mut self, reply: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        for call in fields.get_array("toolCalls").into_iter().map(JsonView::as_object) {
             let number = self.calls.len();
-            let id = call.filled("id").map_or_else(|| Id::from(format!("{reply}.call{number}")), Id::from);
+            let id = call.get_non_empty("id").map_or_else(|| Id::from(format!("{reply}.call{number}")), Id::from);
             if self.calls.insert(id.clone()) {
-                let name = call.str("name").unwrap_or_default();
+                let name = call.get_str("name").unwrap_or_default();
                 let brief = scribe.is_brief();
-                let mut item = items::item(&name, call.get("args").filter(|_| !brief), scribe);
+                let mut item = items::parse_tool_item(&name, call.get("args").filter(|_| !brief), scribe);
                 item.reply = Some(Id::from(reply));
                 name_subagent(&mut item, &call);
                 self.answered = false;
                 if brief {
                     scribe.item_started(&id, item.clone());
-                    scribe.happened(time(&call, "timestamp").filter(|_| is_over(&call)));
+                    scribe.set_record_time(parse_time(&call, "timestamp").filter(|_| is_call_over(&call)));
                     scribe.item_completed(&id, item);
                     continue;
                 }
                 scribe.item_started(&id, item);
             }
-            if scribe.item_is_open(&id) && is_over(&call) {
-                scribe.happened(time(&call, "timestamp"));
-                finish(&id, &call, scribe);
+            if scribe.item_is_open(&id) && is_call_over(&call) {
+                scribe.set_record_time(parse_time(&call, "timestamp"));
+                complete_call(&id, &call, scribe);
             }
         }
     }
 
-    /// What a tool gave back, as the model was told. The call may never have been written down.
-    pub(super) fn response(&mut self, response: &Object<'_>, scribe: &mut Scribe) {
-        let Some(id) = response.filled("id").map(Id::from) else { return };
+    /// Reads a tool result as the model received it. The call itself may be missing in the log.
+    pub(super) fn read_function_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(id) = response.get_non_empty("id").map(Id::from) else { return };
         if self.calls.insert(id.clone()) {
-            let name = response.str("name").unwrap_or_default();
+            let name = response.get_str("name").unwrap_or_default();
             scribe.ensure_turn();
-            scribe.item_started(&id, items::item(&name, None, scribe));
+            scribe.item_started(&id, items::parse_tool_item(&name, None, scribe));
         }
-        if let Some(item) = scribe.item(&id).cloned() {
-            let given = given(&response.object("response"));
-            scribe.item_completed(&id, ended(item, given, None));
+        if let Some(item) = scribe.open_item(&id).cloned() {
+            let given = parse_response(&response.get_object("response"));
+            scribe.item_completed(&id, complete_item(item, given, None));
         }
     }
 }
 
-/// What a tool gave back, or what went wrong.
-type Given = Result<String, String>;
+/// The output of a tool, or its error.
+type GeminiToolResponse = Result<String, String>;
 
-/// The states of a call that is not over, as Gemini CLI 0.61.0 has them.
-const UNDER_WAY: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
+/// Statuses of an unfinished call in Gemini CLI 0.61.0.
+const RUNNING_STATUSES: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
 
-fn is_over(call: &Object<'_>) -> bool {
-    call.get("result").is_some() || !call.str("status").is_none_or(|status| UNDER_WAY.contains(&&*status))
+fn is_call_over(call: &JsonObject<'_>) -> bool {
+    call.get("result").is_some() || !call.get_str("status").is_none_or(|status| RUNNING_STATUSES.contains(&&*status))
 }
 
-fn finish(id: &Id, call: &Object<'_>, scribe: &mut Scribe) {
-    let Some(item) = scribe.item(id).cloned() else { return };
-    let responses = parts::responses(call.get("result"));
-    let told = responses.iter().find(|response| response.str("id").is_none_or(|given| given == **id));
-    let told = told.or(responses.first()).map(|response| given(&response.object("response")));
-    let shown = call.get("resultDisplay").map(display).filter(|text| !text.is_empty());
-    // A call that has a result may still be called under way.
-    let failed = !call.str("status").is_none_or(|status| status == "success" || UNDER_WAY.contains(&&*status));
+fn complete_call(id: &Id, call: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let Some(item) = scribe.open_item(id).cloned() else { return };
+    let responses = parts::function_responses(call.get("result"));
+    let told = responses.iter().find(|response| response.get_str("id").is_none_or(|given| given == **id));
+    let told = told.or(responses.first()).map(|response| parse_response(&response.get_object("response")));
+    let shown = call.get("resultDisplay").map(display_text).filter(|text| !text.is_empty());
+    // A call that has a result may still have the status of an unfinished one.
+    let failed =
+        !call.get_str("status").is_none_or(|status| status == "success" || RUNNING_STATUSES.contains(&&*status));
     let given = match (told, failed) {
         (Some(Err(why)), _) => Err(why),
         (told, true) => Err(told.and_then(Result::ok).or_else(|| shown.clone()).unwrap_or_default()),
         (told, false) => Ok(told.and_then(Result::ok).unwrap_or_default()),
     };
-    let mut item = ended(item, given, shown.clone());
+    let mut item = complete_item(item, given, shown.clone());
     if let Some(call) = &mut item.call {
         call.display = shown;
     }
-    if call.str("status").is_some_and(|status| results::is_cancelled(&status)) && item.status == Status::Failed {
+    if call.get_str("status").is_some_and(|status| results::is_cancelled_status(&status))
+        && item.status == Status::Failed
+    {
         item.status = Status::Interrupted;
     }
-    changed(&mut item, &call.object("resultDisplay"), scribe);
+    apply_file_change(&mut item, &call.get_object("resultDisplay"), scribe);
     scribe.item_completed(id, item);
 }
 
-/// What is shown to people, as text: of a change of a file, its diff.
-fn display(shown: Json<'_>) -> String {
-    let text = parts::text(shown);
-    if text.is_empty() { shown.object().string("fileDiff").unwrap_or_default() } else { text }
+/// Returns the text that is displayed to the user; for a file change, its diff.
+fn display_text(shown: JsonView<'_>) -> String {
+    let text = parts::content_text(shown);
+    if text.is_empty() { shown.as_object().get_string("fileDiff").unwrap_or_default() } else { text }
 }
 
-fn given(response: &Object<'_>) -> Given {
+fn parse_response(response: &JsonObject<'_>) -> GeminiToolResponse {
     match response.get("error") {
-        Some(error) => Err(error.display().into_owned()),
-        None => Ok(response.get("output").map(|output| output.display().into_owned()).unwrap_or_default()),
+        Some(error) => Err(error.display_text().into_owned()),
+        None => Ok(response.get("output").map(|output| output.display_text().into_owned()).unwrap_or_default()),
     }
 }
 
-/// The item of a call that is over: what is shown to people is its output, and what the model was told where nothing is.
-fn ended(mut item: Item, given: Given, shown: Option<String>) -> Item {
+/// Completes the item of a call. Its output is the displayed text, else the text that the model received.
+fn complete_item(mut item: Item, given: GeminiToolResponse, shown: Option<String>) -> Item {
     let (told, why) = match given {
         Ok(told) => (told, None),
         Err(why) => (String::new(), Some(why)),
@@ -109,7 +112,7 @@ fn ended(mut item: Item, given: Given, shown: Option<String>) -> Item {
         Some(_) => Status::Failed,
         None => Status::Completed,
     };
-    let exit_code = results::exit_code(&told).or_else(|| why.as_deref().and_then(results::exit_code));
+    let exit_code = results::parse_exit_code(&told).or_else(|| why.as_deref().and_then(results::parse_exit_code));
     let output = shown.filter(|_| why.is_none()).unwrap_or_else(|| told.clone());
     match &mut item.details {
         Details::Command(command) => {
@@ -125,9 +128,9 @@ fn ended(mut item: Item, given: Given, shown: Option<String>) -> Item {
         Details::Subagent(subagent) => subagent.result = Some(told),
         Details::Mcp(mcp) => {
             mcp.error.clone_from(&why);
-            mcp.result = Some(switchboard_event::raw_string(&told));
+            mcp.result = Some(switchboard_event::to_raw_string(&told));
         }
-        Details::WebSearch(search) => search.results = Some(switchboard_event::raw_string(&told)),
+        Details::WebSearch(search) => search.results = Some(switchboard_event::to_raw_string(&told)),
         Details::Plan(plan) => plan.output = Some(told),
         _ => {}
     }
@@ -138,32 +141,33 @@ fn ended(mut item: Item, given: Given, shown: Option<String>) -> Item {
     item
 }
 
-/// A person did not want it (Gemini CLI 0.61.0: `was canceled by the user`; before: `did not allow tool call`).
+/// Returns whether a person declined the call (Gemini CLI 0.61.0: `was canceled by the user`; before:
+/// `did not allow tool call`).
 fn is_declined(why: &str) -> bool {
     why.contains("canceled by the user") || why.contains("did not allow")
 }
 
-/// What the tool did to a file, as it shows it: the only place where the file is whole.
-fn changed(item: &mut Item, display: &Object<'_>, scribe: &Scribe) {
+/// Applies the file change of the display, the only record of the whole file.
+fn apply_file_change(item: &mut Item, display: &JsonObject<'_>, scribe: &RunRecorder) {
     let Details::FileChange(change) = &mut item.details else { return };
-    let Some(path) = display.filled("filePath").or_else(|| display.filled("fileName")) else { return };
-    let path = scribe.absolute(&path);
-    let before = display.string("originalContent").filter(|_| !display.is_true("isNewFile"));
-    let made = match display.string("newContent") {
-        Some(after) => diff::change(path, before, Some(after)),
+    let Some(path) = display.get_non_empty("filePath").or_else(|| display.get_non_empty("fileName")) else { return };
+    let path = scribe.absolute_path(&path);
+    let before = display.get_string("originalContent").filter(|_| !display.is_true("isNewFile"));
+    let made = match display.get_string("newContent") {
+        Some(after) => diff::change_from_sides(path, before, Some(after)),
         None => Change {
             path,
             kind: if display.is_true("isNewFile") { ChangeKind::Add } else { ChangeKind::Modify },
-            diff: display.string("fileDiff").unwrap_or_default(),
+            diff: display.get_string("fileDiff").unwrap_or_default(),
             ..Change::default()
         },
     };
     change.changes = vec![made];
 }
 
-/// The session of a subagent has a log of its own, beside its parent's.
-fn name_subagent(item: &mut Item, call: &Object<'_>) {
-    if let (Details::Subagent(subagent), Some(agent)) = (&mut item.details, call.filled("agentId")) {
+/// A subagent's session has its own log, next to its parent's.
+fn name_subagent(item: &mut Item, call: &JsonObject<'_>) {
+    if let (Details::Subagent(subagent), Some(agent)) = (&mut item.details, call.get_non_empty("agentId")) {
         subagent.thread = Some(Id::from(agent));
     }
 }

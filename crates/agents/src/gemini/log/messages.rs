@@ -1,69 +1,73 @@
-//! Messages: what a person said, what the model answered, what the program had to say.
+//! Messages of the user, the model and the program.
 
 use switchboard_event::{
     AgentMessage, Content, ContentType, ErrorCode, Fault, Id, Info, Item, Level, Notice, Reasoning, Scope, Topic,
     TurnStarted, Usage, UserMessage,
 };
 
-use super::{Log, context, parts, time};
-use crate::{Json, Object, Scribe, gemini::usage};
+use super::{GeminiLogReader, context, parse_time, parts};
+use crate::{JsonObject, JsonView, RunRecorder, gemini::usage};
 
-impl Log {
-    /// A message, for the first time or once more: who answers writes down first what it says, then what tools gave back.
-    pub(super) fn message(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let Some(id) = fields.filled("id") else { return };
-        scribe.happened(time(fields, "timestamp"));
-        self.place(&id);
-        match fields.str("type").as_deref() {
-            Some("user") if self.seen.contains_key(&id) => self.again(fields, scribe),
-            Some("user") => self.user(id, fields, scribe),
-            Some("gemini") => self.answer(&id, fields, scribe),
+impl GeminiLogReader {
+    /// Reads a message, which can occur repeatedly: Gemini CLI writes an answer before its tool results, and again with
+    /// them.
+    pub(super) fn read_message(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let Some(id) = fields.get_non_empty("id") else { return };
+        scribe.set_record_time(parse_time(fields, "timestamp"));
+        self.add_to_order(&id);
+        match fields.get_str("type").as_deref() {
+            Some("user") if self.seen.contains_key(&id) => self.update_message(fields, scribe),
+            Some("user") => self.read_user_message(id, fields, scribe),
+            Some("gemini") => self.read_answer(&id, fields, scribe),
             Some(kind @ ("info" | "warning" | "error")) if !self.seen.contains_key(&id) => {
                 self.seen.entry(id).or_default();
-                said(kind, fields, scribe);
+                report_program_message(kind, fields, scribe);
             }
-            _ => self.again(fields, scribe),
+            _ => self.update_message(fields, scribe),
         }
     }
 
-    /// A message is there, behind all others if it was not.
-    fn place(&mut self, id: &str) {
+    /// Appends the message to the order if it is not in it.
+    fn add_to_order(&mut self, id: &str) {
         if self.present.insert(id.to_owned()) {
             self.order.push(id.to_owned());
         }
     }
 
-    /// A message that is known, or a part of it: only what is new matters.
-    pub(super) fn again(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let known = fields.filled("id").filter(|id| self.seen.contains_key(id));
+    /// Reads a known message again, or a part of it: only new content matters.
+    pub(super) fn update_message(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let known = fields.get_non_empty("id").filter(|id| self.seen.contains_key(id));
         if let Some(id) = known {
-            self.count(&id, fields, scribe);
-            self.tool_calls(&id, fields, scribe);
+            self.count_usage(&id, fields, scribe);
+            self.read_tool_calls(&id, fields, scribe);
         }
-        let kind = fields.string("type").unwrap_or_default();
-        if fields.has("type") && matches!(&*kind, "user" | "gemini" | "info" | "warning" | "error") {
-            scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
+        let kind = fields.get_string("type").unwrap_or_default();
+        if fields.contains_key("type") && matches!(&*kind, "user" | "gemini" | "info" | "warning" | "error") {
+            scribe.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
     }
 
-    fn user(&mut self, id: String, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn read_user_message(&mut self, id: String, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         self.seen.entry(id.clone()).or_default();
-        let responses = parts::responses(fields.get("content"));
+        let responses = parts::function_responses(fields.get("content"));
         for response in &responses {
-            self.response(response, scribe);
+            self.read_function_response(response, scribe);
         }
         let content = fields.get("displayContent").or_else(|| fields.get("content"));
-        let text = content.map(parts::text).unwrap_or_default();
-        let pictures: Vec<_> = content.map(parts::attachments).unwrap_or_default().into_iter().map(picture).collect();
+        let text = content.map(parts::content_text).unwrap_or_default();
+        let pictures: Vec<_> =
+            content.map(parts::attachment_types).unwrap_or_default().into_iter().map(attachment_content).collect();
         if text.is_empty() && pictures.is_empty() {
-            return scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("functionResponse"));
+            return scribe.write_notice_if_no_event(
+                Notice::new(Topic::Echo).with_level(Level::Debug).with_name("functionResponse"),
+            );
         }
-        let synthetic = !responses.is_empty() || context::is_injected(&text);
+        let synthetic = !responses.is_empty() || context::is_injected_context(&text);
         if synthetic
-            && scribe.cwd().is_none()
-            && let Some(cwd) = context::folder(&text)
+            && scribe.working_directory().is_none()
+            && let Some(cwd) = context::context_cwd(&text)
         {
-            scribe.info(Info { cwd: Some(cwd), ..Info::default() });
+            scribe.update_info(Info { cwd: Some(cwd), ..Info::default() });
         }
         if !synthetic {
             self.answered = false;
@@ -73,41 +77,42 @@ impl Log {
         scribe.item_completed(&Id::from(id), Item::new(UserMessage { content, synthetic, queued: false }));
     }
 
-    fn answer(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    fn read_answer(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         scribe.ensure_turn();
         self.seen.entry(id.to_owned()).or_default();
-        if let Some(model) = fields.filled("model").filter(|model| scribe.model() != Some(model)) {
-            scribe.info(Info { model: Some(model), ..Info::default() });
+        if let Some(model) = fields.get_non_empty("model").filter(|model| scribe.current_model() != Some(model)) {
+            scribe.update_info(Info { model: Some(model), ..Info::default() });
         }
-        // Figures belong to what follows them: to the answer, or to its calls; to thoughts only if there is nothing else.
-        let text = fields.get("content").filter(|_| !scribe.is_brief()).map(parts::text).unwrap_or_default();
-        if text.is_empty() && fields.array("toolCalls").is_empty() {
-            self.count(id, fields, scribe);
+        // Usage precedes the content that it belongs to: the answer or its calls, and thoughts only if there is nothing
+        // else.
+        let text = fields.get("content").filter(|_| !scribe.is_brief()).map(parts::content_text).unwrap_or_default();
+        if text.is_empty() && fields.get_array("toolCalls").is_empty() {
+            self.count_usage(id, fields, scribe);
         }
         if !scribe.is_brief() {
-            self.think(id, fields, scribe);
+            self.add_thoughts(id, fields, scribe);
         }
-        self.count(id, fields, scribe);
+        self.count_usage(id, fields, scribe);
         if !scribe.is_brief() {
-            self.say(id, text, scribe);
+            self.add_answer_text(id, text, scribe);
         }
-        self.tool_calls(id, fields, scribe);
-        scribe.otherwise(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
+        self.read_tool_calls(id, fields, scribe);
+        scribe.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
     }
 
-    fn think(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-        let thoughts = fields.array("thoughts");
+    fn add_thoughts(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let thoughts = fields.get_array("thoughts");
         let Some(seen) = self.seen.get_mut(id) else { return };
         let from = seen.thoughts;
         seen.thoughts = from.max(thoughts.len());
         for (number, thought) in thoughts.into_iter().enumerate().skip(from) {
-            let item = Item { reply: Some(Id::from(id)), ..Item::new(thought_of(thought)) };
+            let item = Item { reply: Some(Id::from(id)), ..Item::new(parse_thought(thought)) };
             scribe.item_completed(&Id::from(format!("{id}.thought{}", number + 1)), item);
         }
     }
 
-    /// What it says. Of a message that says something else than before, that is told too.
-    fn say(&mut self, id: &str, text: String, scribe: &mut Scribe) {
+    /// Adds the text of an answer. A text that differs from the previous version is added too.
+    fn add_answer_text(&mut self, id: &str, text: String, scribe: &mut RunRecorder) {
         let Some(seen) = self.seen.get_mut(id) else { return };
         if text.is_empty() || text == seen.text {
             return;
@@ -120,43 +125,45 @@ impl Log {
         scribe.item_completed(&Id::from(name), item);
     }
 
-    /// What the reply used, once. It is written down when it is known, which may be later; should it then grow, only
-    /// what came in addition counts.
-    fn count(&mut self, id: &str, fields: &Object<'_>, scribe: &mut Scribe) {
+    /// Counts the usage of a reply once. It may be written later than the message; if it grows, only the increase
+    /// counts.
+    fn count_usage(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
         let Some(seen) = self.seen.get_mut(id) else { return };
-        let tokens = fields.object("tokens");
-        let model = fields.filled("model").or_else(|| scribe.model().map(str::to_owned));
-        let used = usage::log(&tokens, model);
+        let tokens = fields.get_object("tokens");
+        let model = fields.get_non_empty("model").or_else(|| scribe.current_model().map(str::to_owned));
+        let used = usage::parse_log_usage(&tokens, model);
         let key = match &seen.usage {
             _ if used.is_zero() => return,
             None => Id::from(id),
-            Some(before) if total(&used) > total(before) => Id::from(format!("{id}+{}", total(before))),
+            Some(before) if total_tokens(&used) > total_tokens(before) => {
+                Id::from(format!("{id}+{}", total_tokens(before)))
+            }
             Some(_) => return,
         };
-        let more = seen.usage.as_ref().map_or_else(|| used.clone(), |before| used.minus(before));
+        let more = seen.usage.as_ref().map_or_else(|| used.clone(), |before| used.saturating_sub(before));
         seen.usage = Some(used);
-        scribe.usage(Usage { key: Some(key), scope: Scope::Reply, ..more });
+        scribe.record_usage(Usage { key: Some(key), scope: Scope::Reply, ..more });
     }
 }
 
-fn total(usage: &Usage) -> u64 {
+fn total_tokens(usage: &Usage) -> u64 {
     usage.all_input().saturating_add(usage.output).saturating_add(usage.tool.unwrap_or(0))
 }
 
-fn thought_of(thought: Json<'_>) -> Reasoning {
-    let fields = thought.object();
-    let said = ["subject", "description"].into_iter().filter_map(|key| fields.filled(key)).collect::<Vec<_>>();
+fn parse_thought(thought: JsonView<'_>) -> Reasoning {
+    let fields = thought.as_object();
+    let said = ["subject", "description"].into_iter().filter_map(|key| fields.get_non_empty(key)).collect::<Vec<_>>();
     Reasoning { text: Some(said.join(": ")), ..Reasoning::default() }
 }
 
-fn picture(media_type: String) -> Content {
+fn attachment_content(media_type: String) -> Content {
     let kind = if media_type.starts_with("image/") { ContentType::Image } else { ContentType::File };
     Content { kind, media_type: Some(media_type), ..Content::default() }
 }
 
-/// What the program has to say to the user.
-fn said(kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
-    let text = fields.get("content").map(parts::text).unwrap_or_default();
+/// Reports a message of the program to the user.
+fn report_program_message(kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    let text = fields.get("content").map(parts::content_text).unwrap_or_default();
     let notice = match kind {
         "info" => Notice::new(Topic::Status),
         "warning" => Notice::new(Topic::Warning).with_level(Level::Warning),
@@ -165,5 +172,5 @@ fn said(kind: &str, fields: &Object<'_>, scribe: &mut Scribe) {
             ..Notice::new(Topic::Warning).with_level(Level::Error)
         },
     };
-    scribe.notice(notice.with_text(text));
+    scribe.write_notice(notice.with_text(text));
 }

@@ -1,56 +1,58 @@
-//! What a message holds: a text, or parts as the API has them.
+//! Content of a message: a text, or parts of the API.
 
 use std::borrow::Cow;
 
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// The text of a message, or of what a tool shows: a string, parts with texts, or lines of the styled cells of a
-/// terminal. Nobody nests deeper, and what is deeper is not followed: it may have no end that a stack could hold.
-pub fn text(content: Json<'_>) -> String {
-    let parts = content.array();
+/// Returns the text of a message or of a tool's display: a string, parts with texts, or lines of styled terminal cells.
+/// Deeper nesting does not occur and is not followed, because unbounded nesting could overflow the stack.
+pub fn content_text(content: JsonView<'_>) -> String {
+    let parts = content.as_array();
     match parts.iter().any(|part| is_array(*part)) {
-        true => parts.into_iter().map(line).collect::<Vec<_>>().join("\n"),
-        false => line(content),
+        true => parts.into_iter().map(line_text).collect::<Vec<_>>().join("\n"),
+        false => line_text(content),
     }
 }
 
-fn line(line: Json<'_>) -> String {
+fn line_text(line: JsonView<'_>) -> String {
     match is_array(line) {
-        true => line.array().into_iter().map(part).collect(),
-        false => part(line),
+        true => line.as_array().into_iter().map(part_text).collect(),
+        false => part_text(line),
     }
 }
 
-fn part(part: Json<'_>) -> String {
-    part.str().map(Cow::into_owned).or_else(|| part.object().string("text")).unwrap_or_default()
+fn part_text(part: JsonView<'_>) -> String {
+    part.as_str().map(Cow::into_owned).or_else(|| part.as_object().get_string("text")).unwrap_or_default()
 }
 
-fn is_array(content: Json<'_>) -> bool {
-    content.text().starts_with('[')
+fn is_array(content: JsonView<'_>) -> bool {
+    content.raw_text().starts_with('[')
 }
 
-/// What tools gave back, if the message holds it.
-pub fn responses<'a>(content: Option<Json<'a>>) -> Vec<Object<'a>> {
+/// Returns the tool results in a message.
+pub fn function_responses<'a>(content: Option<JsonView<'a>>) -> Vec<JsonObject<'a>> {
     let Some(content) = content else { return Vec::new() };
-    let parts = if content.is_object() { vec![content] } else { content.array() };
-    let response = |part: Json<'a>| Some(part.object().object("functionResponse")).filter(|fields| !fields.is_empty());
+    let parts = if content.is_object() { vec![content] } else { content.as_array() };
+    let response =
+        |part: JsonView<'a>| Some(part.as_object().get_object("functionResponse")).filter(|fields| !fields.is_empty());
     parts.into_iter().filter_map(response).collect()
 }
 
-/// Pictures and files among the parts, by their kinds.
-pub fn attachments(content: Json<'_>) -> Vec<String> {
-    let kind = |part: Json<'_>| {
-        let part = part.object();
-        let data = ["inlineData", "fileData"].into_iter().map(|key| part.object(key)).find(|data| !data.is_empty())?;
-        data.filled("mimeType")
+/// Returns the media types of images and files among the parts.
+pub fn attachment_types(content: JsonView<'_>) -> Vec<String> {
+    let kind = |part: JsonView<'_>| {
+        let part = part.as_object();
+        let data =
+            ["inlineData", "fileData"].into_iter().map(|key| part.get_object(key)).find(|data| !data.is_empty())?;
+        data.get_non_empty("mimeType")
     };
-    content.array().into_iter().filter_map(kind).collect()
+    content.as_array().into_iter().filter_map(kind).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text;
-    use crate::Json;
+    use super::content_text;
+    use crate::JsonView;
 
     #[test]
     fn a_text_is_said_in_several_ways() {
@@ -62,7 +64,7 @@ mod tests {
             (r#"[["a",["too deep"]]]"#, "a"),
             ("7", ""),
         ] {
-            assert_eq!(text(Json::parse(content).unwrap()), expected, "{content}");
+            assert_eq!(content_text(JsonView::parse(content).unwrap()), expected, "{content}");
         }
     }
 }

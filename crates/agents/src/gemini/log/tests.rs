@@ -1,21 +1,21 @@
-//! What counts, and what was said by whom.
+//! Usage and messages that the scan of a log finds.
 
 use super::LOGS;
-use crate::{Depth, Finds, Kind, LogFile};
+use crate::{Finds, LogFile, PassageKind, ScanDepth};
 
-fn skimmed(records: &str) -> Finds {
-    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::lines(None), None), Finds::default());
+fn scan_records(records: &str) -> Finds {
+    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), Finds::default());
     for record in records.lines() {
         let before = std::mem::take(&mut found.facts);
-        skim.record(record, Depth::All, &mut found);
+        skim.scan_record(record, ScanDepth::All, &mut found);
         let news = std::mem::replace(&mut found.facts, before);
-        found.facts.learn(news);
+        found.facts.merge_newer(news);
     }
-    skim.end(&mut found);
+    skim.finish(&mut found);
     found
 }
 
-fn said(found: &Finds, kind: Kind) -> Vec<&str> {
+fn passages_of_kind(found: &Finds, kind: PassageKind) -> Vec<&str> {
     let begins = std::iter::once(0).chain(found.passages.iter().map(|passage| passage.end));
     let passages = found.passages.iter().zip(begins).filter(|(passage, _)| passage.kind == kind);
     passages.filter_map(|(passage, begin)| found.text.get(begin..passage.end)).collect()
@@ -23,22 +23,25 @@ fn said(found: &Finds, kind: Kind) -> Vec<&str> {
 
 #[test]
 fn what_was_taken_back_was_used() {
-    let found = skimmed(include_str!("../testdata/log/tmp/made/chats/session-2026-11-01T10-00-5a5a0001.jsonl"));
+    let found = scan_records(include_str!("../testdata/log/tmp/made/chats/session-2026-11-01T10-00-5a5a0001.jsonl"));
     let inputs: Vec<_> = found.spent.iter().map(|spent| (spent.input, spent.cache_read, spent.output)).collect();
     // Tokens of tool use are input, those of thoughts output.
     assert_eq!(inputs, [(60, 40, 10), (200, 0, 25), (307, 0, 30), (1_000_000_000, 4_000_000_000, 40)]);
-    assert_eq!(said(&found, Kind::UserMessage), ["first", "second", "other", "fresh start"]);
+    assert_eq!(passages_of_kind(&found, PassageKind::UserMessage), ["first", "second", "other", "fresh start"]);
     assert_eq!((found.facts.prompts, found.facts.title.as_deref()), (4, Some("Numbers")));
 }
 
 #[test]
 fn a_message_that_is_written_again_counts_once() {
-    let found = skimmed(include_str!("../testdata/log/tmp/made/chats/session-2026-11-01T10-00-5a5a0002.jsonl"));
-    let of = |what: fn(&crate::Spent) -> u64| found.spent.iter().map(what).sum::<u64>();
+    let found = scan_records(include_str!("../testdata/log/tmp/made/chats/session-2026-11-01T10-00-5a5a0002.jsonl"));
+    let of = |what: fn(&crate::ReplyTokens) -> u64| found.spent.iter().map(what).sum::<u64>();
     assert_eq!((of(|spent| spent.input), of(|spent| spent.output)), (100 + 7 + 50, 10 + 9 + 3 + 5));
-    assert_eq!(said(&found, Kind::UserMessage), ["look at @file", "what is this?"]);
-    assert_eq!(said(&found, Kind::Reasoning), ["Plan: look first"]);
-    assert_eq!(said(&found, Kind::AssistantMessage), ["Looking.", "Done.", "patched in", "A picture."]);
+    assert_eq!(passages_of_kind(&found, PassageKind::UserMessage), ["look at @file", "what is this?"]);
+    assert_eq!(passages_of_kind(&found, PassageKind::Reasoning), ["Plan: look first"]);
+    assert_eq!(
+        passages_of_kind(&found, PassageKind::AssistantMessage),
+        ["Looking.", "Done.", "patched in", "A picture."]
+    );
     assert_eq!(found.facts.cwd.as_deref(), Some("/w/made"));
     let tools: Vec<_> = found.spent.iter().flat_map(|spent| &spent.tools).map(|called| called.id.as_str()).collect();
     assert_eq!(tools, ["t1", "t2", "t3", "t4"]);
@@ -47,7 +50,7 @@ fn a_message_that_is_written_again_counts_once() {
 #[test]
 fn bad_records_are_told_once() {
     let wrong = |record: &str| {
-        let found = skimmed(record);
+        let found = scan_records(record);
         found.trouble.into_iter().chain(found.unknown).collect::<Vec<_>>().join(", ")
     };
     let of = |tokens: &str| wrong(&format!(r#"{{"id":"m","type":"gemini","content":"x","tokens":{tokens}}}"#));
@@ -67,9 +70,9 @@ fn bad_records_are_told_once() {
 
 #[test]
 fn a_session_that_was_continued_repeats_nothing() {
-    let found = skimmed(include_str!("../testdata/log/tmp/gp/chats/session-2026-11-15T19-24-11111111.jsonl"));
-    assert_eq!(said(&found, Kind::UserMessage), ["remember blue", "and again", "third"]);
-    assert_eq!(said(&found, Kind::AssistantMessage).len(), 3);
+    let found = scan_records(include_str!("../testdata/log/tmp/gp/chats/session-2026-11-15T19-24-11111111.jsonl"));
+    assert_eq!(passages_of_kind(&found, PassageKind::UserMessage), ["remember blue", "and again", "third"]);
+    assert_eq!(passages_of_kind(&found, PassageKind::AssistantMessage).len(), 3);
     assert_eq!(found.spent.iter().map(|spent| spent.output).sum::<u64>(), 45);
-    assert!(said(&found, Kind::SystemMessage).is_empty());
+    assert!(passages_of_kind(&found, PassageKind::SystemMessage).is_empty());
 }

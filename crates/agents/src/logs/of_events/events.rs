@@ -1,44 +1,43 @@
-//! What is wanted from events: facts, tokens, passages. Whoever made the events.
+//! Extracts facts, token usage and passages from events.
 
 use std::collections::{HashMap, HashSet};
 
 use switchboard_event::{
-    Body, Details, Event, Id, Info, Item, Level, Notice, Status, Timestamp, Topic, TurnCompleted, Usage, UserMessage,
+    Details, Event, EventBody, Id, Info, Item, Level, Notice, Status, Timestamp, Topic, TurnCompleted, Usage,
+    UserMessage,
 };
 
 use super::text;
-use crate::logs::{Called, Depth, Found, Kind, Spent};
+use crate::logs::{PassageKind, ReplyTokens, ScanDepth, ScanOutput, ToolCallRef};
 
-/// What makes a reply the same everywhere: of its session, its key there, its figures and its time.
-pub type Key = fn(&str, &str, &Usage, Option<Timestamp>) -> String;
+/// Builds the key that identifies a reply everywhere, from its session, its key there, its usage and its time.
+pub type ReplyKey = fn(&str, &str, &Usage, Option<Timestamp>) -> String;
 
-/// How a record is called that says nothing about its kind.
-const NAMELESS: &str = "one without a name";
+/// The name of a record without a kind.
+const UNNAMED_RECORD_KIND: &str = "one without a name";
 
-/// What was in the events so far, as far as later ones need it.
-pub struct Events {
-    key: Key,
-    /// The session, and the folder that is worked in.
+/// The state that later events need.
+pub struct EventExtractor {
+    key: ReplyKey,
+    /// The session, and its working directory.
     pub session: Option<String>,
     pub cwd: Option<String>,
-    /// When the last record happened, if any has said so, and when the first did.
+    /// The time of the last record that has one, and that of the first.
     pub at: Option<Timestamp>,
     pub began: Option<Timestamp>,
     pub info: Info,
-    /// The subagent that this is the log of.
+    /// The subagent that the log belongs to.
     pub subagent: Option<String>,
     prompted: bool,
-    /// The calls whose input was given.
+    /// The calls whose input was already written.
     calls: HashSet<Id>,
-    /// The tools of replies whose figures have not come yet, and the replies whose figures have, with what makes them the
-    /// same everywhere.
-    waiting: HashMap<Id, Vec<Called>>,
+    /// The tools of replies without usage so far, and the keys of replies with usage.
+    waiting: HashMap<Id, Vec<ToolCallRef>>,
     counted: HashMap<Id, String>,
 }
 
-impl Events {
-    /// None yet.
-    pub fn new(key: Key) -> Self {
+impl EventExtractor {
+    pub fn new(key: ReplyKey) -> Self {
         Self {
             key,
             session: None,
@@ -54,8 +53,8 @@ impl Events {
         }
     }
 
-    /// What is known about the session now.
-    pub fn tell(&self, found: &mut Found) {
+    /// Writes the current facts about the session.
+    pub fn write_facts(&self, found: &mut ScanOutput) {
         let facts = &mut found.facts;
         facts.session.clone_from(&self.session);
         facts.cwd.clone_from(&self.cwd);
@@ -67,36 +66,35 @@ impl Events {
         }
     }
 
-    /// Takes what is wanted from an event.
-    pub fn event(&mut self, event: &Event, depth: Depth, found: &mut Found) {
+    pub fn extract_event(&mut self, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
         match &event.body {
-            Body::SessionStarted(started) => self.info.learn(&started.info),
-            Body::SessionUpdated(updated) => self.info.learn(&updated.info),
-            Body::Usage(usage) if !usage.cumulative => self.used(usage, event, found),
-            Body::ItemStarted(item) => self.item_started(item, event, depth, found),
-            Body::ItemCompleted(item) => self.item_completed(item, event, depth, found),
-            Body::TurnCompleted(turn) if depth == Depth::All => self.turn_completed(turn, found),
-            Body::Notice(notice) => self.notice(notice, depth, found),
+            EventBody::SessionStarted(started) => self.info.apply_update(&started.info),
+            EventBody::SessionUpdated(updated) => self.info.apply_update(&updated.info),
+            EventBody::Usage(usage) if !usage.cumulative => self.extract_usage(usage, event, found),
+            EventBody::ItemStarted(item) => self.extract_started_item(item, event, depth, found),
+            EventBody::ItemCompleted(item) => self.extract_completed_item(item, event, depth, found),
+            EventBody::TurnCompleted(turn) if depth == ScanDepth::All => self.extract_turn_error(turn, found),
+            EventBody::Notice(notice) => self.extract_notice(notice, depth, found),
             _ => {}
         }
     }
 
-    fn used(&mut self, usage: &Usage, event: &Event, found: &mut Found) {
+    fn extract_usage(&mut self, usage: &Usage, event: &Event, found: &mut ScanOutput) {
         let session = self.session.as_deref().unwrap_or_default();
-        // Figures without a key belong to the moment: two of them are never the same.
+        // Usage without a key belongs to its event: two of them are never the same.
         let name = usage.key.clone().unwrap_or_else(|| Id::from(format!("#{}", event.seq)));
-        let (tools, at) = (self.waiting.remove(&name).unwrap_or_default(), self.time(event));
+        let (tools, at) = (self.waiting.remove(&name).unwrap_or_default(), self.event_time(event));
         if event.thread.is_none() {
             found.facts.context_used = Some(usage.all_input());
         }
         let key = (self.key)(session, &name, usage, at);
-        found.spent.push(Spent {
+        found.spent.push(ReplyTokens {
             key: key.clone(),
             at,
             model: usage.model.clone().or_else(|| self.info.model.clone()),
             cwd: self.cwd.clone(),
             subagent: event.thread.as_ref().map(ToString::to_string).or_else(|| self.subagent.clone()),
-            // What is older than its session was copied into it.
+            // A reply that is older than its session was copied into it.
             copied: at < self.began,
             input: usage.input.saturating_add(usage.tool.unwrap_or(0)),
             output: usage.output,
@@ -111,65 +109,86 @@ impl Events {
         self.counted.insert(name, key);
     }
 
-    /// When it happened, if that is known.
-    fn time(&self, event: &Event) -> Option<Timestamp> {
+    /// The time of an event, if any record had one.
+    fn event_time(&self, event: &Event) -> Option<Timestamp> {
         self.at.map(|_| event.at)
     }
 
-    /// A tool belongs to the reply that called it.
-    fn called(&mut self, item: &Item, event: &Event, found: &mut Found) {
+    /// Attributes a tool call to its reply.
+    fn extract_tool_call(&mut self, item: &Item, event: &Event, found: &mut ScanOutput) {
         let (Some(id), Some(reply), Some(call)) = (&event.item, &item.reply, &item.call) else { return };
-        let called = Called { id: id.to_string(), name: call.name.clone() };
+        let called = ToolCallRef { id: id.to_string(), name: call.name.clone() };
         match self.counted.get(reply) {
             Some(key) => {
-                let (key, at) = (key.clone(), self.time(event));
-                found.spent.push(Spent { key, at, tools: vec![called], copied: at < self.began, ..Spent::default() });
+                let (key, at) = (key.clone(), self.event_time(event));
+                found.spent.push(ReplyTokens {
+                    key,
+                    at,
+                    tools: vec![called],
+                    copied: at < self.began,
+                    ..ReplyTokens::default()
+                });
             }
             None => self.waiting.entry(reply.clone()).or_default().push(called),
         }
     }
 
-    fn item_started(&mut self, item: &Item, event: &Event, depth: Depth, found: &mut Found) {
-        if text::is_work(item) {
-            self.called(item, event, found);
-            if depth == Depth::All && item.call.as_ref().is_some_and(|call| call.input.is_some()) {
-                self.call(item, event, found);
+    fn extract_started_item(&mut self, item: &Item, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
+        if text::is_tool_item(item) {
+            self.extract_tool_call(item, event, found);
+            if depth == ScanDepth::All && item.call.as_ref().is_some_and(|call| call.input.is_some()) {
+                self.write_call_passage(item, event, found);
             }
         }
     }
 
-    /// What a tool was called with, once.
-    fn call(&mut self, item: &Item, event: &Event, found: &mut Found) {
+    /// Writes the input of a tool once.
+    fn write_call_passage(&mut self, item: &Item, event: &Event, found: &mut ScanOutput) {
         if event.item.as_ref().is_some_and(|id| self.calls.insert(id.clone())) {
-            found.say(Kind::ToolCall, self.time(event), Some(text::name(item)), &text::input(item));
+            found.add_passage(
+                PassageKind::ToolCall,
+                self.event_time(event),
+                Some(text::tool_name(item)),
+                &text::input_text(item),
+            );
         }
     }
 
-    fn item_completed(&mut self, item: &Item, event: &Event, depth: Depth, found: &mut Found) {
+    fn extract_completed_item(&mut self, item: &Item, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
         match &item.details {
-            Details::UserMessage(message) => self.user(message, event, depth, found),
-            _ if depth < Depth::All => {}
+            Details::UserMessage(message) => self.extract_user_message(message, event, depth, found),
+            _ if depth < ScanDepth::All => {}
             Details::AgentMessage(message) => {
-                let kind = if item.status == Status::Superseded { Kind::Meta } else { Kind::AssistantMessage };
-                found.say(kind, self.time(event), None, &message.text);
+                let kind =
+                    if item.status == Status::Superseded { PassageKind::Meta } else { PassageKind::AssistantMessage };
+                found.add_passage(kind, self.event_time(event), None, &message.text);
             }
             Details::Reasoning(thought) => {
                 let text = thought.text.as_deref().or(thought.summary.as_deref());
-                found.say(Kind::Reasoning, self.time(event), None, text.unwrap_or_default());
+                found.add_passage(PassageKind::Reasoning, self.event_time(event), None, text.unwrap_or_default());
             }
-            _ if text::is_work(item) => {
-                self.call(item, event, found);
-                found.say(Kind::ToolResult, self.time(event), Some(text::name(item)), &text::output(item));
+            _ if text::is_tool_item(item) => {
+                self.write_call_passage(item, event, found);
+                found.add_passage(
+                    PassageKind::ToolResult,
+                    self.event_time(event),
+                    Some(text::tool_name(item)),
+                    &text::output_text(item),
+                );
             }
-            Details::Plan(plan) => found.say(Kind::Meta, self.time(event), None, &text::plan(plan)),
-            Details::Unknown(unknown) => found.say(Kind::Meta, self.time(event), None, &unknown.name),
+            Details::Plan(plan) => {
+                found.add_passage(PassageKind::Meta, self.event_time(event), None, &text::plan_text(plan))
+            }
+            Details::Unknown(unknown) => {
+                found.add_passage(PassageKind::Meta, self.event_time(event), None, &unknown.name)
+            }
             _ => {}
         }
     }
 
-    /// What a subagent was told, or the agent's host put in, is no user's message.
-    fn user(&mut self, message: &UserMessage, event: &Event, depth: Depth, found: &mut Found) {
-        let text = message.joined();
+    /// The prompt of a subagent, or a message of the agent's host, is not a user message.
+    fn extract_user_message(&mut self, message: &UserMessage, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
+        let text = message.joined_text();
         let is_prompt = !message.synthetic && event.thread.is_none() && event.parent.is_none();
         if is_prompt && !text.is_empty() {
             found.facts.prompts += 1;
@@ -177,25 +196,30 @@ impl Events {
                 found.facts.prompt = Some(text.clone());
             }
         }
-        if depth == Depth::All {
-            found.say(if is_prompt { Kind::UserMessage } else { Kind::Meta }, self.time(event), None, &text);
+        if depth == ScanDepth::All {
+            found.add_passage(
+                if is_prompt { PassageKind::UserMessage } else { PassageKind::Meta },
+                self.event_time(event),
+                None,
+                &text,
+            );
         }
     }
 
-    fn turn_completed(&self, turn: &TurnCompleted, found: &mut Found) {
+    fn extract_turn_error(&self, turn: &TurnCompleted, found: &mut ScanOutput) {
         if let Some(error) = &turn.error {
-            found.say(Kind::SystemMessage, self.at, None, &error.message);
+            found.add_passage(PassageKind::SystemMessage, self.at, None, &error.message);
         }
     }
 
-    fn notice(&self, notice: &Notice, depth: Depth, found: &mut Found) {
+    fn extract_notice(&self, notice: &Notice, depth: ScanDepth, found: &mut ScanOutput) {
         if notice.topic == Topic::Unknown && notice.level == Level::Debug {
             let name = notice.name.as_deref().filter(|name| !name.is_empty());
-            found.unknown = Some(name.unwrap_or(NAMELESS).to_owned());
+            found.unknown = Some(name.unwrap_or(UNNAMED_RECORD_KIND).to_owned());
         }
-        if let Some(kind) = text::kind(notice).filter(|_| depth == Depth::All) {
+        if let Some(kind) = text::notice_passage_kind(notice).filter(|_| depth == ScanDepth::All) {
             let error = notice.error.as_ref().map(|error| error.message.as_str());
-            found.say(kind, self.at, None, notice.text.as_deref().or(error).unwrap_or_default());
+            found.add_passage(kind, self.at, None, notice.text.as_deref().or(error).unwrap_or_default());
         }
     }
 }

@@ -1,132 +1,133 @@
-//! A [`Skim`] made of any [`Reader`]: the events are made as ever, and what is wanted is taken from them. Not the
-//! quickest way, but the same one by construction: for agents whose logs are small. A reader of logs writes every prompt
-//! as an item, and every reply's figures under a key. And a [`Skim`] of events that are there already: Switchboard's own
-//! log.
+//! A [`LogScanner`] based on any [`RecordReader`]: it extracts its output from the reader's events. Not the fastest way, but
+//! consistent by construction: for agents whose logs are small. A reader of logs writes every prompt as an item, and
+//! every reply's usage under a key. Also a [`LogScanner`] of existing events: Switchboard's own log.
 
 mod events;
 mod own;
 mod text;
 
-use events::Events;
-pub use events::Key;
-pub use own::{own_key, own_skim};
+use events::EventExtractor;
+pub use events::ReplyKey;
+pub use own::{own_log_scanner, own_reply_key};
 use serde_json::value::RawValue;
-use switchboard_event::{Dir, Level, Native, NativeBody, Notice, Topic};
+use switchboard_event::{Dir, Level, NativeBody, NativeRecord, Notice, Topic};
 
-use super::{Depth, Facts, Found, LogFile, Skim};
-use crate::{Json, Reader, Scribe, Start};
+use super::{LogFile, LogScanner, ScanDepth, ScanOutput, SessionFacts};
+use crate::{JsonView, RecordReader, RunRecorder, SessionContext};
 
-/// What an agent knows about its logs beside what its events say.
+/// The properties of an agent's logs that are not in its events.
 #[derive(Clone, Copy)]
-pub struct Ways {
-    /// The agent.
+pub struct EventScannerConfig {
     pub agent: &'static str,
-    /// Makes the reader.
-    pub reader: fn() -> Box<dyn Reader>,
-    /// The record can matter for tokens; see [`Skim::counts`].
+    /// Creates the reader.
+    pub reader: fn() -> Box<dyn RecordReader>,
+    /// Returns whether the record can affect token usage; see [`LogScanner::counts`].
     pub counts: fn(&[u8]) -> bool,
-    /// Fields that say nothing about tokens, and may be long.
+    /// Long fields without token usage.
     pub long: &'static [&'static str],
-    /// What makes a reply the same everywhere.
-    pub key: Key,
-    /// What a record says about its session that is in no event. The subagent is what its figures stand under; the session
-    /// itself is known by its id.
-    pub facts: fn(Json<'_>, &mut Facts),
-    /// What is wrong with a record that was read as far as it goes.
-    pub wrong: fn(Json<'_>) -> Option<String>,
+    /// The key that identifies a reply everywhere.
+    pub key: ReplyKey,
+    /// Adds facts of a record that are in no event. Usage is attributed to the subagent; the session is identified by
+    /// its id.
+    pub facts: fn(JsonView<'_>, &mut SessionFacts),
+    /// Returns the problem of a record that could only be read in part.
+    pub wrong: fn(JsonView<'_>) -> Option<String>,
 }
 
-/// Skims by reading.
-pub struct OfEvents {
-    ways: Ways,
-    reader: Box<dyn Reader>,
-    scribe: Scribe,
-    /// What the name of the file says.
-    file: Facts,
-    events: Events,
+/// Scans a log by reading it.
+pub struct EventScanner {
+    ways: EventScannerConfig,
+    reader: Box<dyn RecordReader>,
+    scribe: RunRecorder,
+    /// The facts in the file name.
+    file: SessionFacts,
+    events: EventExtractor,
 }
 
-impl OfEvents {
-    /// A skim for one file.
+impl EventScanner {
     #[must_use]
-    pub fn new(ways: Ways, file: &LogFile) -> Self {
+    pub fn new(ways: EventScannerConfig, file: &LogFile) -> Self {
         Self {
             reader: (ways.reader)(),
-            scribe: Scribe::new(ways.agent, 1, 1, 0, Start::default()),
-            events: Events::new(ways.key),
-            file: Facts { session: file.session.clone(), parent: file.parent.clone(), ..Facts::default() },
+            scribe: RunRecorder::new(ways.agent, 1, 1, 0, SessionContext::default()),
+            events: EventExtractor::new(ways.key),
+            file: SessionFacts {
+                session: file.session.clone(),
+                parent: file.parent.clone(),
+                ..SessionFacts::default()
+            },
             ways,
         }
     }
 
-    fn wrong(&self, record: Json<'_>) -> Option<String> {
+    fn record_problem(&self, record: JsonView<'_>) -> Option<String> {
         match record.is_object() {
             true => (self.ways.wrong)(record),
             false => Some("a record is no object".to_owned()),
         }
     }
 
-    /// Takes what is wanted from the events that were made.
-    fn take(&mut self, depth: Depth, found: &mut Found) {
+    /// Extracts the output from the recorded events.
+    fn extract_recorded_events(&mut self, depth: ScanDepth, found: &mut ScanOutput) {
         let made: Vec<_> = self.scribe.drain().collect();
-        self.events.session = self.scribe.session().map(ToString::to_string);
-        self.events.cwd = self.scribe.cwd().map(str::to_owned);
+        self.events.session = self.scribe.agent_session().map(ToString::to_string);
+        self.events.cwd = self.scribe.working_directory().map(str::to_owned);
         for event in &made {
-            self.events.event(event, depth, found);
+            self.events.extract_event(event, depth, found);
         }
-        self.events.tell(found);
+        self.events.write_facts(found);
         found.facts.session = found.facts.session.take().or_else(|| self.file.session.clone());
         found.facts.parent = found.facts.parent.take().or_else(|| self.file.parent.clone());
     }
 }
 
-impl Skim for OfEvents {
-    fn counts(&self, record: &[u8]) -> bool {
+impl LogScanner for EventScanner {
+    fn may_affect_usage(&self, record: &[u8]) -> bool {
         (self.ways.counts)(record)
     }
 
-    fn record(&mut self, record: &str, depth: Depth, found: &mut Found) {
+    fn scan_record(&mut self, record: &str, depth: ScanDepth, found: &mut ScanOutput) {
         let short;
         let record = match depth {
-            Depth::Tokens if !self.ways.long.is_empty() => {
-                short = Json::shortened(record, self.ways.long);
-                short.as_deref().map(Json::known)
+            ScanDepth::Tokens if !self.ways.long.is_empty() => {
+                short = JsonView::shorten_fields(record, self.ways.long);
+                short.as_deref().map(JsonView::from_valid_text)
             }
-            _ => Json::parse(record),
+            _ => JsonView::parse(record),
         };
-        let Some(record) = record else { return found.is_no_json() };
-        // That there is a record matters, and not what it holds: nobody keeps it here.
-        let native = Native { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
-        self.scribe.begin(Some(native), self.events.at.unwrap_or_default(), None);
-        self.scribe.be_brief(depth == Depth::Tokens);
+        let Some(record) = record else { return found.mark_not_json() };
+        // Only the existence of the record matters here; its content is not stored.
+        let native = NativeRecord { dir: Dir::In, body: NativeBody::Json(RawValue::NULL.to_owned()) };
+        self.scribe.begin_record(Some(native), self.events.at.unwrap_or_default(), None);
+        self.scribe.set_brief(depth == ScanDepth::Tokens);
         self.reader.read(Dir::In, record, &mut self.scribe);
-        self.scribe.settle(|| unknown(record));
-        self.events.at = self.scribe.told().or(self.events.at);
+        self.scribe.finish_record(|| unknown_record_notice(record));
+        self.events.at = self.scribe.stated_time().or(self.events.at);
         self.events.began = self.events.began.or(self.events.at);
-        let mut said = Facts::default();
+        let mut said = SessionFacts::default();
         (self.ways.facts)(record, &mut said);
         self.events.subagent = said.subagent.take().or(self.events.subagent.take());
-        found.facts.learn(said);
-        self.take(depth, found);
-        // Only those who want all of a log are told, so the others need not look.
-        if depth == Depth::All
-            && let Some(wrong) = self.wrong(record)
+        found.facts.merge_newer(said);
+        self.extract_recorded_events(depth, found);
+        // Only a full scan reports problems, so the others skip the check.
+        if depth == ScanDepth::All
+            && let Some(wrong) = self.record_problem(record)
         {
-            // One bad record is told once.
+            // A bad record is reported once.
             (found.trouble, found.unknown) = (Some(wrong), None);
         }
     }
 
-    fn end(&mut self, found: &mut Found) {
-        self.scribe.begin(None, self.events.at.unwrap_or_default(), None);
-        self.reader.end(&mut self.scribe);
-        self.scribe.finish();
-        self.take(Depth::All, found);
+    fn finish(&mut self, found: &mut ScanOutput) {
+        self.scribe.begin_record(None, self.events.at.unwrap_or_default(), None);
+        self.reader.finish(&mut self.scribe);
+        self.scribe.finish_session();
+        self.extract_recorded_events(ScanDepth::All, found);
     }
 }
 
-/// A record that the reader has no words for.
-fn unknown(record: Json<'_>) -> Notice {
+/// The notice for a record that the reader does not know.
+fn unknown_record_notice(record: JsonView<'_>) -> Notice {
     let notice = Notice::new(Topic::Unknown).with_level(Level::Debug);
-    Notice { name: record.object().filled("type"), ..notice }
+    Notice { name: record.as_object().get_non_empty("type"), ..notice }
 }

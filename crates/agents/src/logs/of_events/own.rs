@@ -1,75 +1,75 @@
-//! A [`Skim`] of Switchboard's own log: its records are events.
+//! A [`LogScanner`] of Switchboard's own log, whose records are events.
 
-use switchboard_event::{Body, Details, Event, Timestamp, Usage};
+use switchboard_event::{Details, Event, EventBody, Timestamp, Usage};
 
-use super::events::Events;
+use super::events::EventExtractor;
 use crate::{
-    Json,
-    logs::{Depth, Found, Kind, Skim},
+    JsonView,
+    logs::{LogScanner, PassageKind, ScanDepth, ScanOutput},
 };
 
-/// Looks through a session that Switchboard ran: for agents that leave no log of their own.
+/// Scans a session that Switchboard ran, for agents that leave no log of their own.
 #[must_use]
-pub fn own_skim() -> Box<dyn Skim> {
-    Box::new(Own { events: Events::new(own_key), prompt: None })
+pub fn own_log_scanner() -> Box<dyn LogScanner> {
+    Box::new(OwnLogScanner { events: EventExtractor::new(own_reply_key), prompt: None })
 }
 
-/// What makes a reply of such a session the same everywhere.
+/// The key that identifies a reply of such a session everywhere.
 #[must_use]
-pub fn own_key(session: &str, reply: &str, _: &Usage, _: Option<Timestamp>) -> String {
+pub fn own_reply_key(session: &str, reply: &str, _: &Usage, _: Option<Timestamp>) -> String {
     format!("own:{session}:{reply}")
 }
 
-struct Own {
-    events: Events,
-    /// The prompt of the turn, which some agents say again as a message.
+struct OwnLogScanner {
+    events: EventExtractor,
+    /// The prompt of the turn, which some agents repeat as a message.
     prompt: Option<String>,
 }
 
-impl Own {
-    fn event(&mut self, event: &Event, depth: Depth, found: &mut Found) {
+impl OwnLogScanner {
+    fn scan_event(&mut self, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
         self.events.session.get_or_insert_with(|| event.session.to_string());
         self.events.at = Some(event.at);
         self.events.began = self.events.began.or(self.events.at);
-        if let Body::TurnStarted(turn) = &event.body {
+        if let EventBody::TurnStarted(turn) = &event.body {
             self.prompt = turn.prompt.clone().filter(|prompt| !prompt.is_empty());
-            self.prompted(depth, found);
+            self.write_prompt(depth, found);
         }
-        if !self.is_repeated(event) {
-            self.events.event(event, depth, found);
+        if !self.repeats_prompt(event) {
+            self.events.extract_event(event, depth, found);
         }
         self.events.cwd.clone_from(&self.events.info.cwd);
-        self.events.tell(found);
+        self.events.write_facts(found);
     }
 
-    fn prompted(&self, depth: Depth, found: &mut Found) {
+    fn write_prompt(&self, depth: ScanDepth, found: &mut ScanOutput) {
         let Some(prompt) = &self.prompt else { return };
         found.facts.prompts += 1;
         found.facts.prompt = Some(prompt.clone());
-        if depth == Depth::All {
-            found.say(Kind::UserMessage, self.events.at, None, prompt);
+        if depth == ScanDepth::All {
+            found.add_passage(PassageKind::UserMessage, self.events.at, None, prompt);
         }
     }
 
-    fn is_repeated(&self, event: &Event) -> bool {
+    fn repeats_prompt(&self, event: &Event) -> bool {
         match &event.body {
-            Body::ItemStarted(item) | Body::ItemCompleted(item) => {
-                matches!(&item.details, Details::UserMessage(message) if Some(message.joined()) == self.prompt)
+            EventBody::ItemStarted(item) | EventBody::ItemCompleted(item) => {
+                matches!(&item.details, Details::UserMessage(message) if Some(message.joined_text()) == self.prompt)
             }
             _ => false,
         }
     }
 }
 
-impl Skim for Own {
-    fn counts(&self, _: &[u8]) -> bool {
+impl LogScanner for OwnLogScanner {
+    fn may_affect_usage(&self, _: &[u8]) -> bool {
         true
     }
 
-    fn record(&mut self, record: &str, depth: Depth, found: &mut Found) {
-        let Some(record) = Json::parse(record) else { return found.is_no_json() };
-        match Event::from_json(record.text()) {
-            Ok(event) => self.event(&event, depth, found),
+    fn scan_record(&mut self, scan_record: &str, depth: ScanDepth, found: &mut ScanOutput) {
+        let Some(scan_record) = JsonView::parse(scan_record) else { return found.mark_not_json() };
+        match Event::from_json(scan_record.raw_text()) {
+            Ok(event) => self.scan_event(&event, depth, found),
             Err(error) => found.trouble = Some(format!("an event of Switchboard's own log: {error}")),
         }
     }

@@ -1,39 +1,38 @@
-//! Answers to what OpenCode asks.
+//! Answers to OpenCode's permission requests and questions.
 
 use serde_json::json;
-use switchboard_event::{Body, Event, Id, RequestOpened};
+use switchboard_event::{Event, EventBody, Id, RequestOpened};
 
 use super::Server;
-use crate::{Answer, Decision, Effects, Unsupported};
+use crate::{DriverEffects, RequestAnswer, RequestDecision, UnsupportedOperation};
 
-/// More requests than are ever open at once.
+/// Maximum number of open requests, more than ever occur at once.
 const LIMIT: usize = 256;
 
-/// What the model is told of a refusal that comes without a reason. One without words would end the turn in versions
-/// that do not know how to go on.
+/// Message to the model for a refusal without a reason. A refusal without a message ends the turn in versions that
+/// cannot continue after one.
 const NO: &str = "The user does not allow this. Go on without it.";
 
-/// The requests that are open.
 #[derive(Default)]
 pub struct Desk(Vec<Asked>);
 
 struct Asked {
     request: Id,
-    /// The session that asks: a subagent's has its own.
+    /// The session that made the request. Subagents have their own.
     thread: Option<Id>,
-    /// The questions, in their order; nothing if it is a permission.
+    /// The questions in their order; `None` for a permission.
     questions: Option<Vec<String>>,
-    /// The refusal, which waits.
+    /// A refusal that was not sent yet.
     refusal: Option<String>,
 }
 
 impl Desk {
-    /// Learns what was asked, and what needs no answer any more.
+    /// Adds opened requests and removes resolved ones.
     pub fn told(&mut self, events: &[Event]) {
         for event in events {
             match &event.body {
-                Body::RequestOpened(request) => self.opened(request, event.thread.clone()),
-                Body::RequestResolved(resolved) => self.0.retain(|asked| asked.request != resolved.request),
+                EventBody::RequestOpened(request) => self.opened(request, event.thread.clone()),
+                EventBody::RequestResolved(resolved) => self.0.retain(|asked| asked.request != resolved.request),
                 _ => {}
             }
         }
@@ -48,18 +47,18 @@ impl Desk {
         self.0.push(Asked { request: request.request.clone(), thread, questions, refusal: None });
     }
 
-    /// Nothing that waits is sent.
+    /// Discards refusals that were not sent yet.
     pub fn forget(&mut self) {
         self.0.iter_mut().for_each(|asked| asked.refusal = None);
     }
 
-    fn find(&mut self, request: &Id) -> Result<&mut Asked, Unsupported> {
+    fn find(&mut self, request: &Id) -> Result<&mut Asked, UnsupportedOperation> {
         let found = self.0.iter_mut().find(|asked| asked.request == *request);
-        found.ok_or_else(|| Unsupported::new(format!("OpenCode does not ask `{request}`")))
+        found.ok_or_else(|| UnsupportedOperation::new(format!("OpenCode does not ask `{request}`")))
     }
 
-    /// The refusals that may be sent. One refusal refuses all that is open in its session, so it waits until nothing
-    /// else there wants an answer.
+    /// Takes the refusals that can be sent. One refusal refuses all open requests of its session, so it waits until no
+    /// other request there is undecided.
     fn refusals(&mut self) -> Vec<(Id, String)> {
         let undecided = |asked: &Asked| asked.questions.is_none() && asked.refusal.is_none();
         let waited_for: Vec<_> =
@@ -70,25 +69,29 @@ impl Desk {
 }
 
 impl Server {
-    pub(super) fn answer(&mut self, answer: Answer, effects: &mut Effects) -> Result<(), Unsupported> {
+    pub(super) fn answer(
+        &mut self,
+        answer: RequestAnswer,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
         let asked = self.desk.find(&answer.request)?;
         let request = &answer.request;
         match (answer.decision, asked.questions.clone()) {
-            (Decision::Allow | Decision::AllowSession, Some(questions)) => {
+            (RequestDecision::Allow | RequestDecision::AllowSession, Some(questions)) => {
                 let given = |question| answer.answers.get(question).cloned().unwrap_or_default();
                 let answers: Vec<_> = questions.iter().map(given).collect();
                 self.post(format!("/question/{request}/reply"), &json!({ "answers": answers }), effects);
             }
-            (Decision::Allow, None) if answer.option.as_deref() != Some("always") => {
+            (RequestDecision::Allow, None) if answer.option.as_deref() != Some("always") => {
                 self.permit(request, "once", effects)
             }
-            (Decision::Allow | Decision::AllowSession, None) => self.permit(request, "always", effects),
-            (Decision::Decline, Some(_)) => self.dismiss(request, effects),
-            (Decision::Decline, None) => {
+            (RequestDecision::Allow | RequestDecision::AllowSession, None) => self.permit(request, "always", effects),
+            (RequestDecision::Decline, Some(_)) => self.dismiss(request, effects),
+            (RequestDecision::Decline, None) => {
                 asked.refusal =
                     Some(answer.message.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| NO.to_owned()));
             }
-            (Decision::Cancel, questions) => {
+            (RequestDecision::Cancel, questions) => {
                 self.interrupt(effects);
                 match questions {
                     Some(_) => self.dismiss(request, effects),
@@ -100,15 +103,15 @@ impl Server {
         Ok(())
     }
 
-    fn permit(&mut self, request: &Id, reply: &str, effects: &mut Effects) {
+    fn permit(&mut self, request: &Id, reply: &str, effects: &mut DriverEffects) {
         self.post(format!("/permission/{request}/reply"), &json!({ "reply": reply }), effects);
     }
 
-    fn dismiss(&mut self, request: &Id, effects: &mut Effects) {
+    fn dismiss(&mut self, request: &Id, effects: &mut DriverEffects) {
         self.post(format!("/question/{request}/reject"), &json!({}), effects);
     }
 
-    pub(super) fn send_refusals(&mut self, effects: &mut Effects) {
+    pub(super) fn send_refusals(&mut self, effects: &mut DriverEffects) {
         for (request, message) in self.desk.refusals() {
             let body = json!({ "reply": "reject", "message": message });
             self.post(format!("/permission/{request}/reply"), &body, effects);

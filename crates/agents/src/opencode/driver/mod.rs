@@ -1,5 +1,4 @@
-//! What is said to `opencode serve`: a server of the session's own, spoken to by HTTP and heard by its event bus.
-//! This file only dispatches.
+//! Driver for `opencode serve`: one server per session, controlled over HTTP and observed through its event bus.
 
 mod answering;
 mod choosing;
@@ -11,76 +10,72 @@ mod tests;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
-use switchboard_event::{Dir, Event, Id, SessionConfig, raw};
+use switchboard_event::{Dir, Event, Id, SessionConfig, to_raw_json};
 
 use self::{answering::Desk, choosing::Digest, handshake::Stage, prompting::Choices, pulse::Pulse};
 use super::{launch::Model, offers::Offers};
 use crate::{
-    Command, Driver, Effect, Effects, HttpRequest, Json, Object, Prompt, Record, RecordBody, Signal, Unsupported,
-    commands::Commands,
+    AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, HttpRequest, JsonObject,
+    JsonView, Record, RecordBody, UnsupportedOperation, commands::SlashCommands,
 };
 
-/// What a server is wanted for.
+/// Configuration of the driver.
 pub struct Wanted {
-    /// Whom the password belongs to.
+    /// User name for the password.
     pub user: &'static str,
-    /// The server's password.
     pub password: String,
-    /// Which conversation.
     pub conversation: Conversation,
-    /// The settings of the session.
     pub config: SessionConfig,
-    /// OpenCode's folder of data.
+    /// OpenCode's data directory.
     pub data: String,
-    /// The model to begin with.
+    /// The initial model.
     pub model: Option<Model>,
-    /// Nobody has said what to do yet.
+    /// There is no first prompt.
     pub leisure: bool,
 }
 
-/// Which conversation is wanted.
+/// How the session begins.
 #[derive(Clone, Debug)]
 pub enum Conversation {
-    /// A new one.
+    /// A new session.
     New,
-    /// This one.
+    /// An existing session.
     Known(String),
-    /// A copy of this one.
+    /// A copy of an existing session.
     CopyOf(String),
 }
 
-/// Speaks to a server of OpenCode.
+/// Drives a server of OpenCode.
 pub struct Server {
     authorization: String,
     conversation: Conversation,
     config: SessionConfig,
     data: String,
     stage: Stage,
-    /// The session has rules that ask: its mode must be heeded in ours.
+    /// The session has rules that ask, so they must include the restrictions of its mode.
     asks: bool,
-    /// The list of OpenCode's agents, as it came.
+    /// The list of OpenCode's agents, as received.
     agents: Option<String>,
     session: Option<String>,
-    /// How many requests were made.
+    /// Number of requests sent so far.
     requests: u64,
     choices: Choices,
-    /// OpenCode's slash commands.
-    commands: Commands,
+    commands: SlashCommands,
     offers: Offers,
-    /// It was not asked yet what can be chosen.
+    /// The available choices were not requested yet.
     curious: bool,
-    /// Nobody has said what to do: what can be chosen is wanted first.
+    /// There is no first prompt, so the available choices are requested before the session is ready.
     leisure: bool,
-    /// Requests for it that are not answered yet.
+    /// Requests for the available choices without a response.
     awaited: Vec<u64>,
     desk: Desk,
     pulse: Pulse,
-    /// Prompts that must not be sent yet.
-    waiting: Vec<Prompt>,
+    /// Prompts that cannot be sent yet.
+    waiting: Vec<AgentPrompt>,
 }
 
 impl Server {
-    /// A server that was just started.
+    /// Creates the driver of a server that was just started.
     pub fn new(wanted: Wanted) -> Self {
         let login = BASE64_STANDARD.encode(format!("{}:{}", wanted.user, wanted.password));
         let asks = !super::launch::rules::is_free(&wanted.config);
@@ -97,7 +92,7 @@ impl Server {
             session: None,
             requests: 0,
             choices: Choices { model: wanted.model, ..Choices::default() },
-            commands: Commands::default(),
+            commands: SlashCommands::default(),
             offers,
             curious: true,
             leisure: wanted.leisure,
@@ -108,101 +103,103 @@ impl Server {
         }
     }
 
-    /// Makes a request, and gives its number.
+    /// Sends a request and returns its number.
     fn request(
         &mut self,
         method: &'static str,
         path: String,
         body: Option<&impl Serialize>,
-        effects: &mut Effects,
+        effects: &mut DriverEffects,
     ) -> u64 {
         self.requests += 1;
-        let body = body.map(raw);
-        effects.push(Effect::Http(HttpRequest { id: self.requests, method, path, body, digest: None }));
+        let body = body.map(to_raw_json);
+        effects.push(DriverEffect::Http(HttpRequest { id: self.requests, method, path, body, digest: None }));
         self.requests
     }
 
-    /// Asks for something of which only a digest is wanted.
-    fn look_up(&mut self, path: &str, digest: Digest, effects: &mut Effects) -> u64 {
+    /// Requests something of which only a digest is stored.
+    fn look_up(&mut self, path: &str, digest: Digest, effects: &mut DriverEffects) -> u64 {
         self.requests += 1;
         let (id, path, digest) = (self.requests, path.to_owned(), Some(digest));
-        effects.push(Effect::Http(HttpRequest { id, method: "GET", path, body: None, digest }));
+        effects.push(DriverEffect::Http(HttpRequest { id, method: "GET", path, body: None, digest }));
         self.requests
     }
 
-    fn get(&mut self, path: impl Into<String>, effects: &mut Effects) -> u64 {
+    fn get(&mut self, path: impl Into<String>, effects: &mut DriverEffects) -> u64 {
         self.request("GET", path.into(), None::<&()>, effects)
     }
 
-    fn post(&mut self, path: impl Into<String>, body: &impl Serialize, effects: &mut Effects) -> u64 {
+    fn post(&mut self, path: impl Into<String>, body: &impl Serialize, effects: &mut DriverEffects) -> u64 {
         self.request("POST", path.into(), Some(body), effects)
     }
 
-    /// A path of the session.
     fn path(&self, rest: &str) -> String {
         format!("/session/{}{rest}", self.session.as_deref().unwrap_or_default())
     }
 
-    fn abort(&mut self, effects: &mut Effects) {
+    fn abort(&mut self, effects: &mut DriverEffects) {
         let path = self.path("/abort");
         self.request("POST", path, None::<&()>, effects);
     }
 
-    fn heard(&mut self, fields: &Object<'_>, effects: &mut Effects) {
-        if fields.has("type") {
+    fn heard(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+        if fields.contains_key("type") {
             let news = self.pulse.heard(fields, self.session.as_deref());
             self.follow(news, effects);
-        } else if fields.has("method") {
+        } else if fields.contains_key("method") {
             self.answered(fields, effects);
         }
     }
 }
 
-impl Driver for Server {
-    fn open(&mut self, _: &mut Effects) {}
+impl AgentDriver for Server {
+    fn open(&mut self, _: &mut DriverEffects) {}
 
-    fn saw(&mut self, record: &Record<'_>, events: &[Event], effects: &mut Effects) {
+    fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
         self.pulse.told(events);
         self.desk.told(events);
         match (record.dir, &record.body) {
             (Dir::In, RecordBody::Text(line)) => self.printed(line, effects),
-            (Dir::In, RecordBody::Json(json)) => self.heard(&Json::of(json).object(), effects),
+            (Dir::In, RecordBody::Json(json)) => self.heard(&JsonView::from_raw(json).as_object(), effects),
             _ => {}
         }
         self.send_refusals(effects);
     }
 
-    fn command(&mut self, command: Command, effects: &mut Effects) -> Result<(), Unsupported> {
-        match command {
-            Command::Prompt(prompt) => self.prompt(prompt, effects),
-            Command::Answer(answer) => return self.answer(answer, effects),
-            Command::Interrupt => self.interrupt(effects),
-            Command::SetModel(model) => return self.set_model(&model, effects),
-            Command::SetMode(mode) => return self.set_mode(mode, effects),
-            Command::SetOption { id, value } => return self.set_option(&id, value, effects),
-            Command::Slash { name, arguments } => return self.slash(&name, &arguments, effects),
-            Command::Close => effects.push(Effect::Done),
+    fn handle_command(
+        &mut self,
+        handle_command: AgentCommand,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        match handle_command {
+            AgentCommand::Prompt(prompt) => self.prompt(prompt, effects),
+            AgentCommand::Answer(answer) => return self.answer(answer, effects),
+            AgentCommand::Interrupt => self.interrupt(effects),
+            AgentCommand::SetModel(model) => return self.set_model(&model, effects),
+            AgentCommand::SetMode(mode) => return self.set_mode(mode, effects),
+            AgentCommand::SetOption { id, value } => return self.set_option(&id, value, effects),
+            AgentCommand::Slash { name, arguments } => return self.slash(&name, &arguments, effects),
+            AgentCommand::Close => effects.push(DriverEffect::Done),
         }
         Ok(())
     }
 
-    fn has_command(&self, name: &str) -> Result<(), Unsupported> {
-        self.commands.check(name)
+    fn check_slash_command(&self, name: &str) -> Result<(), UnsupportedOperation> {
+        self.commands.check_name(name)
     }
 
-    fn signal(&mut self, signal: Signal, effects: &mut Effects) {
-        match signal {
-            Signal::Timer(timer) => {
+    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
+        match handle_signal {
+            DriverSignal::Timer(timer) => {
                 let news = self.pulse.ran_out(timer);
                 self.follow(news, effects);
             }
-            Signal::StreamOpened => self.stream_opened(effects),
-            Signal::StreamClosed | Signal::StreamEnded => {}
+            DriverSignal::StreamOpened => self.stream_opened(effects),
+            DriverSignal::StreamClosed | DriverSignal::StreamEnded => {}
         }
     }
 }
 
-/// The id of something in a record.
-fn id(fields: &Object<'_>, key: &str) -> Option<Id> {
-    fields.str(key).filter(|id| !id.is_empty()).map(Id::from)
+fn id(fields: &JsonObject<'_>, key: &str) -> Option<Id> {
+    fields.get_str(key).filter(|id| !id.is_empty()).map(Id::from)
 }

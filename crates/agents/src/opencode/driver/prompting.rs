@@ -1,23 +1,22 @@
-//! Prompts, and stopping what they began.
+//! Sending and interrupting prompts.
 
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{Server, pulse::News};
-use crate::{Effect, Effects, Image, Prompt, Unsupported, opencode::launch::Model};
+use crate::{AgentPrompt, DriverEffect, DriverEffects, PromptImage, UnsupportedOperation, opencode::launch::Model};
 
-/// What is said with every prompt.
+/// The selection that is sent with every prompt.
 #[derive(Default)]
 pub struct Choices {
-    /// The model; else the one that the session had, or OpenCode's own choice.
+    /// The model. Otherwise the session's last model or OpenCode's default applies.
     pub model: Option<Model>,
     /// One of OpenCode's agents.
     pub mode: Option<String>,
-    /// How hard the model thinks, in the provider's words.
+    /// The reasoning effort, in the provider's terms.
     pub variant: Option<String>,
 }
 
-/// The body of a prompt.
 #[derive(Serialize)]
 struct Body<'a> {
     parts: Vec<Value>,
@@ -47,8 +46,8 @@ struct Format<'a> {
 }
 
 impl Server {
-    /// A prompt. OpenCode 1.18.33 forgets one that comes while a turn is ending: that waits.
-    pub(super) fn prompt(&mut self, prompt: Prompt, effects: &mut Effects) {
+    /// Sends a prompt. OpenCode 1.18.33 drops a prompt that arrives while a turn is ending, so it waits until then.
+    pub(super) fn prompt(&mut self, prompt: AgentPrompt, effects: &mut DriverEffects) {
         if self.pulse.is_ending() {
             return self.waiting.push(prompt);
         }
@@ -57,7 +56,7 @@ impl Server {
         self.say(parts, prompt.output_schema.as_deref(), effects);
     }
 
-    fn say(&mut self, parts: Vec<Value>, schema: Option<&RawValue>, effects: &mut Effects) {
+    fn say(&mut self, parts: Vec<Value>, schema: Option<&RawValue>, effects: &mut DriverEffects) {
         let model = self.choices.model.as_ref().map(|model| Named { provider: &model.provider, model: &model.name });
         let body = Body {
             parts,
@@ -66,15 +65,21 @@ impl Server {
             variant: self.choices.variant.as_deref(),
             format: schema.map(|schema| Format { r#type: "json_schema", schema }),
         };
-        let body = switchboard_event::raw(&body);
+        let body = switchboard_event::to_raw_json(&body);
         let path = self.path("/prompt_async");
         let number = self.post(path, &body, effects);
         self.pulse.prompted(number);
     }
 
-    /// One of OpenCode's commands. Its request is answered when all is done, not when it is taken.
-    pub(super) fn slash(&mut self, name: &str, arguments: &str, effects: &mut Effects) -> Result<(), Unsupported> {
-        self.commands.check(name)?;
+    /// Sends one of OpenCode's slash commands. The response arrives when the command is finished, not when it is
+    /// accepted.
+    pub(super) fn slash(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        effects: &mut DriverEffects,
+    ) -> Result<(), UnsupportedOperation> {
+        self.commands.check_name(name)?;
         let mut body = json!({ "command": name, "arguments": arguments.trim() });
         let Choices { model, mode, variant } = &self.choices;
         let model = model.as_ref().map(|model| format!("{}/{}", model.provider, model.name));
@@ -89,38 +94,38 @@ impl Server {
         Ok(())
     }
 
-    /// A prompt without words has OpenCode answer what it left unanswered.
-    fn remind(&mut self, effects: &mut Effects) {
+    /// Sends a prompt without text, which makes OpenCode answer an unanswered message.
+    fn remind(&mut self, effects: &mut DriverEffects) {
         self.say(Vec::new(), None, effects);
     }
 
-    pub(super) fn prompt_answered(&mut self, number: u64, taken: bool, effects: &mut Effects) {
+    pub(super) fn prompt_answered(&mut self, number: u64, taken: bool, effects: &mut DriverEffects) {
         let begun = taken && self.pulse.awaits(number);
         let news = self.pulse.answered(number, taken);
         self.follow(news, effects);
         if begun {
-            // It has something to do: this keeps nobody waiting.
+            // The turn is running, so these requests delay nothing.
             self.ask_for_offers(effects);
         }
     }
 
-    pub(super) fn interrupt(&mut self, effects: &mut Effects) {
+    pub(super) fn interrupt(&mut self, effects: &mut DriverEffects) {
         self.waiting.clear();
         self.desk.forget();
         self.pulse.interrupted();
         self.abort(effects);
     }
 
-    /// Does what the pulse asks for.
-    pub(super) fn follow(&mut self, news: Vec<News>, effects: &mut Effects) {
+    /// Performs the actions of the turn tracker.
+    pub(super) fn follow(&mut self, news: Vec<News>, effects: &mut DriverEffects) {
         for news in news {
             match news {
-                News::Arm(timer, time) => effects.push(Effect::Arm(timer, time)),
-                News::Disarm(timer) => effects.disarm(timer),
+                News::Arm(timer, time) => effects.push(DriverEffect::Arm(timer, time)),
+                News::Disarm(timer) => effects.disarm_timer(timer),
                 News::Abort => self.abort(effects),
                 News::CatchUp => self.catch_up(effects),
                 News::Remind => self.remind(effects),
-                News::Settled if self.waiting.is_empty() => effects.push(Effect::Settled),
+                News::Settled if self.waiting.is_empty() => effects.push(DriverEffect::Settled),
                 News::Settled => {
                     for prompt in std::mem::take(&mut self.waiting) {
                         self.prompt(prompt, effects);
@@ -131,7 +136,7 @@ impl Server {
     }
 }
 
-fn picture(image: &Image) -> Value {
+fn picture(image: &PromptImage) -> Value {
     let url = format!("data:{};base64,{}", image.media_type, image.data);
     let name = image.path.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let mut part = json!({ "type": "file", "mime": image.media_type, "url": url });

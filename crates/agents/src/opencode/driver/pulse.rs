@@ -1,94 +1,91 @@
-//! Whether OpenCode works, rests, or is just ending: when a turn is really over, and what to do about one that
-//! neither goes on nor ends.
+//! Tracks whether OpenCode is busy, idle or ending a turn: when a turn is really over, and how to handle one that
+//! neither continues nor ends.
 
 use std::time::Duration;
 
-use switchboard_event::{Body, Event, Id, TurnStatus};
+use switchboard_event::{Event, EventBody, Id, TurnStatus};
 
 use super::id;
-use crate::{Object, Timer};
+use crate::{DriverTimer, JsonObject};
 
-/// After an error or an abort OpenCode 1.18.33 rests twice. Should the second time be missed, this is waited.
-const REST: (Timer, Duration) = (Timer("rest"), Duration::from_secs(2));
+/// After an error or an abort, OpenCode 1.18.33 becomes idle twice. Time to wait in case the second idle event is
+/// missed.
+const REST: (DriverTimer, Duration) = (DriverTimer("rest"), Duration::from_secs(2));
 
-/// It rests, but its reply is not complete: the end may have been missed.
-const END: (Timer, Duration) = (Timer("end"), Duration::from_secs(3));
+/// Time to wait for the end of an incomplete reply of an idle session, which may have been missed.
+const END: (DriverTimer, Duration) = (DriverTimer("end"), Duration::from_secs(3));
 
-/// It took a prompt, and does nothing about it.
-const WORK: (Timer, Duration) = (Timer("work"), Duration::from_secs(20));
+/// Time to wait for any effect of an accepted prompt.
+const WORK: (DriverTimer, Duration) = (DriverTimer("work"), Duration::from_secs(20));
 
-/// How often it is reminded of a prompt.
+/// Maximum number of reminders of a prompt.
 const REMINDERS: u32 = 2;
 
-/// What is to be done.
+/// Action for the driver.
 #[derive(Debug, PartialEq, Eq)]
 pub enum News {
-    /// Call back.
-    Arm(Timer, Duration),
-    /// Do not call back.
-    Disarm(Timer),
-    /// Stop it once more.
+    /// Starts a timer.
+    Arm(DriverTimer, Duration),
+    /// Stops a timer.
+    Disarm(DriverTimer),
+    /// Aborts the turn again.
     Abort,
-    /// Ask for what may have been missed.
+    /// Requests events that may have been missed.
     CatchUp,
-    /// Have it answer what it left unanswered.
+    /// Makes OpenCode answer an unanswered message.
     Remind,
-    /// The turn is over, and nothing more is under way.
+    /// The turn is over, and nothing is pending.
     Settled,
 }
 
-/// What OpenCode does, as far as it is known.
+/// The known state of OpenCode.
 #[derive(Default)]
 pub struct Pulse {
     busy: bool,
-    /// A turn is open.
     in_turn: bool,
-    /// The turn just ended, and how.
+    /// Status of the turn that just ended.
     ended: Option<TurnStatus>,
-    /// The session rested in the turn that is open.
+    /// The session became idle during the open turn.
     rested: bool,
-    /// The turn is over, but the session must still come to rest.
+    /// The turn is over, but the session is not idle yet.
     resting: bool,
-    /// The prompt that was sent last, until it was taken.
+    /// The last prompt, until it is accepted.
     posted: Option<u64>,
-    /// The command that was sent last, until all of it is done.
+    /// The last slash command, until it is finished.
     commanded: Option<u64>,
-    /// A prompt was sent of which the bus has shown nothing.
+    /// A prompt was sent that the bus has not shown yet.
     unseen: bool,
     /// The message of the last prompt, until there is a reply to it.
     unanswered: Option<Id>,
-    /// All that came before this message is old.
+    /// Messages before this one are old.
     newest: Option<Id>,
     interrupted: bool,
-    /// It was stopped before it worked: what was under way may still begin.
+    /// The turn was stopped before the session became busy, so it may still begin.
     early: bool,
     reminders: u32,
 }
 
 impl Pulse {
-    /// A prompt that comes now would be forgotten.
+    /// Returns whether OpenCode would drop a prompt now.
     pub fn is_ending(&self) -> bool {
         self.resting || self.in_turn && self.rested
     }
 
-    /// A prompt is sent.
     pub fn prompted(&mut self, number: u64) {
         (self.posted, self.unseen) = (Some(number), true);
         (self.interrupted, self.early, self.rested, self.resting) = (false, false, false, false);
     }
 
-    /// This is the prompt that was sent last, and is not taken yet.
+    /// Returns whether this is the last prompt and it was not accepted yet.
     pub fn awaits(&self, number: u64) -> bool {
         self.posted == Some(number)
     }
 
-    /// A command is sent.
     pub fn commanded(&mut self, number: u64) {
         self.prompted(number);
         (self.posted, self.commanded) = (None, Some(number));
     }
 
-    /// A request was answered.
     pub fn answered(&mut self, number: u64, taken: bool) -> Vec<News> {
         if self.commanded.take_if(|commanded| *commanded == number).is_some() && !taken && !self.in_turn {
             (self.unseen, self.unanswered) = (false, None);
@@ -105,32 +102,30 @@ impl Pulse {
         if self.busy { Vec::new() } else { vec![News::Arm(WORK.0, WORK.1)] }
     }
 
-    /// Somebody stops the turn.
     pub fn interrupted(&mut self) {
         (self.interrupted, self.early) = (true, !self.busy);
         (self.unanswered, self.unseen) = (None, false);
     }
 
-    /// What the reader tells.
+    /// Applies the events of the reader.
     pub fn told(&mut self, events: &[Event]) {
         for event in events {
             match &event.body {
-                Body::TurnStarted(_) => (self.in_turn, self.ended, self.rested) = (true, None, false),
-                Body::TurnCompleted(turn) => (self.in_turn, self.ended) = (false, Some(turn.status)),
+                EventBody::TurnStarted(_) => (self.in_turn, self.ended, self.rested) = (true, None, false),
+                EventBody::TurnCompleted(turn) => (self.in_turn, self.ended) = (false, Some(turn.status)),
                 _ => {}
             }
         }
     }
 
-    /// Something came on the bus.
-    pub fn heard(&mut self, event: &Object<'_>, session: Option<&str>) -> Vec<News> {
-        let kind = event.str("type").unwrap_or_default();
-        let fields = || event.object("properties");
-        let ours = |fields: &Object<'_>| session.is_some() && fields.str("sessionID").as_deref() == session;
+    pub fn heard(&mut self, event: &JsonObject<'_>, session: Option<&str>) -> Vec<News> {
+        let kind = event.get_str("type").unwrap_or_default();
+        let fields = || event.get_object("properties");
+        let ours = |fields: &JsonObject<'_>| session.is_some() && fields.get_str("sessionID").as_deref() == session;
         match &*kind {
             "session.status" | "session.idle" => {
                 let fields = fields();
-                let rests = &*kind == "session.idle" || fields.object("status").is("type", "idle");
+                let rests = &*kind == "session.idle" || fields.get_object("status").str_equals("type", "idle");
                 match ours(&fields) {
                     true if rests => self.rests(),
                     true => self.works(),
@@ -140,7 +135,7 @@ impl Pulse {
             "message.updated" => {
                 let fields = fields();
                 if ours(&fields) {
-                    self.message(&fields.object("info"));
+                    self.message(&fields.get_object("info"));
                 }
                 self.comes_to_rest()
             }
@@ -148,11 +143,11 @@ impl Pulse {
         }
     }
 
-    fn message(&mut self, info: &Object<'_>) {
+    fn message(&mut self, info: &JsonObject<'_>) {
         let Some(message) = id(info, "id") else { return };
-        // Ids grow with time; what is heard of again is not new.
+        // Ids grow with time. A message that is shown again is not new.
         let new = self.newest.as_ref().is_none_or(|newest| *newest < message);
-        match info.str("role").as_deref() {
+        match info.get_str("role").as_deref() {
             Some("user") if new && self.unseen => {
                 self.unseen = false;
                 (self.newest, self.unanswered) = (Some(message.clone()), Some(message));
@@ -167,7 +162,7 @@ impl Pulse {
     fn works(&mut self) -> Vec<News> {
         (self.busy, self.rested) = (true, false);
         let mut news = vec![News::Disarm(WORK.0)];
-        // The abort came before there was anything to stop.
+        // The abort arrived before there was anything to stop.
         if std::mem::take(&mut self.early) {
             news.push(News::Abort);
         }
@@ -186,7 +181,7 @@ impl Pulse {
         vec![News::Arm(END.0, END.1)]
     }
 
-    /// The reply is complete after the session rested: it will rest once more.
+    /// The reply was completed after the session became idle, so the session becomes idle once more.
     fn comes_to_rest(&mut self) -> Vec<News> {
         if self.ended.is_none() || self.resting {
             return Vec::new();
@@ -199,7 +194,7 @@ impl Pulse {
         if self.ended.is_some() && !self.resting { self.settle() } else { Vec::new() }
     }
 
-    /// The turn is over. If it ended well, a prompt that came while it did must still be answered.
+    /// Ends the turn. After a successful turn, a prompt that arrived at its end still needs an answer.
     fn settle(&mut self) -> Vec<News> {
         let well = self.ended.take() == Some(TurnStatus::Completed);
         let mut news = vec![News::Disarm(WORK.0), News::Disarm(END.0), News::Disarm(REST.0)];
@@ -221,8 +216,7 @@ impl Pulse {
         self.reminders <= REMINDERS
     }
 
-    /// A timer ran out.
-    pub fn ran_out(&mut self, timer: Timer) -> Vec<News> {
+    pub fn ran_out(&mut self, timer: DriverTimer) -> Vec<News> {
         if timer == REST.0 && self.resting {
             return self.settle();
         }

@@ -1,8 +1,8 @@
-//! What OpenCode is told by its environment: configuration that goes before all files, and permission rules.
+//! Configuration of OpenCode through its environment: settings that override all files, and permission rules.
 
 use serde::Serialize;
 use serde_json::json;
-use switchboard_event::{ApprovalMode, raw};
+use switchboard_event::{ApprovalMode, to_raw_json};
 
 use super::{
     folders,
@@ -10,15 +10,15 @@ use super::{
     servers,
     tree::Tree,
 };
-use crate::{Launch, Order, Unsupported};
+use crate::{AgentLaunch, LaunchRequest, UnsupportedOperation};
 
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 const PERMISSION: &str = "OPENCODE_PERMISSION";
 
-/// Adds the configuration to what is started.
-pub fn add(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
+/// Adds the configuration to a launch.
+pub fn add(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Result<(), UnsupportedOperation> {
     let mut content = own(order, CONTENT, launch);
-    // A refused call is told to the model, which goes on; else the turn would end.
+    // A refused call is reported to the model, which continues. Otherwise the turn would end.
     content.merge(&json!({ "experimental": { "continue_loop_on_deny": true } }));
     let servers = servers::written(order.config, order.private, &mut launch.files)?;
     if !servers.is_empty() {
@@ -29,27 +29,27 @@ pub fn add(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
         let looking = [rules::looking(&data), rules::forbidden(order.config, &data)].concat();
         content.merge(&Agents { agent: Explore { explore: Permission { permission: Written(&looking) } } });
     }
-    launch.env.push((CONTENT.to_owned(), raw(&content).get().to_owned()));
+    launch.env.push((CONTENT.to_owned(), to_raw_json(&content).get().to_owned()));
     permissions(order, &data, launch);
     Ok(())
 }
 
-/// Rules for all agents. A subagent gets of its session's rules only what they forbid, so these are what makes it ask.
-fn permissions(order: &Order<'_>, data: &str, launch: &mut Launch) {
+/// Adds rules for all agents. A subagent inherits only the prohibitions of its session, so these rules make it ask.
+fn permissions(order: &LaunchRequest<'_>, data: &str, launch: &mut AgentLaunch) {
     let rules = everywhere(order, data);
     if rules.is_empty() {
         return;
     }
     let mut permission = own(order, PERMISSION, launch);
     permission.merge(&Written(&rules));
-    launch.env.push((PERMISSION.to_owned(), raw(&permission).get().to_owned()));
+    launch.env.push((PERMISSION.to_owned(), to_raw_json(&permission).get().to_owned()));
 }
 
-fn everywhere(order: &Order<'_>, data: &str) -> Vec<Rule> {
+fn everywhere(order: &LaunchRequest<'_>, data: &str) -> Vec<Rule> {
     let mut rules = Vec::new();
     if !rules::is_free(order.config) {
         rules.extend(rules::asking(data));
-        // Where nobody can be asked, what may go unasked must be allowed beforehand.
+        // A one-shot run cannot ask, so calls that need no approval must be allowed in advance.
         if order.one_shot && order.config.approval_mode == Some(ApprovalMode::AutoEdit) {
             rules.extend(rules::all(["edit"], Action::Allow));
         }
@@ -62,9 +62,9 @@ fn everywhere(order: &Order<'_>, data: &str) -> Vec<Rule> {
     rules
 }
 
-/// What the user has in a variable already.
-fn own(order: &Order<'_>, variable: &str, launch: &mut Launch) -> Tree {
-    let Some(text) = order.host.env(variable).filter(|text| !text.trim().is_empty()) else {
+/// Returns the content of a variable that the user has set.
+fn own(order: &LaunchRequest<'_>, variable: &str, launch: &mut AgentLaunch) -> Tree {
+    let Some(text) = order.host.env_var(variable).filter(|text| !text.trim().is_empty()) else {
         return Tree::new();
     };
     Tree::read(&text).unwrap_or_else(|| {

@@ -1,13 +1,13 @@
-//! JSON with comments and trailing commas, as OpenCode's configuration files may have it.
+//! JSON with comments and trailing commas, as allowed in OpenCode's configuration files.
 
 use serde_json::Value;
 
-/// Reads it, if it is JSON without those.
+/// Parses the text after removing comments and trailing commas.
 pub fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(&bare(text)).ok()
 }
 
-/// The same without comments and trailing commas.
+/// Removes comments and trailing commas.
 pub fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.trim_start_matches('\u{feff}').chars().peekable();
@@ -53,7 +53,7 @@ fn comment(rest: &mut impl Iterator<Item = char>) {
     }
 }
 
-/// Where the text ends without a comma at its end.
+/// Returns the length of the text without a trailing comma.
 fn without_comma(text: &str) -> usize {
     let trimmed = text.trim_end();
     trimmed.strip_suffix(',').map_or(text.len(), str::len)

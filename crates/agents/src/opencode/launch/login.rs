@@ -1,14 +1,14 @@
-//! Whether OpenCode is logged in anywhere, as far as that can be told without asking it.
+//! Detects logins of OpenCode without running it.
 
 use super::{folders, jsonc, settings};
-use crate::{Host, Login};
+use crate::{HostAccess, Login};
 
-/// Variables with the keys of providers that OpenCode looks for by itself.
+/// Variables with provider keys that OpenCode recognizes.
 const KEYS: [&str; 14] = [
     "OPENCODE_API_KEY",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
-    // The name of a model, and of another program too.
+    // Contains the name of another agent.
     concat!("GEM", "INI_API_KEY"),
     "GOOGLE_GENERATIVE_AI_API_KEY",
     "OPENROUTER_API_KEY",
@@ -22,15 +22,16 @@ const KEYS: [&str; 14] = [
     "GOOGLE_APPLICATION_CREDENTIALS",
 ];
 
-/// By a login, by a key in the environment, or by one in the configuration.
-pub fn login(host: &dyn Host) -> Login {
+/// Looks for a login, a key in the environment, or a key in the configuration.
+pub fn login(host: &dyn HostAccess) -> Login {
     let stored = || {
         let file = folders::data(host).join("auth.json");
-        let logins = host.read(&file).and_then(|text| jsonc::parse(&text));
+        let logins = host.read_file(&file).and_then(|text| jsonc::parse(&text));
         let names: Vec<_> = logins.iter().filter_map(|logins| logins.as_object()).flat_map(|map| map.keys()).collect();
         (!names.is_empty()).then(|| format!("logged in to {}", join(&names)))
     };
-    let key = || KEYS.into_iter().find(|key| host.env(key).is_some_and(|value| !value.is_empty())).map(str::to_owned);
+    let key =
+        || KEYS.into_iter().find(|key| host.env_var(key).is_some_and(|value| !value.is_empty())).map(str::to_owned);
     let configured =
         || settings::provider_with_key(host).map(|provider| format!("a key for {provider} in the configuration"));
     match stored().or_else(key).or_else(configured) {

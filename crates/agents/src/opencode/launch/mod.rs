@@ -1,7 +1,8 @@
-//! How OpenCode is started: as a server of the session's own, or for one prompt. And what it is like: its login and
-//! its own configuration.
+//! Launch of OpenCode: as a server of its own for each session, or for one prompt. Also detects its login and reads its
+//! configuration.
 
 mod content;
+mod endpoints;
 mod folders;
 mod jsonc;
 mod login;
@@ -14,9 +15,9 @@ mod tests;
 mod tree;
 
 use super::driver::{Conversation, Server, Wanted};
-use crate::{Abilities, Agent, Input, Launch, Order, Unsupported, Versions, WhileRunning};
+use crate::{Abilities, Agent, AgentLaunch, LaunchRequest, StdinMode, UnsupportedOperation, Versions, WhileRunning};
 
-/// OpenCode, as it can be run.
+/// The agent definition of OpenCode.
 pub const AGENT: Agent = Agent {
     name: "opencode",
     title: "OpenCode",
@@ -46,6 +47,7 @@ pub const AGENT: Agent = Agent {
     launch,
     login: login::login,
     config: settings::found,
+    endpoints: endpoints::endpoints,
     protected_paths: &[
         "opencode.json",
         "opencode.jsonc",
@@ -68,20 +70,20 @@ pub const AGENT: Agent = Agent {
     ],
 };
 
-/// The variable that has the server's password.
+/// The variable with the server's password.
 const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 
-/// Whom the password belongs to.
+/// User name for the server's password.
 const USER: &str = "opencode";
 
-fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
+fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     let model = order.config.model.as_deref().map(model).transpose()?;
     let mut launch =
-        Launch { program: "opencode".to_owned(), state: folders::discarded(order.host), ..Launch::default() };
+        AgentLaunch { program: "opencode".to_owned(), state: folders::discarded(order.host), ..AgentLaunch::default() };
     launch.writable.push(folders::data(order.host));
-    // OpenCode takes this for the folder to work in.
+    // OpenCode uses `PWD` as its working directory.
     launch.env.push(("PWD".to_owned(), order.cwd.display().to_string()));
-    // It would be replaced under the running session.
+    // An update would replace the program of the running session.
     launch.env.push(("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned()));
     content::add(order, &mut launch)?;
     if order.one_shot {
@@ -92,13 +94,13 @@ fn launch(order: &Order<'_>) -> Result<Launch, Unsupported> {
     Ok(launch)
 }
 
-/// Port 0 is 4096 if that is free, and else any that is: several servers at once do not collide.
-fn serve(order: &Order<'_>, model: Option<Model>, launch: &mut Launch) {
+/// Port 0 selects 4096 if it is free, otherwise any free port, so that several servers do not collide.
+fn serve(order: &LaunchRequest<'_>, model: Option<Model>, launch: &mut AgentLaunch) {
     launch.args = ["serve", "--port", "0", "--hostname", "127.0.0.1"].map(str::to_owned).to_vec();
     launch.env.push(("OPENCODE_SERVER_USERNAME".to_owned(), USER.to_owned()));
     launch.env.push((PASSWORD.to_owned(), order.secret.to_owned()));
     keep_password(order, launch);
-    launch.input = Input::Closed;
+    launch.input = StdinMode::Closed;
     launch.source = "opencode";
     let conversation = match order.resume {
         None => Conversation::New,
@@ -116,12 +118,12 @@ fn serve(order: &Order<'_>, model: Option<Model>, launch: &mut Launch) {
     })));
 }
 
-/// Commands inherit the server's environment: one that prints it must not print the password. Bash, which OpenCode
-/// uses where it can, reads this file first. Who looks for the password still finds it with the server's process.
-fn keep_password(order: &Order<'_>, launch: &mut Launch) {
+/// Removes the password from the environment of commands, which inherit it from the server and might print it. Bash,
+/// which OpenCode prefers, reads this file first. The password can still be found through the server's process.
+fn keep_password(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) {
     const VARIABLE: &str = "BASH_ENV";
     let file = order.private.join("opencode-bash");
-    let text = match order.host.env(VARIABLE).filter(|own| !own.is_empty()) {
+    let text = match order.host.env_var(VARIABLE).filter(|own| !own.is_empty()) {
         Some(own) => {
             let own = own.replace('\'', r"'\''");
             format!("unset {PASSWORD}\nexport {VARIABLE}='{own}'\n. \"${VARIABLE}\"\n")
@@ -132,22 +134,21 @@ fn keep_password(order: &Order<'_>, launch: &mut Launch) {
     launch.files.push((file, text));
 }
 
-/// A model, as OpenCode names it.
+/// A model in OpenCode's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Who serves it.
     pub provider: String,
-    /// Its name there, which may have slashes.
+    /// The provider's name of the model, which may contain slashes.
     pub name: String,
 }
 
-/// Reads `provider/model`.
-pub fn model(text: &str) -> Result<Model, Unsupported> {
+/// Parses `provider/model`.
+pub fn model(text: &str) -> Result<Model, UnsupportedOperation> {
     match text.split_once('/') {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => {
             Ok(Model { provider: provider.to_owned(), name: name.to_owned() })
         }
-        _ => Err(Unsupported::new(format!("OpenCode has no model `{text}`"))
+        _ => Err(UnsupportedOperation::new(format!("OpenCode has no model `{text}`"))
             .with_hint("name it with its provider, as in `openai/gpt-5`; `opencode models` lists them")),
     }
 }

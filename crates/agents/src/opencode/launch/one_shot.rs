@@ -1,16 +1,15 @@
-//! One prompt, one answer: `opencode run`. Nobody can be asked: what would be asked is refused.
+//! One prompt, one answer: `opencode run`. It cannot ask, so calls that need approval are refused.
 
 use switchboard_event::ApprovalMode;
 
 use super::rules;
-use crate::{Image, Input, Launch, Order, Unsupported};
+use crate::{AgentLaunch, LaunchRequest, PromptImage, StdinMode, UnsupportedOperation};
 
-/// Completes what is started. The prompt goes through the standard input: as an argument it would be put in quotes.
-pub fn finish(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported> {
+/// Completes a launch. The prompt is passed on standard input, because `opencode run` would quote it as an argument.
+pub fn finish(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Result<(), UnsupportedOperation> {
     if order.prompt.output_schema.is_some() {
-        return Err(
-            Unsupported::new("`opencode run` cannot give its answer a schema").with_hint("leave out --one-shot")
-        );
+        return Err(UnsupportedOperation::new("`opencode run` cannot give its answer a schema")
+            .with_hint("leave out --one-shot"));
     }
     let mut args = vec!["run", "--format", "json", "--thinking"];
     if rules::is_free(order.config) {
@@ -35,11 +34,13 @@ pub fn finish(order: &Order<'_>, launch: &mut Launch) -> Result<(), Unsupported>
             .push("a one-shot cannot tell dangerous calls from others, so all but looking is refused".to_owned());
     }
     launch.source = "opencode:run";
-    launch.input = Input::Text(order.prompt.text.clone());
+    launch.input = StdinMode::Text(order.prompt.text.clone());
     Ok(())
 }
 
-fn path_of(image: &Image) -> Result<String, Unsupported> {
+fn path_of(image: &PromptImage) -> Result<String, UnsupportedOperation> {
     let path = image.path.as_ref().map(|path| path.display().to_string());
-    path.ok_or_else(|| Unsupported::new("`opencode run` takes images only as files").with_hint("leave out --one-shot"))
+    path.ok_or_else(|| {
+        UnsupportedOperation::new("`opencode run` takes images only as files").with_hint("leave out --one-shot")
+    })
 }

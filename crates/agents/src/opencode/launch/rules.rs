@@ -1,34 +1,32 @@
-//! OpenCode's permission rules: the settings of a session in its words. Of all rules that fit, the last decides.
+//! OpenCode's permission rules for the settings of a session. The last matching rule decides.
 //!
-//! A rule that is given to a session stays with it, also when its user opens it without Switchboard. So a session
-//! gets only rules that ask or forbid; what is allowed is answered when it is asked for.
+//! A session keeps its rules, even when its user opens it without Switchboard. A session therefore gets only rules that
+//! ask or deny; allowed calls are answered when OpenCode asks.
 
 use serde::{Serialize, ser::SerializeMap as _};
 use switchboard_event::{ApprovalMode, SessionConfig};
 
 use super::servers;
-use crate::{Json, Object};
+use crate::{JsonObject, JsonView};
 
-/// What becomes of a call.
+/// Effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It may be made.
+    /// The call is allowed.
     Allow,
-    /// Somebody must be asked.
+    /// The call needs approval.
     Ask,
-    /// It may not be made.
+    /// The call is refused.
     Deny,
 }
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// What it is about: mostly a tool's name. `*` and `?` stand for other letters.
+    /// The subject, usually a tool name. `*` and `?` are wildcards.
     pub permission: String,
-    /// Which calls: a command, a path and so on.
+    /// The matching calls: a command, a path and so on.
     pub pattern: String,
-    /// What becomes of them.
     pub action: Action,
 }
 
@@ -38,21 +36,22 @@ impl Rule {
     }
 }
 
-/// All calls of some tools.
+/// Returns rules for all calls of some tools.
 pub fn all(tools: impl IntoIterator<Item = impl AsRef<str>>, action: Action) -> Vec<Rule> {
     tools.into_iter().map(|tool| Rule::new(tool.as_ref(), "*", action)).collect()
 }
 
-/// Tools that only look, plan or ask.
+/// Tools that only read, plan or ask.
 const HARMLESS: [&str; 11] =
     ["read", "glob", "grep", "list", "lsp", "skill", "todowrite", "todoread", "question", "plan_enter", "plan_exit"];
 
-/// Where OpenCode puts output that is too long for the model, and where the model reads it.
+/// Allows the directory where OpenCode stores output that is too long for the model, and where the model reads it.
 fn long_output(data: &str) -> Rule {
     Rule::new("external_directory", &format!("{data}/tool-output/*"), Action::Allow)
 }
 
-/// Everything is asked but looking, as OpenCode has it: secrets and other folders are asked, too.
+/// Returns rules that ask about everything except reading, as OpenCode defines it: secrets and other directories need
+/// approval too.
 pub fn asking(data: &str) -> Vec<Rule> {
     let secrets = [("*.env", Action::Ask), ("*.env.*", Action::Ask), ("*.env.example", Action::Allow)];
     let mut rules = all(["*"], Action::Ask);
@@ -62,7 +61,7 @@ pub fn asking(data: &str) -> Vec<Rule> {
     rules
 }
 
-/// The subagent that only looks keeps its own rules, but for what it does outside of OpenCode.
+/// Returns rules for the `explore` subagent, which keeps its own rules except for calls that reach outside of OpenCode.
 pub fn looking(data: &str) -> Vec<Rule> {
     let mut rules = all(["*"], Action::Deny);
     rules.extend(all(["grep", "glob", "list", "read"], Action::Allow));
@@ -71,13 +70,13 @@ pub fn looking(data: &str) -> Vec<Rule> {
     rules
 }
 
-/// What never runs, by the settings.
+/// Returns the prohibitions of the settings.
 pub fn forbidden(config: &SessionConfig, data: &str) -> Vec<Rule> {
     let mut rules = servers::rules(config);
     for entry in config.blocked_tools.iter().flatten() {
         let tools = tools_of(entry);
         if tools.contains(&ANY_SERVER.to_owned()) {
-            // Some permissions that are no tools look like tools of a server.
+            // Some permissions that are not tools match the pattern of MCP tools.
             rules.extend(all([ANY_SERVER], Action::Deny));
             rules.extend(all(["external_directory", "doom_loop"], Action::Ask));
             rules.extend(all(["plan_enter", "plan_exit"], Action::Allow));
@@ -89,12 +88,12 @@ pub fn forbidden(config: &SessionConfig, data: &str) -> Vec<Rule> {
     rules
 }
 
-/// What needs no question, by the settings.
+/// Returns the permissions of the settings.
 pub fn permitted(config: &SessionConfig) -> Vec<Rule> {
     all(config.allowed_tools.iter().flatten().flat_map(|entry| tools_of(entry)), Action::Allow)
 }
 
-/// The rules of a session. `restrictions` are those of the mode it works in.
+/// Returns the rules of a session. `restrictions` are those of its mode.
 pub fn of_session(config: &SessionConfig, data: &str, restrictions: &[Rule]) -> Vec<Rule> {
     let mut rules = asking(data);
     rules.extend(servers::trusted(config));
@@ -103,23 +102,22 @@ pub fn of_session(config: &SessionConfig, data: &str, restrictions: &[Rule]) -> 
     rules
 }
 
-/// Nothing is asked.
 pub fn is_free(config: &SessionConfig) -> bool {
     config.approval_mode == Some(ApprovalMode::AutoAll)
 }
 
-/// What an agent of OpenCode may not do, from the list of all of them: our rules come after its own, and must not
-/// allow what those forbid. Exceptions to what it forbids are kept, too.
-pub fn restrictions(agents: Json<'_>, name: Option<&str>) -> Vec<Rule> {
-    let list: Vec<_> = agents.array().into_iter().map(Json::object).collect();
+/// Returns the prohibitions of one of OpenCode's agents. The session's rules come after the agent's own and must not
+/// allow what those deny. Exceptions from a prohibition are kept too.
+pub fn restrictions(agents: JsonView<'_>, name: Option<&str>) -> Vec<Rule> {
+    let list: Vec<_> = agents.as_array().into_iter().map(JsonView::as_object).collect();
     let found = match name {
-        Some(name) => list.iter().find(|agent| agent.is("name", name)),
-        // The first is what works where nothing else is said.
-        None => list.iter().find(|agent| !agent.is("mode", "subagent") && !agent.is_true("hidden")),
+        Some(name) => list.iter().find(|agent| agent.str_equals("name", name)),
+        // The first agent is OpenCode's default.
+        None => list.iter().find(|agent| !agent.str_equals("mode", "subagent") && !agent.is_true("hidden")),
     };
     let mut kept: Vec<Rule> = Vec::new();
-    for rule in found.map(|agent| agent.array("permission")).unwrap_or_default() {
-        let Some(rule) = rule_of(&rule.object()) else { continue };
+    for rule in found.map(|agent| agent.get_array("permission")).unwrap_or_default() {
+        let Some(rule) = rule_of(&rule.as_object()) else { continue };
         if rule.action == Action::Deny || kept.iter().any(|earlier| earlier.permission == rule.permission) {
             kept.push(rule);
         }
@@ -127,19 +125,20 @@ pub fn restrictions(agents: Json<'_>, name: Option<&str>) -> Vec<Rule> {
     kept
 }
 
-fn rule_of(fields: &Object<'_>) -> Option<Rule> {
-    let action = match fields.str("action")?.as_ref() {
+fn rule_of(fields: &JsonObject<'_>) -> Option<Rule> {
+    let action = match fields.get_str("action")?.as_ref() {
         "allow" => Action::Allow,
         "deny" => Action::Deny,
         _ => Action::Ask,
     };
-    Some(Rule { permission: fields.filled("permission")?, pattern: fields.filled("pattern")?, action })
+    Some(Rule { permission: fields.get_non_empty("permission")?, pattern: fields.get_non_empty("pattern")?, action })
 }
 
-/// Tools of MCP servers have the server's name before a `_`.
+/// Pattern of MCP tools, whose names begin with the server's name and `_`.
 const ANY_SERVER: &str = "*_*";
 
-/// The tools that an entry of `allowedTools` or `blockedTools` means. All that change files are one to OpenCode.
+/// Returns the tools that an entry of `allowedTools` or `blockedTools` means. OpenCode has one permission for all tools
+/// that change files.
 fn tools_of(entry: &str) -> Vec<String> {
     let tools: &[&str] = match entry.to_ascii_lowercase().as_str() {
         "command" | "bash" | "shell" => &["bash"],
@@ -152,8 +151,9 @@ fn tools_of(entry: &str) -> Vec<String> {
     tools.iter().map(|tool| (*tool).to_owned()).collect()
 }
 
-/// Rules as the configuration has them: `{"tool": {"pattern": "action"}}`. There, the user's own rules may come after
-/// ours, because a name that both have stays where the user put it; so each name is written as nobody would.
+/// Rules in the format of the configuration: `{"tool": {"pattern": "action"}}`. A key that both the user and
+/// Switchboard define keeps the user's position, so the user's rules might come later and win. Each name is therefore
+/// written in a form that users do not write.
 pub struct Written<'a>(pub &'a [Rule]);
 
 impl Serialize for Written<'_> {
@@ -186,7 +186,7 @@ impl Serialize for Patterns<'_> {
     }
 }
 
-/// The same name for OpenCode, and another for JSON.
+/// Returns another spelling of a name: equivalent for OpenCode, but a different JSON key.
 fn disguised(name: &str) -> String {
     if name.ends_with('*') {
         return format!("{name}*");

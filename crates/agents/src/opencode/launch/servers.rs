@@ -1,4 +1,4 @@
-//! MCP servers of a session, in OpenCode's words.
+//! MCP servers of a session in OpenCode's configuration format.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 use switchboard_event::{McpServerConfig, SessionConfig};
 
 use super::rules::{Action, Rule, all};
-use crate::Unsupported;
+use crate::UnsupportedOperation;
 
-/// The part of the configuration that names the servers, and the files that hold their secrets: OpenCode puts a
-/// file's text where it is named. So no secret is in the environment, which every command of the agent sees.
+/// Returns the configuration of the servers and adds the files with their secrets. OpenCode replaces a file reference
+/// with the file's content, so no secret is in the environment, which every command of the agent can read.
 pub fn written(
     config: &SessionConfig,
     private: &Path,
     files: &mut Vec<(std::path::PathBuf, String)>,
-) -> Result<Map<String, Value>, Unsupported> {
+) -> Result<Map<String, Value>, UnsupportedOperation> {
     let mut servers = Map::new();
     for (name, server) in &config.mcp_servers {
         let mut hide = |value: &String| {
@@ -32,12 +32,12 @@ fn server_of(
     name: &str,
     server: &McpServerConfig,
     hide: &mut impl FnMut(&String) -> Value,
-) -> Result<Value, Unsupported> {
+) -> Result<Value, UnsupportedOperation> {
     match (&server.command, &server.url) {
         (Some(command), None) => {
             let command: Vec<_> = std::iter::once(command).chain(&server.args).collect();
             let mut environment: Map<_, _> = server.env.iter().map(|(key, value)| (key.clone(), hide(value))).collect();
-            // It would inherit it, and could answer in our name.
+            // The server would inherit the password and could answer requests itself.
             environment.insert(super::PASSWORD.to_owned(), json!(""));
             Ok(json!({ "type": "local", "command": command, "environment": environment, "enabled": true }))
         }
@@ -45,12 +45,14 @@ fn server_of(
             let headers: Map<_, _> = server.headers.iter().map(|(key, value)| (key.clone(), hide(value))).collect();
             Ok(json!({ "type": "remote", "url": url, "headers": headers, "enabled": true }))
         }
-        _ => Err(Unsupported::new(format!("the MCP server `{name}` has neither or both of a command and an address"))
-            .with_hint("give it one of `command` and `url`")),
+        _ => Err(UnsupportedOperation::new(format!(
+            "the MCP server `{name}` has neither or both of a command and an address"
+        ))
+        .with_hint("give it one of `command` and `url`")),
     }
 }
 
-/// Which tools of the servers may not be used.
+/// Returns the rules for the servers' excluded tools.
 pub fn rules(config: &SessionConfig) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (name, server) in &config.mcp_servers {
@@ -64,7 +66,7 @@ pub fn rules(config: &SessionConfig) -> Vec<Rule> {
     rules
 }
 
-/// The servers that need no approval.
+/// Returns the rules for servers that need no approval.
 pub fn trusted(config: &SessionConfig) -> Vec<Rule> {
     let trusted = config.mcp_servers.iter().filter(|(_, server)| server.trust);
     all(trusted.map(|(name, _)| format!("{}_*", plain(name))), Action::Allow)
@@ -74,7 +76,7 @@ fn tool_name(server: &str, tool: &str) -> String {
     format!("{}_{}", plain(server), plain(tool))
 }
 
-/// A name as OpenCode writes it into the names of tools.
+/// Returns a name as OpenCode writes it in tool names.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }

@@ -1,4 +1,4 @@
-//! OpenCode's own configuration files, read as settings of ours.
+//! Reads OpenCode's own configuration files as session settings.
 
 use std::path::{Path, PathBuf};
 
@@ -6,27 +6,28 @@ use serde_json::{Map, Value};
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
 use super::{folders, jsonc};
-use crate::{Found, Host};
+use crate::{AgentConfigFile, HostAccess};
 
-/// The settings in each file that is there, in the order in which OpenCode reads them: later ones go first.
-pub fn found(host: &dyn Host, cwd: &Path) -> Vec<Found> {
+/// Returns the settings of each existing file in the order in which OpenCode reads them. Later files override earlier
+/// ones.
+pub fn found(host: &dyn HostAccess, cwd: &Path) -> Vec<AgentConfigFile> {
     let mut files = global(host);
-    files.extend(host.env("OPENCODE_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from));
+    files.extend(host.env_var("OPENCODE_CONFIG").filter(|file| !file.is_empty()).map(PathBuf::from));
     files.extend(of_project(host, cwd));
-    files.into_iter().filter_map(|file| host.read(&file).map(|text| read(file, &text))).collect()
+    files.into_iter().filter_map(|file| host.read_file(&file).map(|text| read(file, &text))).collect()
 }
 
-fn global(host: &dyn Host) -> Vec<PathBuf> {
+fn global(host: &dyn HostAccess) -> Vec<PathBuf> {
     let folder = folders::config(host);
     ["config.json", "opencode.json", "opencode.jsonc"].map(|name| folder.join(name)).to_vec()
 }
 
-/// From the folder of the project down to the one that is worked in; then the same in `.opencode`.
-fn of_project(host: &dyn Host, cwd: &Path) -> Vec<PathBuf> {
+/// Returns the files from the project's root directory down to the working directory, then the same in `.opencode`.
+fn of_project(host: &dyn HostAccess, cwd: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in cwd.ancestors() {
         folders.push(folder);
-        if host.list(folder).iter().any(|entry| entry.ends_with(".git")) {
+        if host.list_dir(folder).iter().any(|entry| entry.ends_with(".git")) {
             break;
         }
     }
@@ -36,17 +37,24 @@ fn of_project(host: &dyn Host, cwd: &Path) -> Vec<PathBuf> {
     plain.chain(hidden).collect()
 }
 
-/// A provider of which the user's configuration has the key.
-pub fn provider_with_key(host: &dyn Host) -> Option<String> {
-    global(host).into_iter().filter_map(|file| jsonc::parse(&host.read(&file)?)).find_map(|config| {
+/// Returns the configuration that no workspace can change: the user's files, and the files or content in variables.
+pub fn of_user(host: &dyn HostAccess) -> Vec<Value> {
+    let named = host.env_var("OPENCODE_CONFIG").map(PathBuf::from);
+    let files = global(host).into_iter().chain(named).filter_map(|file| host.read_file(&file));
+    files.chain(host.env_var("OPENCODE_CONFIG_CONTENT")).filter_map(|text| jsonc::parse(&text)).collect()
+}
+
+/// Returns a provider whose key is in the user's configuration.
+pub fn provider_with_key(host: &dyn HostAccess) -> Option<String> {
+    global(host).into_iter().filter_map(|file| jsonc::parse(&host.read_file(&file)?)).find_map(|config| {
         let providers = config.get("provider")?.as_object()?;
         let (name, _) = providers.iter().find(|(_, provider)| provider.pointer("/options/apiKey").is_some())?;
         Some(name.clone())
     })
 }
 
-fn read(file: PathBuf, text: &str) -> Found {
-    let mut found = Found { file, config: SessionConfig::default(), remarks: Vec::new() };
+fn read(file: PathBuf, text: &str) -> AgentConfigFile {
+    let mut found = AgentConfigFile { file, config: SessionConfig::default(), remarks: Vec::new() };
     let Some(Value::Object(settings)) = jsonc::parse(text) else {
         found.remarks.push("not JSON, so nothing was read".to_owned());
         return found;
@@ -64,12 +72,12 @@ fn read(file: PathBuf, text: &str) -> Found {
     found
 }
 
-/// What is asked makes the mode; what is allowed or forbidden as a whole makes the lists.
-fn permission(value: &Value, found: &mut Found) {
+/// The rules that ask determine the approval mode; tools allowed or denied as a whole go into the lists.
+fn permission(value: &Value, found: &mut AgentConfigFile) {
     let all = Map::from_iter([("*".to_owned(), value.clone())]);
     let rules = value.as_object().unwrap_or(&all);
     let action = |name: &str| rules.get(name).or_else(|| rules.get("*")).and_then(Value::as_str);
-    // OpenCode allows what nothing is said about.
+    // OpenCode allows everything without a rule.
     let asked = |name| action(name) == Some("ask");
     found.config.approval_mode = Some(match (asked("bash"), asked("edit")) {
         (_, true) => ApprovalMode::Ask,
@@ -86,7 +94,7 @@ fn permission(value: &Value, found: &mut Found) {
     }
 }
 
-/// `"tools": {"bash": false}`, as older configurations have it.
+/// Reads `"tools": {"bash": false}`, the format of older configurations.
 fn switched_off(tools: &Map<String, Value>, config: &mut SessionConfig) {
     let off = tools.iter().filter(|(_, on)| **on == Value::Bool(false)).map(|(name, _)| name.clone());
     let off: Vec<_> = off.collect();
@@ -95,7 +103,7 @@ fn switched_off(tools: &Map<String, Value>, config: &mut SessionConfig) {
     }
 }
 
-fn mcp(servers: &Map<String, Value>, found: &mut Found) {
+fn mcp(servers: &Map<String, Value>, found: &mut AgentConfigFile) {
     for (name, server) in servers {
         if server.get("enabled") == Some(&Value::Bool(false)) {
             found.remarks.push(format!("the MCP server `{name}` is switched off"));

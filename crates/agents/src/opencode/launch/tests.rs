@@ -1,28 +1,28 @@
-//! What is started for which settings.
+//! Launches with various settings.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use switchboard_event::{ApprovalMode, raw};
+use switchboard_event::{ApprovalMode, to_raw_json};
 
 use super::{
     AGENT, Model, model,
     rules::{self, Written},
 };
 use crate::{
-    Found, Image, Input, Json, Launch, Login, Prompt,
-    driver_tests::{Machine, Wish},
+    AgentConfigFile, AgentLaunch, AgentPrompt, JsonView, Login, PromptImage, StdinMode,
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
-fn launch(config: &Value) -> Launch {
-    Wish::of(config).launch(&AGENT).unwrap()
+fn launch(config: &Value) -> AgentLaunch {
+    LaunchFixture::from_config(config).launch(&AGENT).unwrap()
 }
 
-fn env<'a>(launch: &'a Launch, name: &str) -> Option<&'a str> {
+fn env<'a>(launch: &'a AgentLaunch, name: &str) -> Option<&'a str> {
     launch.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-fn parsed(launch: &Launch, name: &str) -> Value {
+fn parsed(launch: &AgentLaunch, name: &str) -> Value {
     serde_json::from_str(env(launch, name).unwrap()).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn parsed(launch: &Launch, name: &str) -> Value {
 fn a_server_of_its_own_with_a_password_that_is_no_argument() {
     let launch = launch(&json!({}));
     assert_eq!(launch.args, ["serve", "--port", "0", "--hostname", "127.0.0.1"]);
-    assert_eq!((launch.source, launch.input), ("opencode", Input::Closed));
+    assert_eq!((launch.source, launch.input), ("opencode", StdinMode::Closed));
     let env = |name| launch.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     assert_eq!(env("OPENCODE_SERVER_PASSWORD"), Some("0123456789abcdef"));
     assert_eq!(env("OPENCODE_SERVER_USERNAME"), Some("opencode"));
@@ -46,8 +46,8 @@ fn its_folders_can_be_written() {
         assert!(discarded.contains(&Path::new("/home/user").join(directory).as_path()), "{directory}");
     }
     assert!(plain.state.iter().all(|state| state.kept_directories.is_empty() && state.kept_files.is_empty()));
-    let machine = Machine::default().with_env("XDG_DATA_HOME", "/data");
-    let wish = Wish { machine, ..Wish::default() };
+    let machine = FakeHost::default().with_env("XDG_DATA_HOME", "/data");
+    let wish = LaunchFixture { machine, ..LaunchFixture::default() };
     assert_eq!(wish.launch(&AGENT).unwrap().writable.first(), Some(&PathBuf::from("/data/opencode")));
 }
 
@@ -61,22 +61,23 @@ fn a_model_has_a_provider() {
     for bad in ["sonnet", "/x", "x/", ""] {
         assert!(model(bad).unwrap_err().hint.unwrap().contains("opencode models"), "{bad}");
     }
-    assert!(Wish::of(&json!({ "model": "sonnet" })).launch(&AGENT).is_err());
+    assert!(LaunchFixture::from_config(&json!({ "model": "sonnet" })).launch(&AGENT).is_err());
 }
 
-/// What OpenCode makes of a call, by rules as they are written in a variable: the last that fits decides.
+/// Returns OpenCode's decision about a call, given the rules in a variable. The last matching rule decides.
 fn decided(rules: &str, permission: &str, pattern: &str) -> Option<String> {
-    let tools = Json::parse(rules).unwrap().object();
+    let tools = JsonView::parse(rules).unwrap().as_object();
     let mut action = None;
     for (tool, patterns) in tools.iter().filter(|(tool, _)| fits(tool, permission)) {
-        let fitting = patterns.object().iter().filter(|(p, _)| fits(p, pattern)).last().and_then(|(_, a)| a.str());
-        action = fitting.or_else(|| patterns.str()).map(|action| action.into_owned()).or(action);
+        let fitting =
+            patterns.as_object().iter().filter(|(p, _)| fits(p, pattern)).last().and_then(|(_, a)| a.as_str());
+        action = fitting.or_else(|| patterns.as_str()).map(|action| action.into_owned()).or(action);
         assert!(!tool.is_empty());
     }
     action
 }
 
-/// OpenCode's wildcards: `*` any letters, `?` any letter.
+/// Matches OpenCode's wildcards: `*` any characters, `?` one character.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut letters = pattern.chars();
     match letters.next() {
@@ -93,8 +94,8 @@ fn fits(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Checks what becomes of calls in every agent of OpenCode, whatever the user's own rules are.
-fn check(wish: &Wish, expected: &[(&str, &str, &str)]) {
+/// Checks the decisions about calls in every agent of OpenCode, independent of the user's own rules.
+fn check(wish: &LaunchFixture, expected: &[(&str, &str, &str)]) {
     let launch = wish.launch(&AGENT).unwrap();
     let rules = env(&launch, "OPENCODE_PERMISSION").unwrap_or("{}");
     for (permission, pattern, action) in expected {
@@ -104,7 +105,7 @@ fn check(wish: &Wish, expected: &[(&str, &str, &str)]) {
 
 #[test]
 fn everything_is_asked_but_looking() {
-    let wish = Wish::of(&json!({}));
+    let wish = LaunchFixture::from_config(&json!({}));
     let expected = [
         ("bash", "ls", "ask"),
         ("edit", "a.rs", "ask"),
@@ -124,29 +125,33 @@ fn everything_is_asked_but_looking() {
     ];
     check(&wish, &expected);
     for mode in ["askDangerous", "autoEdit"] {
-        check(&Wish::of(&json!({ "approvalMode": mode })), &expected);
+        check(&LaunchFixture::from_config(&json!({ "approvalMode": mode })), &expected);
     }
-    check(&Wish::of(&json!({ "approvalMode": "autoAll" })), &[("bash", "ls", "own"), ("read", ".env", "own")]);
+    check(
+        &LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" })),
+        &[("bash", "ls", "own"), ("read", ".env", "own")],
+    );
 }
 
 #[test]
 fn the_users_own_rules_come_before() {
-    let mut wish = Wish::of(&json!({ "blockedTools": ["web"] }));
+    let mut wish = LaunchFixture::from_config(&json!({ "blockedTools": ["web"] }));
     let own = r#"{"bash":"allow","webfetch":"allow","*":"allow","mine_*":{"*":"allow"}}"#;
-    wish.machine = Machine::default().with_env("OPENCODE_PERMISSION", own);
+    wish.machine = FakeHost::default().with_env("OPENCODE_PERMISSION", own);
     check(&wish, &[("bash", "ls", "ask"), ("mine_tool", "*", "ask"), ("webfetch", "https://a", "deny")]);
     let launch = wish.launch(&AGENT).unwrap();
     assert!(
         env(&launch, "OPENCODE_PERMISSION").unwrap().starts_with(r#"{"bash":"allow","webfetch":"allow","*":"allow""#)
     );
-    wish.machine = Machine::default().with_env("OPENCODE_PERMISSION", "no JSON");
+    wish.machine = FakeHost::default().with_env("OPENCODE_PERMISSION", "no JSON");
     assert_eq!(wish.launch(&AGENT).unwrap().weaker, ["OPENCODE_PERMISSION is not JSON, so it is left out"]);
 }
 
 #[test]
 fn what_is_blocked_never_runs() {
     for mode in ["ask", "autoAll"] {
-        let blocked = |tools: Value| Wish::of(&json!({ "approvalMode": mode, "blockedTools": tools }));
+        let blocked =
+            |tools: Value| LaunchFixture::from_config(&json!({ "approvalMode": mode, "blockedTools": tools }));
         check(&blocked(json!(["Command"])), &[("bash", "ls", "deny")]);
         check(&blocked(json!(["write"])), &[("edit", "a", "deny")]);
         check(&blocked(json!(["read"])), &[("read", "a", "deny"), ("grep", "a", "deny"), ("glob", "a", "deny")]);
@@ -163,7 +168,7 @@ fn servers_may_be_trusted_and_have_fewer_tools() {
     let server = |more: Value| {
         let mut server = json!({ "command": "docs" });
         server.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Wish::of(&json!({ "mcpServers": { "my.docs": server } }))
+        LaunchFixture::from_config(&json!({ "mcpServers": { "my.docs": server } }))
     };
     check(&server(json!({ "trust": true })), &[("my_docs_search", "*", "allow"), ("other_search", "*", "ask")]);
     let only = server(json!({ "includeTools": ["search"] }));
@@ -185,14 +190,14 @@ fn servers_are_configured_without_their_secrets() {
     assert_eq!(content["mcp"]["far"]["headers"]["Authorization"], "{file:/tmp/private/opencode-secret-1}");
     assert_eq!(launch.files.first(), Some(&(PathBuf::from("/tmp/private/opencode-secret-0"), "s3cret".to_owned())));
     assert!(launch.env.iter().all(|(_, value)| !value.contains("s3cret")));
-    assert!(Wish::of(&json!({ "mcpServers": { "none": {} } })).launch(&AGENT).is_err());
+    assert!(LaunchFixture::from_config(&json!({ "mcpServers": { "none": {} } })).launch(&AGENT).is_err());
 }
 
 #[test]
 fn a_refusal_does_not_end_the_turn_and_the_users_content_is_kept() {
     let machine =
-        Machine::default().with_env("OPENCODE_CONFIG_CONTENT", r#"{"model":"a/b",/* why */"experimental":{"x":1}}"#);
-    let wish = Wish { machine, ..Wish::default() };
+        FakeHost::default().with_env("OPENCODE_CONFIG_CONTENT", r#"{"model":"a/b",/* why */"experimental":{"x":1}}"#);
+    let wish = LaunchFixture { machine, ..LaunchFixture::default() };
     let content = parsed(&wish.launch(&AGENT).unwrap(), "OPENCODE_CONFIG_CONTENT");
     assert_eq!(content["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
     assert_eq!(content["model"], "a/b");
@@ -201,8 +206,8 @@ fn a_refusal_does_not_end_the_turn_and_the_users_content_is_kept() {
 #[test]
 fn the_subagent_that_only_looks_still_does() {
     let launch = launch(&json!({ "blockedTools": ["web"] }));
-    let content = Json::parse(env(&launch, "OPENCODE_CONFIG_CONTENT").unwrap()).unwrap().object();
-    let rules = content.object("agent").object("explore").raw("permission").unwrap();
+    let content = JsonView::parse(env(&launch, "OPENCODE_CONFIG_CONTENT").unwrap()).unwrap().as_object();
+    let rules = content.get_object("agent").get_object("explore").get_raw("permission").unwrap();
     for (permission, action) in
         [("edit", "deny"), ("task", "deny"), ("grep", "allow"), ("bash", "ask"), ("webfetch", "deny")]
     {
@@ -223,8 +228,8 @@ fn a_mode_keeps_what_it_forbids() {
             {"permission":"edit","pattern":"plans/*.md","action":"allow"},
             {"permission":"**","pattern":"*","action":"ask"}]}]"#;
     let check = |name, expected: &str| {
-        let rules = rules::restrictions(Json::parse(agents).unwrap(), name);
-        assert_eq!(raw(&Written(&rules)).get(), expected);
+        let rules = rules::restrictions(JsonView::parse(agents).unwrap(), name);
+        assert_eq!(to_raw_json(&Written(&rules)).get(), expected);
     };
     let build = r#"{"questio?":{"*":"allow"},"bas?":{"rm *":"deny"}}"#;
     check(None, build);
@@ -235,20 +240,20 @@ fn a_mode_keeps_what_it_forbids() {
 
 #[test]
 fn one_prompt_goes_through_the_standard_input() {
-    let mut wish = Wish::of(&json!({ "model": "a/b", "approvalMode": "autoAll" }));
+    let mut wish = LaunchFixture::from_config(&json!({ "model": "a/b", "approvalMode": "autoAll" }));
     wish.one_shot = true;
-    wish.prompt = Prompt { text: "two words".to_owned(), ..Prompt::default() };
+    wish.prompt = AgentPrompt { text: "two words".to_owned(), ..AgentPrompt::default() };
     wish.resume = Some(("ses_1", true));
     let launch = wish.launch(&AGENT).unwrap();
     let expected = "run --format json --thinking --auto --model a/b --session ses_1 --fork";
     assert_eq!(launch.args.join(" "), expected);
-    assert_eq!((launch.source, launch.input), ("opencode:run", Input::Text("two words".to_owned())));
+    assert_eq!((launch.source, launch.input), ("opencode:run", StdinMode::Text("two words".to_owned())));
     assert!(launch.driver.is_none());
 }
 
 #[test]
 fn where_nobody_can_be_asked_what_is_allowed_is_allowed_beforehand() {
-    let once = |config: Value| Wish { one_shot: true, ..Wish::of(&config) };
+    let once = |config: Value| LaunchFixture { one_shot: true, ..LaunchFixture::from_config(&config) };
     check(&once(json!({ "approvalMode": "ask" })), &[("edit", "a", "ask"), ("bash", "ls", "ask")]);
     check(&once(json!({ "approvalMode": "autoEdit" })), &[("edit", "a", "allow"), ("bash", "ls", "ask")]);
     check(&once(json!({ "allowedTools": ["command"] })), &[("edit", "a", "ask"), ("bash", "ls", "allow")]);
@@ -259,12 +264,12 @@ fn where_nobody_can_be_asked_what_is_allowed_is_allowed_beforehand() {
 
 #[test]
 fn one_prompt_cannot_have_everything() {
-    let once = |prompt| Wish { one_shot: true, prompt, ..Wish::default() }.launch(&AGENT);
-    let schema = Prompt { output_schema: Some(raw(&json!({}))), ..Prompt::default() };
+    let once = |prompt| LaunchFixture { one_shot: true, prompt, ..LaunchFixture::default() }.launch(&AGENT);
+    let schema = AgentPrompt { output_schema: Some(to_raw_json(&json!({}))), ..AgentPrompt::default() };
     assert!(once(schema).is_err());
-    let image = |path: Option<&str>| Prompt {
-        images: vec![Image { path: path.map(PathBuf::from), ..Image::default() }],
-        ..Prompt::default()
+    let image = |path: Option<&str>| AgentPrompt {
+        images: vec![PromptImage { path: path.map(PathBuf::from), ..PromptImage::default() }],
+        ..AgentPrompt::default()
     };
     assert!(once(image(None)).is_err());
     assert!(once(image(Some("/a.png"))).unwrap().args.join(" ").ends_with("--file /a.png"));
@@ -272,8 +277,8 @@ fn one_prompt_cannot_have_everything() {
 
 #[test]
 fn a_login_is_found_where_it_is() {
-    let check = |machine: Machine, expected: Login| assert_eq!((AGENT.login)(&machine), expected);
-    let none = || Machine::default();
+    let check = |machine: FakeHost, expected: Login| assert_eq!((AGENT.login)(&machine), expected);
+    let none = || FakeHost::default();
     check(none(), Login::No("opencode auth login".to_owned()));
     check(none().with_env("OPENAI_API_KEY", "k"), Login::Yes("OPENAI_API_KEY".to_owned()));
     let auth = none().with_file("~/.local/share/opencode/auth.json", r#"{"anthropic":{"type":"oauth"}}"#);
@@ -284,13 +289,13 @@ fn a_login_is_found_where_it_is() {
     check(none().with_file("~/.local/share/opencode/auth.json", "{}"), Login::No("opencode auth login".to_owned()));
 }
 
-fn found(machine: &Machine) -> Vec<Found> {
+fn found(machine: &FakeHost) -> Vec<AgentConfigFile> {
     (AGENT.config)(machine, Path::new("/home/user/project/sub"))
 }
 
 #[test]
 fn its_own_files_are_read_as_settings() {
-    let machine = Machine::default()
+    let machine = FakeHost::default()
         .with_file(
             "~/.config/opencode/opencode.json",
             r#"{"model":"a/b","permission":{"bash":"ask","webfetch":"deny"}}"#,
@@ -327,6 +332,6 @@ fn its_own_files_are_read_as_settings() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_said() {
-    let machine = Machine::default().with_file("~/.config/opencode/config.json", "{");
+    let machine = FakeHost::default().with_file("~/.config/opencode/config.json", "{");
     assert_eq!(found(&machine)[0].remarks, ["not JSON, so nothing was read"]);
 }

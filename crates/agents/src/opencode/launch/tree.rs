@@ -1,47 +1,44 @@
-//! JSON of which the order counts, to be put together: in OpenCode's configuration the last rule decides.
+//! JSON whose key order is preserved when merging: in OpenCode's configuration the last rule decides.
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use switchboard_event::raw;
+use switchboard_event::to_raw_json;
 
 use super::jsonc;
-use crate::Json;
+use crate::JsonView;
 
-/// Objects that are nested deeper are not put together: what we add never is.
+/// Maximum depth of merged objects. Switchboard's additions are never nested deeper.
 const DEEPEST: usize = 32;
 
-/// An object in its order, or anything else as it was written.
+/// An object with its key order, or any other value as written.
 pub enum Tree {
-    /// An object.
     Object(Vec<(String, Tree)>),
-    /// Anything else.
     Leaf(Box<RawValue>),
 }
 
 impl Tree {
-    /// Nothing yet.
     pub fn new() -> Self {
         Self::Object(Vec::new())
     }
 
-    /// An object with comments, as users write it.
+    /// Parses an object with comments, as users write it.
     pub fn read(text: &str) -> Option<Self> {
         let bare = jsonc::bare(text);
-        Json::parse(&bare).filter(|json| json.is_object()).map(|json| Self::grow(json, DEEPEST))
+        JsonView::parse(&bare).filter(|json| json.is_object()).map(|json| Self::grow(json, DEEPEST))
     }
 
-    fn grow(json: Json<'_>, depth: usize) -> Self {
+    fn grow(json: JsonView<'_>, depth: usize) -> Self {
         if depth == 0 || !json.is_object() {
             return Self::Leaf(json.to_raw());
         }
-        let fields = json.object();
+        let fields = json.as_object();
         Self::Object(fields.iter().map(|(key, value)| (key.to_owned(), Self::grow(value, depth - 1))).collect())
     }
 
-    /// Adds what another has. What both have is taken from the other, and stays where it is.
+    /// Merges another object. Keys in both take the other's value and keep their position.
     pub fn merge(&mut self, other: &impl Serialize) {
-        let other = raw(other);
-        self.graft(Self::grow(Json::of(&other), DEEPEST));
+        let other = to_raw_json(other);
+        self.graft(Self::grow(JsonView::from_raw(&other), DEEPEST));
     }
 
     fn graft(&mut self, other: Self) {
@@ -71,7 +68,7 @@ impl Serialize for Tree {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use switchboard_event::raw;
+    use switchboard_event::to_raw_json;
 
     use super::Tree;
 
@@ -80,14 +77,14 @@ mod tests {
         let deep = format!("{}7{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
         let mut tree = Tree::read(&deep).unwrap();
         tree.merge(&json!({ "b": 1 }));
-        assert_eq!(raw(&tree).get(), format!("{},\"b\":1}}", deep.strip_suffix('}').unwrap()));
+        assert_eq!(to_raw_json(&tree).get(), format!("{},\"b\":1}}", deep.strip_suffix('}').unwrap()));
     }
 
     #[test]
     fn the_order_is_kept() {
         let mut tree = Tree::read(r#"{"z":1,"a":{"c":[1],"b":2},/* why */}"#).unwrap();
         tree.merge(&json!({ "a": { "b": { "x": 1 }, "a": 3 }, "0": true }));
-        assert_eq!(raw(&tree).get(), r#"{"z":1,"a":{"c":[1],"b":{"x":1},"a":3},"0":true}"#);
+        assert_eq!(to_raw_json(&tree).get(), r#"{"z":1,"a":{"c":[1],"b":{"x":1},"a":3},"0":true}"#);
         assert!(Tree::read("[]").is_none() && Tree::read("no").is_none());
     }
 }

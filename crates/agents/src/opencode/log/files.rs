@@ -1,5 +1,5 @@
-//! Where OpenCode's logs lie: `opencode.db` (other channels have `opencode-CHANNEL.db`), and before 1.2 a tree of small
-//! files, `storage/session/<project>/<session>.json` with its messages and their parts beside it.
+//! Locations of OpenCode's logs: `opencode.db` (`opencode-CHANNEL.db` for other channels), and before 1.2 a tree of
+//! small files, `storage/session/<project>/<session>.json` next to its messages and their parts.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,31 +11,31 @@ use switchboard_event::{Timestamp, Usage};
 
 use super::{reader, wrong::wrong};
 use crate::{
-    Facts, Form, Host, Json, LogFile, Logs, Piece, Queries, Rows,
-    logs::{OfEvents, Ways},
-    no_root,
+    AgentLogs, HostAccess, JsonView, LogFile, LogFormat, RecordFile, RowQuery, SessionFacts, SessionQueries,
+    logs::{EventScanner, EventScannerConfig},
+    no_workspace_root,
 };
 
-/// The logs of OpenCode. It keeps them until somebody deletes them.
-pub const LOGS: Logs = Logs {
+/// The logs of OpenCode, which never expire.
+pub const LOGS: AgentLogs = AgentLogs {
     agent: "opencode",
     source: "opencode:log",
     homes,
     below: &[".local/share/opencode"],
     folders: &["opencode*.db", "storage/session"],
     file,
-    skim: |file, _| Box::new(OfEvents::new(WAYS, file)),
+    skim: |file, _| Box::new(EventScanner::new(WAYS, file)),
     key,
-    root: no_root,
+    root: no_workspace_root,
     kept_days: None,
 };
 
-const WAYS: Ways = Ways { agent: "opencode", reader, counts, long: &[], key, facts, wrong };
+const WAYS: EventScannerConfig = EventScannerConfig { agent: "opencode", reader, counts, long: &[], key, facts, wrong };
 
-/// Of the parts of a message, only the ends of steps have tokens, and tools are called by some.
+/// Markers of the message parts that affect usage: only step ends have tokens, and tool parts count tool calls.
 const COUNTING: &[&str] = &["step-finish", "\"tool\""];
 
-const QUERIES: Queries = Queries {
+const QUERIES: SessionQueries = SessionQueries {
     sessions: &[
         &[
             "SELECT id, time_updated || '.' || (SELECT count(*) || '.' || ifnull(max(time_updated), 0) FROM message WHERE session_id = s.id)
@@ -51,20 +51,20 @@ const QUERIES: Queries = Queries {
         &["SELECT id, time_updated FROM session ORDER BY time_created, id"],
     ],
     rows: &[
-        Rows { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[], long: &[] },
-        Rows { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[], counting: &[], long: &[] },
-        Rows {
+        RowQuery { table: "session", query: "SELECT * FROM session WHERE id = ?1", each: &[], counting: &[], long: &[] },
+        RowQuery { table: "session_v2", query: "SELECT * FROM session_v2 WHERE id = ?1", each: &[], counting: &[], long: &[] },
+        RowQuery {
             table: "session_message",
             query: "SELECT * FROM session_message WHERE session_id = ?1 ORDER BY seq, id",
             each: &[],
             counting: &[],
             long: &[],
         },
-        Rows {
+        RowQuery {
             table: "message",
             query: "SELECT id, session_id, time_created, time_updated, data FROM message WHERE session_id = ?1
                     ORDER BY time_created, id",
-            each: &[Rows {
+            each: &[RowQuery {
                 table: "part",
                 query: "SELECT id, message_id, session_id, time_created, time_updated, data FROM part
                         WHERE message_id = ?1 AND session_id = (SELECT session_id FROM message WHERE id = ?1)
@@ -76,65 +76,66 @@ const QUERIES: Queries = Queries {
             counting: &[],
             long: &[],
         },
-        Rows { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[], counting: &[], long: &[] },
+        RowQuery { table: "todo", query: "SELECT * FROM todo WHERE session_id = ?1 ORDER BY position", each: &[], counting: &[], long: &[] },
     ],
 };
 
-fn homes(host: &dyn Host) -> Vec<PathBuf> {
-    let named = |name: &str| host.env(name).filter(|value| !value.is_empty());
+fn homes(host: &dyn HostAccess) -> Vec<PathBuf> {
+    let named = |name: &str| host.env_var(name).filter(|value| !value.is_empty());
     if let Some(folders) = named("OPENCODE_DATA_DIR") {
         return folders.split(',').map(|folder| PathBuf::from(folder.trim())).collect();
     }
-    let usual = host.home().join(".local/share/opencode");
+    let usual = host.home_dir().join(".local/share/opencode");
     named("XDG_DATA_HOME").map(|data| PathBuf::from(data).join("opencode")).into_iter().chain([usual]).collect()
 }
 
 fn file(path: &Path) -> Option<LogFile> {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
-    let lone = LogFile::lines(None);
+    let lone = LogFile::line_log(None);
     match *parts {
         [name] if name.ends_with(".db") => {
-            // A session that was moved here from the tree is read here.
-            Some(LogFile { form: Form::Database(&QUERIES), twin: Some(("session ".to_owned(), 0)), ..lone })
+            // A session that was migrated from the tree is read from the database.
+            Some(LogFile { form: LogFormat::Database(&QUERIES), twin: Some(("session ".to_owned(), 0)), ..lone })
         }
-        // Rows that somebody took out, one a line.
-        [name] if name.ends_with(".jsonl") => Some(LogFile { form: Form::Replayed, ..lone }),
+        // Exported rows, one per line.
+        [name] if name.ends_with(".jsonl") => Some(LogFile { form: LogFormat::Replayed, ..lone }),
         ["storage", "session", project, name] if !matches!(project, "message" | "part") => {
             let session = name.strip_suffix(".json")?;
             let twin = Some((format!("session {session}"), 1));
-            Some(LogFile { form: Form::Tree(pieces), session: Some(session.to_owned()), twin, ..lone })
+            Some(LogFile { form: LogFormat::Tree(pieces), session: Some(session.to_owned()), twin, ..lone })
         }
         _ => None,
     }
 }
 
-/// The files of a session: its own, and each message with its parts.
-fn pieces(host: &dyn Host, path: &Path) -> Vec<Piece> {
-    let mut pieces = vec![Piece { table: "session", path: path.to_owned() }];
+/// Returns the files of a session: its own, and each message with its parts.
+fn pieces(host: &dyn HostAccess, path: &Path) -> Vec<RecordFile> {
+    let mut pieces = vec![RecordFile { table: "session", path: path.to_owned() }];
     let (Some(session), Some(folder)) = (path.file_stem(), path.parent()) else { return pieces };
     let storage = folder.parent().and_then(Path::parent);
-    // The first versions had the messages below the sessions.
+    // The first versions stored messages below the sessions.
     let is_first = folder.file_name().is_some_and(|name| name == "info");
     let base = if is_first { folder.parent() } else { storage };
     let Some(base) = base else { return pieces };
-    for message in host.list(&base.join("message").join(session)) {
+    for message in host.list_dir(&base.join("message").join(session)) {
         let Some(id) = message.file_stem().map(ToOwned::to_owned) else { continue };
         let parts = base.join("part");
         let parts = if is_first { parts.join(session).join(id) } else { parts.join(id) };
-        pieces.push(Piece { table: "message", path: message });
-        pieces.extend(host.list(&parts).into_iter().map(|path| Piece { table: "part", path }));
+        pieces.push(RecordFile { table: "message", path: message });
+        pieces.extend(host.list_dir(&parts).into_iter().map(|path| RecordFile { table: "part", path }));
     }
     pieces
 }
 
-/// Rows of a database are written by us, so the table is spelled in one way; in other ways it is looked at.
+/// Switchboard writes database rows in a fixed format, so the table can be recognized by its prefix. Records in other
+/// formats are always examined.
 fn counts(record: &[u8]) -> bool {
     static WORDS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| COUNTING.iter().map(Finder::new).collect());
     !record.starts_with(br#"{"table":"part","#) || WORDS.iter().any(|word| word.find(record).is_some())
 }
 
-/// A copy of a session has messages with new ids, and each with the time and the figures that it had: these make a reply
-/// the same, with its number in the message. Without a time, its id does.
+/// Returns the key of a reply. A copy of a session has messages with new ids but the same times and token counts, so
+/// these identify a reply, together with its number in the message. Without a time, the id does.
 fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> String {
     let Usage { input, output, cache_read, cache_write_5m, reasoning, .. } = usage;
     let model = usage.model.as_deref().unwrap_or_default();
@@ -148,20 +149,20 @@ fn key(session: &str, reply: &str, usage: &Usage, at: Option<Timestamp>) -> Stri
     }
 }
 
-/// A session that works for another says so, and which of the agents it is.
-fn facts(record: Json<'_>, facts: &mut Facts) {
+/// Reads the parent session and the agent of a subagent's session.
+fn facts(record: JsonView<'_>, facts: &mut SessionFacts) {
     static PARENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"parent"));
-    if PARENT.find(record.text().as_bytes()).is_none() {
+    if PARENT.find(record.raw_text().as_bytes()).is_none() {
         return;
     }
-    let row = record.object().object("row");
-    let parent = row.filled("parent_id").or_else(|| row.filled("parentID"));
-    if parent.is_some() && record.object().str("table").is_some_and(|table| table.starts_with("session")) {
+    let row = record.as_object().get_object("row");
+    let parent = row.get_non_empty("parent_id").or_else(|| row.get_non_empty("parentID"));
+    if parent.is_some() && record.as_object().get_str("table").is_some_and(|table| table.starts_with("session")) {
         // Older versions have the agent only in the title: `… (@general subagent)`.
-        let title = row.str("title").unwrap_or_default();
+        let title = row.get_str("title").unwrap_or_default();
         let titled =
             title.rsplit_once("(@").and_then(|(_, rest)| rest.split_once(' ')).map(|(name, _)| name.to_owned());
-        facts.subagent = row.filled("agent").or(titled);
+        facts.subagent = row.get_non_empty("agent").or(titled);
         facts.parent = parent;
     }
 }
@@ -171,25 +172,25 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::{file, homes, pieces};
-    use crate::{Form, Host};
+    use crate::{HostAccess, LogFormat};
 
-    /// Folders and what is in them.
+    /// A host with a fixed list of directory entries.
     struct Folders(&'static [(&'static str, &'static str)]);
 
-    impl Host for Folders {
-        fn env(&self, name: &str) -> Option<String> {
+    impl HostAccess for Folders {
+        fn env_var(&self, name: &str) -> Option<String> {
             self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         }
 
-        fn home(&self) -> PathBuf {
+        fn home_dir(&self) -> PathBuf {
             PathBuf::from("/h")
         }
 
-        fn read(&self, _: &Path) -> Option<String> {
+        fn read_file(&self, _: &Path) -> Option<String> {
             None
         }
 
-        fn list(&self, folder: &Path) -> Vec<PathBuf> {
+        fn list_dir(&self, folder: &Path) -> Vec<PathBuf> {
             let inside = self.0.iter().filter(|(of, _)| Path::new(of) == folder);
             inside.map(|(_, name)| folder.join(name)).collect()
         }
@@ -198,10 +199,10 @@ mod tests {
     #[test]
     fn files_are_known_by_their_place() {
         let of = |path: &str| file(Path::new(path));
-        assert!(matches!(of("opencode.db").unwrap().form, Form::Database(_)));
-        assert!(matches!(of("opencode-dev.db").unwrap().form, Form::Database(_)));
+        assert!(matches!(of("opencode.db").unwrap().form, LogFormat::Database(_)));
+        assert!(matches!(of("opencode-dev.db").unwrap().form, LogFormat::Database(_)));
         let tree = of("storage/session/global/ses_1.json").unwrap();
-        assert!(matches!(tree.form, Form::Tree(_)));
+        assert!(matches!(tree.form, LogFormat::Tree(_)));
         assert_eq!((tree.session.as_deref(), tree.twin), (Some("ses_1"), Some(("session ses_1".to_owned(), 1))));
         for other in ["storage/message/ses_1/msg_1.json", "storage/session/message/msg_1.json", "auth.json", "x/y.db"] {
             assert!(of(other).is_none(), "{other}");

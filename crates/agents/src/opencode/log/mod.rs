@@ -1,5 +1,5 @@
 //! The session logs of OpenCode: rows of its database, one session after the other, or the small files of old versions
-//! in the same shape, `{"table":…,"row":…}`. Not the bus of a running server, which tells the same as it happens.
+//! in the same format, `{"table":…,"row":…}`. The bus of a running server is read elsewhere.
 
 mod files;
 mod messages;
@@ -22,58 +22,57 @@ use rows::{Held, Row, time};
 use spent::MessageUsage;
 
 use super::turn;
-use crate::{Ending, Json, Object, Reader, Scribe};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
 
 /// Reads the rows of one session.
 #[derive(Default)]
 pub struct Log {
-    /// The messages that are known: newer versions keep them in another table, and a session may be in both.
+    /// The known messages. Newer versions use another table, and a session may be in both.
     known: HashSet<String>,
     /// The message whose parts are being read.
     message: Message,
-    /// What it used.
+    /// The usage of the current message.
     usage: MessageUsage,
-    /// Why the last reply ended, and what went wrong with it.
+    /// Finish reason and error of the last reply.
     finish: Option<String>,
     fault: Option<Fault>,
-    /// The message from which on all was undone.
+    /// The first reverted message.
     reverted: Option<String>,
-    /// Todos come last, one a row.
+    /// Todos come last, one per row.
     todos: Vec<PlanEntry>,
 }
 
-/// A message, as far as its parts must know it.
+/// The properties of a message that its parts need.
 #[derive(Default)]
 struct Message {
     id: Id,
     user: bool,
-    /// It is known from elsewhere: nothing of it is news.
+    /// The message is known from the other table and is not reported again.
     known: bool,
-    /// It is the summary that a compaction leaves.
+    /// The message is the summary of a compaction.
     summary: bool,
     undone: bool,
-    /// It says when it was made.
+    /// The message has a creation time.
     is_dated: bool,
     model: Option<String>,
 }
 
-/// A reader of logs.
-pub fn reader() -> Box<dyn Reader> {
+pub fn reader() -> Box<dyn RecordReader> {
     Box::new(Log::default())
 }
 
-impl Reader for Log {
-    fn tells_time(&self) -> bool {
+impl RecordReader for Log {
+    fn has_timestamps(&self) -> bool {
         true
     }
 
-    fn read(&mut self, _: Dir, record: Json<'_>, scribe: &mut Scribe) {
-        let fields = record.object();
+    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+        let fields = record.as_object();
         let held = Held::data(&fields);
         let row = Row::of(&fields, held.as_ref());
         if row.table != "part" {
-            // What the message before used is known when its parts are.
-            scribe.before(|scribe| self.tell_usage(scribe));
+            // The usage of a message is complete after its last part.
+            scribe.write_before_record(|scribe| self.tell_usage(scribe));
         }
         match &*row.table {
             "session" | "session_v2" => self.session(&row, scribe),
@@ -81,50 +80,50 @@ impl Reader for Log {
             "message" => self.message(&row, scribe),
             "part" => self.part(&row, scribe),
             "todo" => self.todo(&row.data, scribe),
-            other => scribe.notice(unknown(other)),
+            other => scribe.write_notice(unknown(other)),
         }
     }
 
-    fn end(&mut self, scribe: &mut Scribe) {
+    fn finish(&mut self, scribe: &mut RunRecorder) {
         self.tell_usage(scribe);
         self.close_turn(scribe);
         if !scribe.in_turn() {
-            // A log says nothing about its end, and nothing is missing.
-            scribe.session_ending(Ending { reason: EndReason::Completed, error: None });
+            // A log does not record the end of a session, and nothing is missing.
+            scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
         }
     }
 }
 
 impl Log {
-    fn session(&mut self, row: &Row<'_>, scribe: &mut Scribe) {
-        let times = row.data.object("time");
+    fn session(&mut self, row: &Row<'_>, scribe: &mut RunRecorder) {
+        let times = row.data.get_object("time");
         let created = row.data.get("time_created").or_else(|| times.get("created"));
-        scribe.happened(created.and_then(time));
-        scribe.identify(&row.id);
+        scribe.set_record_time(created.and_then(time));
+        scribe.set_agent_session(&row.id);
         let revert = row.json("revert");
-        self.reverted = revert.object().filled("messageID");
+        self.reverted = revert.object().get_non_empty("messageID");
         let model = row.json("model");
         let (provider, model) = model_of(&model.object());
-        scribe.info(Info {
-            cwd: row.data.filled("directory"),
-            title: row.data.filled("title"),
-            version: row.data.filled("version"),
-            mode: row.data.filled("agent"),
+        scribe.update_info(Info {
+            cwd: row.data.get_non_empty("directory"),
+            title: row.data.get_non_empty("title"),
+            version: row.data.get_non_empty("version"),
+            mode: row.data.get_non_empty("agent"),
             provider,
             model,
             ..Info::default()
         });
-        scribe.otherwise(Notice::new(Topic::Control).with_level(Level::Debug).with_name("session"));
+        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_name("session"));
     }
 
-    fn todo(&mut self, fields: &Object<'_>, scribe: &mut Scribe) {
-        let status = match fields.str("status").as_deref() {
+    fn todo(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+        let status = match fields.get_str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
             Some("cancelled") => PlanStatus::Failed,
             _ => PlanStatus::Pending,
         };
-        self.todos.push(PlanEntry { step: fields.string("content").unwrap_or_default(), status });
+        self.todos.push(PlanEntry { step: fields.get_string("content").unwrap_or_default(), status });
         let id = Id::from("todos");
         let item = Item::new(Plan { entries: self.todos.clone(), ..Plan::default() });
         scribe.ensure_turn();
@@ -134,8 +133,8 @@ impl Log {
         }
     }
 
-    /// The turn is over, if its last reply is.
-    fn close_turn(&mut self, scribe: &mut Scribe) {
+    /// Ends the turn if its last reply is complete.
+    fn close_turn(&mut self, scribe: &mut RunRecorder) {
         let (fault, finish) = (self.fault.take(), self.finish.take());
         let is_over = fault.is_some() || finish.as_deref().is_some_and(turn::ends_turn);
         if !scribe.in_turn() || !is_over {
@@ -146,20 +145,19 @@ impl Log {
     }
 }
 
-/// How full the context is, after a reply.
-fn context(used: u64, scribe: &mut Scribe) {
+/// Reports the context size after a reply.
+fn context(used: u64, scribe: &mut RunRecorder) {
     if used > 0 {
         let context = Some(Context { used: Some(used), size: None });
-        scribe.info(Info { context, ..Info::default() });
+        scribe.update_info(Info { context, ..Info::default() });
     }
 }
 
-/// Nobody knows what it is.
 fn unknown(kind: &str) -> Notice {
     Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(kind)
 }
 
-/// A model, in the ways in which it was ever written: `{"id","providerID"}`, `{"modelID","providerID"}`.
-fn model_of(fields: &Object<'_>) -> (Option<String>, Option<String>) {
-    (fields.filled("providerID"), fields.filled("modelID").or_else(|| fields.filled("id")))
+/// Returns the provider and the model, in any of their formats: `{"id","providerID"}`, `{"modelID","providerID"}`.
+fn model_of(fields: &JsonObject<'_>) -> (Option<String>, Option<String>) {
+    (fields.get_non_empty("providerID"), fields.get_non_empty("modelID").or_else(|| fields.get_non_empty("id")))
 }

@@ -1,39 +1,39 @@
-//! What a message used. It says so itself, and each of its steps says so again. Old versions put several steps into one
-//! message: it has the tokens of the last one and the cost of all. So its steps are what counts, each as a reply, and its
-//! own figures are what they have to come to at least.
+//! The usage of messages. A message has its own figures, and each of its steps repeats its share. Old versions combine
+//! several steps in one message, which has the tokens of the last step and the cost of all. Each step therefore counts
+//! as a reply, and the figures of the message are the minimum of their sum.
 
 use switchboard_event::{Id, Timestamp, Usage};
 
 use super::Log;
-use crate::{Object, Scribe, opencode::steps};
+use crate::{JsonObject, RunRecorder, opencode::steps};
 
 /// The figures of a message whose steps may not all be known yet.
 #[derive(Default)]
 pub struct MessageUsage {
-    /// Its own figures.
+    /// The message's own figures.
     total: Usage,
-    /// Those of its steps.
+    /// The figures of its steps.
     steps: Vec<Usage>,
-    /// When the message was made. Copies of it have the same time.
+    /// Creation time of the message, which copies share.
     at: Option<Timestamp>,
 }
 
 impl Log {
-    /// Takes the figures of a message. Gives what the model had before it at last.
-    pub(super) fn count_message(&mut self, id: &Id, fields: &Object<'_>, at: Option<Timestamp>) -> u64 {
+    /// Takes the figures of a message. Returns the context size after it.
+    pub(super) fn count_message(&mut self, id: &Id, fields: &JsonObject<'_>, at: Option<Timestamp>) -> u64 {
         let total = steps::usage(fields, id, 1, self.message.model.clone());
         let used = total.all_input().saturating_add(total.output);
         self.usage = MessageUsage { total, steps: Vec::new(), at };
         used
     }
 
-    /// Takes the figures of one of its steps.
-    pub(super) fn count_step(&mut self, fields: &Object<'_>) {
+    /// Takes the figures of a step.
+    pub(super) fn count_step(&mut self, fields: &JsonObject<'_>) {
         let usage = steps::usage(fields, &self.message.id, self.step_number(), self.message.model.clone());
         self.usage.steps.push(usage);
     }
 
-    /// The reply that the next part belongs to.
+    /// Returns the reply that the next part belongs to.
     pub(super) fn reply(&self) -> Id {
         steps::key(&self.message.id, self.step_number())
     }
@@ -42,13 +42,13 @@ impl Log {
         u32::try_from(self.usage.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
-    /// Tells what the message used, of which nothing more follows.
-    pub(super) fn tell_usage(&mut self, scribe: &mut Scribe) {
+    /// Records the usage of a message that is complete.
+    pub(super) fn tell_usage(&mut self, scribe: &mut RunRecorder) {
         let usage = std::mem::take(&mut self.usage);
         let at = usage.at;
         for reply in usage.into_replies() {
-            scribe.happened(at);
-            scribe.usage(reply);
+            scribe.set_record_time(at);
+            scribe.record_usage(reply);
         }
     }
 }
@@ -58,11 +58,11 @@ impl MessageUsage {
         let mut replies = self.steps;
         let mut known = Usage::default();
         replies.iter().for_each(|step| known.add(step));
-        let more = self.total.minus(&known);
+        let more = self.total.saturating_sub(&known);
         let cost = more.cost_usd.unwrap_or_default();
         match replies.as_mut_slice() {
             [] => replies.push(self.total),
-            // Of steps that do not say what they cost, each cost its share.
+            // The cost is divided among steps that have no cost of their own.
             steps if known.cost_usd.unwrap_or_default() <= 0.0 && cost > 0.0 => share_cost(cost, steps),
             [.., last] => last.add(&more),
         }
@@ -70,7 +70,8 @@ impl MessageUsage {
     }
 }
 
-/// Shares out what a message cost by the tokens of its steps. The last one has the rest, so that the sum is exact.
+/// Divides the cost of a message by the tokens of its steps. The last step gets the remainder, so that the sum is
+/// exact.
 fn share_cost(cost: f64, steps: &mut [Usage]) {
     let tokens = |usage: &Usage| usage.all_input().saturating_add(usage.output);
     let all: u64 = steps.iter().map(tokens).fold(0, u64::saturating_add);

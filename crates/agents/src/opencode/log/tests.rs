@@ -1,23 +1,23 @@
-//! Replies count once, whatever repeats them.
+//! Repeated replies are counted once.
 
 use std::collections::BTreeMap;
 
 use super::LOGS;
-use crate::{Depth, Finds, LogFile, Spent};
+use crate::{Finds, LogFile, ReplyTokens, ScanDepth};
 
 fn skimmed(records: &str) -> Finds {
-    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::lines(None), None), Finds::default());
+    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), Finds::default());
     for record in records.lines() {
         let before = std::mem::take(&mut found.facts);
-        skim.record(record, Depth::All, &mut found);
+        skim.scan_record(record, ScanDepth::All, &mut found);
         let news = std::mem::replace(&mut found.facts, before);
-        found.facts.learn(news);
+        found.facts.merge_newer(news);
     }
-    skim.end(&mut found);
+    skim.finish(&mut found);
     found
 }
 
-fn spent(found: &Finds) -> BTreeMap<&str, &Spent> {
+fn spent(found: &Finds) -> BTreeMap<&str, &ReplyTokens> {
     found.spent.iter().filter(|spent| spent.input > 0).map(|spent| (spent.key.as_str(), spent)).collect()
 }
 
@@ -34,19 +34,19 @@ fn a_fork_is_a_copy_of_what_another_session_used() {
 #[test]
 fn a_message_counts_all_its_steps() {
     let found = skimmed(include_str!("../testdata/log/made-steps.jsonl"));
-    let sum = |of: fn(&Spent) -> u64| found.spent.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ReplyTokens) -> u64| found.spent.iter().map(of).sum::<u64>();
     assert_eq!(sum(|spent| spent.input), 600 + 5_000_000_000 + 10);
     assert_eq!(sum(|spent| spent.output), 60 + 6 + 1);
     assert_eq!((sum(|spent| spent.cache_read), sum(|spent| spent.cache_write)), (60, 5));
     let cost: f64 = found.spent.iter().filter_map(|spent| spent.cost_usd).sum();
     assert!((cost - 0.61).abs() < 1e-9, "{cost}");
-    let replies = found.spent.iter().filter(|spent| spent.all() > 0);
+    let replies = found.spent.iter().filter(|spent| spent.total_tokens() > 0);
     let replies: Vec<_> = replies.map(|spent| (spent.input, spent.cost_usd)).collect();
     let steps = [(100, Some(0.1)), (200, Some(0.2)), (300, Some(0.3))];
     assert_eq!(replies, [&steps[..], &[(5_000_000_000, None), (10, Some(0.01))]].concat());
 }
 
-/// The replies of a message with such figures and such steps: what each had before it, and its cost.
+/// Returns the replies of a message with the given figures and steps: their input and cost.
 fn replies_of(message: &str, steps: &[&str]) -> Vec<(u64, Option<f64>)> {
     let figures = |input: &str| {
         let (input, cost) = input.split_once(' ').unwrap();
@@ -68,11 +68,11 @@ fn replies_of(message: &str, steps: &[&str]) -> Vec<(u64, Option<f64>)> {
 
 #[test]
 fn steps_are_replies_and_cost_what_the_message_says() {
-    // The message has the tokens of the last step and the cost of all, as OpenCode 0.x writes it.
+    // The message has the tokens of the last step and the cost of all, as written by OpenCode 0.x.
     assert_eq!(replies_of("30 0.75", &["10 0.25", "30 0.5"]), [(10, Some(0.25)), (30, Some(0.5))]);
     assert_eq!(replies_of("10 0.5", &["10 0.25", "10 0.25"]), [(10, Some(0.25)), (10, Some(0.25))]);
     assert_eq!(replies_of("30 1", &["1 0", "30 0"]), [(1, Some(1.0 / 16.5)), (30, Some(1.0 - 1.0 / 16.5))]);
-    // A step that is missing was paid for.
+    // A missing step is included in the cost.
     assert_eq!(replies_of("30 0.75", &["30 0.5"]), [(30, Some(0.75))]);
     assert_eq!(replies_of("30 0.75", &[]), [(30, Some(0.75))]);
     assert_eq!(replies_of("30 0", &["10 0", "30 0"]), [(10, Some(0.0)), (30, Some(0.0))]);
@@ -99,7 +99,7 @@ fn a_subagents_session_says_for_whom_it_works() {
     assert!(found.spent.iter().any(|spent| spent.subagent.as_deref() == Some("general")));
 }
 
-/// What was wrong with a record, and the input that it counts.
+/// Returns the problems of a record and its counted input.
 fn read_badly(record: &str) -> (String, u64) {
     let found = skimmed(record);
     let wrong = found.trouble.iter().chain(&found.unknown).cloned().collect::<Vec<_>>().join(", ");

@@ -1,11 +1,11 @@
-//! Rows that are not what they should be. What can be read of them is read, and the rest is told.
+//! Malformed rows. The readable part is used, and the rest is reported.
 
 use super::rows::{Held, Row};
-use crate::{Json, logs::wrong_figures};
+use crate::{JsonView, logs::usage_figure_problem};
 
-/// What is wrong with a row: it holds nothing, or what it holds is no object, or its figures are none.
-pub fn wrong(record: Json<'_>) -> Option<String> {
-    let fields = record.object();
+/// Returns the problem of a row: it is empty, its content is not an object, or its figures are not numbers.
+pub fn wrong(record: JsonView<'_>) -> Option<String> {
+    let fields = record.as_object();
     let held = Held::data(&fields);
     let row = Row::of(&fields, held.as_ref());
     if row.table.is_empty() {
@@ -14,22 +14,22 @@ pub fn wrong(record: Json<'_>) -> Option<String> {
     if row.columns.is_empty() {
         return Some(format!("a row of {} is no object", row.table));
     }
-    let is_read = held.is_some() || row.columns.get("data").is_some_and(Json::is_object);
-    if row.columns.has("data") && !is_read {
+    let is_read = held.is_some() || row.columns.get("data").is_some_and(JsonView::is_object);
+    if row.columns.contains_key("data") && !is_read {
         return Some(format!("data of a row of {} is no object", row.table));
     }
     spent(&row)
 }
 
-/// Figures of a message or of a step that are none.
+/// Returns the problem of invalid figures in a message or a step.
 fn spent(row: &Row<'_>) -> Option<String> {
     if !matches!(&*row.table, "message" | "session_message" | "part") {
         return None;
     }
-    let (tokens, cache) = (row.data.get("tokens"), row.data.object("tokens").get("cache"));
-    let of_reply = wrong_figures("a reply", tokens, &["input", "output", "reasoning"]);
-    let cost = || row.data.get("cost").filter(|cost| cost.f64().is_none());
+    let (tokens, cache) = (row.data.get("tokens"), row.data.get_object("tokens").get("cache"));
+    let of_reply = usage_figure_problem("a reply", tokens, &["input", "output", "reasoning"]);
+    let cost = || row.data.get("cost").filter(|cost| cost.as_f64().is_none());
     of_reply
-        .or_else(|| wrong_figures("the cache of a reply", cache, &["read", "write"]))
+        .or_else(|| usage_figure_problem("the cache of a reply", cache, &["read", "write"]))
         .or_else(|| cost().map(|_| "cost of a reply is not a number".to_owned()))
 }

@@ -5,14 +5,14 @@ use std::{
     path::PathBuf,
 };
 
-use switchboard_agents::{LOGS, agent};
-use switchboard_engine::find::is_older;
+use switchboard_agents::{LOGS, find_agent};
+use switchboard_engine::is_older_version;
 use switchboard_event::{Id, Timestamp};
-use switchboard_logs::{Filter, Health, Home, Library, Session, Trouble};
+use switchboard_logs::{AgentHome, IndexHealth, LogFilter, LogLibrary, LogReadError, LogSession};
 
 use crate::failure::Failure;
 
-/// What goes within so many days goes soon.
+/// Sessions that their agent deletes within this many days are reported.
 const SOON_DAYS: u64 = 7;
 
 const DAY_MS: u64 = 86_400_000;
@@ -22,11 +22,11 @@ pub struct Checkup {
     /// Where it was looked.
     pub homes: Vec<Looked>,
     /// How the index is.
-    pub health: Health,
+    pub health: IndexHealth,
     /// The versions that wrote the logs.
     pub versions: Vec<Version>,
     /// What could not be read.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<LogReadError>,
     /// What agents will delete soon, the first to go first.
     pub leaving: Vec<Leaving>,
     /// Events of Switchboard's own sessions that are not what was written.
@@ -36,7 +36,7 @@ pub struct Checkup {
 /// A folder that was looked in.
 pub struct Looked {
     /// The folder.
-    pub home: Home,
+    pub home: AgentHome,
     /// There are logs of the agent in it.
     pub is_there: bool,
     /// How many sessions lie in it.
@@ -60,46 +60,46 @@ pub struct Version {
 /// A session that its agent will delete.
 pub struct Leaving {
     /// The session.
-    pub session: Session,
-    /// In so many days; 0 for any time now.
+    pub session: LogSession,
+    /// Days until the deletion; 0 for any time now.
     pub days: u64,
 }
 
 impl Checkup {
     /// Looks at everything.
-    pub fn of(library: &Library, looked_in: &[Home], now: Timestamp) -> Result<Self, Failure> {
-        let sessions = library.sessions(&Filter::default())?;
+    pub fn of(library: &LogLibrary, looked_in: &[AgentHome], now: Timestamp) -> Result<Self, Failure> {
+        let sessions = library.list_sessions(&LogFilter::default())?;
         Ok(Self {
             homes: looked_in.iter().map(|home| looked(home, &sessions)).collect(),
-            health: library.health()?,
+            health: library.check_health()?,
             versions: versions(&sessions),
-            troubles: library.troubles()?,
-            leaving: leaving(&sessions, &library.copied()?, now),
+            troubles: library.read_errors()?,
+            leaving: leaving(&sessions, &library.sessions_with_copies()?, now),
             damaged: Vec::new(),
         })
     }
 }
 
-fn looked(home: &Home, sessions: &[Session]) -> Looked {
-    let inside = |session: &&Session| {
-        home.is_there()
+fn looked(home: &AgentHome, sessions: &[LogSession]) -> Looked {
+    let inside = |session: &&LogSession| {
+        home.has_logs()
             && session.agent == home.logs.agent
             && session.files.iter().any(|file| file.starts_with(&home.folder))
     };
-    let sessions: Vec<&Session> = sessions.iter().filter(inside).collect();
+    let sessions: Vec<&LogSession> = sessions.iter().filter(inside).collect();
     let alone: u64 = sessions.iter().filter_map(|session| session.bytes).sum();
     let bytes = alone + shared(&sessions);
-    Looked { is_there: home.is_there(), sessions: sessions.len(), bytes, home: home.clone() }
+    Looked { is_there: home.has_logs(), sessions: sessions.len(), bytes, home: home.clone() }
 }
 
 /// How large the databases are that sessions share.
-fn shared(sessions: &[&Session]) -> u64 {
+fn shared(sessions: &[&LogSession]) -> u64 {
     let files = sessions.iter().filter(|session| session.bytes.is_none()).flat_map(|session| &session.files);
     let files: HashSet<&PathBuf> = files.collect();
     files.into_iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-fn versions(sessions: &[Session]) -> Vec<Version> {
+fn versions(sessions: &[LogSession]) -> Vec<Version> {
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for session in sessions {
         if let Some(version) = session.facts.version.as_deref() {
@@ -107,8 +107,8 @@ fn versions(sessions: &[Session]) -> Vec<Version> {
         }
     }
     let newer = |name: &str, version: &str| {
-        let tested = agent(name)?.versions?.tested;
-        is_older(tested, version).then_some(tested)
+        let tested = find_agent(name)?.versions?.tested;
+        is_older_version(tested, version).then_some(tested)
     };
     let version = |((agent, version), sessions): ((&str, &str), usize)| Version {
         newer_than: newer(agent, version),
@@ -120,8 +120,8 @@ fn versions(sessions: &[Session]) -> Vec<Version> {
 }
 
 /// Sessions of this machine that their agents delete soon and of which there are no copies.
-fn leaving(sessions: &[Session], copied: &HashSet<(String, String)>, now: Timestamp) -> Vec<Leaving> {
-    let kept_days = |session: &Session| LOGS.iter().find(|logs| logs.agent == session.agent)?.kept_days;
+fn leaving(sessions: &[LogSession], copied: &HashSet<(String, String)>, now: Timestamp) -> Vec<Leaving> {
+    let kept_days = |session: &LogSession| LOGS.iter().find(|logs| logs.agent == session.agent)?.kept_days;
     let mut leaving: Vec<Leaving> = Vec::new();
     for session in sessions.iter().filter(|session| !session.gone && session.machine.is_none()) {
         let is_copied = copied.contains(&(session.agent.clone(), session.id.clone()));
@@ -141,21 +141,21 @@ fn leaving(sessions: &[Session], copied: &HashSet<(String, String)>, now: Timest
 mod tests {
     use std::collections::HashSet;
 
-    use switchboard_agents::{Facts, LOGS, agent};
+    use switchboard_agents::{LOGS, SessionFacts, find_agent};
     use switchboard_event::Timestamp;
-    use switchboard_logs::Session;
+    use switchboard_logs::LogSession;
 
     use super::{DAY_MS, leaving, versions};
 
     const NOW: i64 = 1_790_000_000_000;
 
-    fn session(id: &str, agent: &str, days_ago: u64, version: &str) -> Session {
+    fn session(id: &str, agent: &str, days_ago: u64, version: &str) -> LogSession {
         let updated = Timestamp::from_millis(NOW - i64::try_from(days_ago * DAY_MS).unwrap());
-        Session {
+        LogSession {
             id: id.to_owned(),
             agent: agent.to_owned(),
             machine: None,
-            facts: Facts { updated, version: Some(version.to_owned()), ..Facts::default() },
+            facts: SessionFacts { updated, version: Some(version.to_owned()), ..SessionFacts::default() },
             files: Vec::new(),
             gone: false,
             archived: false,
@@ -169,8 +169,8 @@ mod tests {
     fn what_goes_soon_and_is_not_copied_is_told() {
         let logs = LOGS.iter().find(|logs| logs.kept_days.is_some()).unwrap();
         let kept = u64::from(logs.kept_days.unwrap());
-        let gone = Session { gone: true, ..session("gone", logs.agent, kept, "1") };
-        let elsewhere = Session { machine: Some("laptop".to_owned()), ..session("far", logs.agent, kept, "1") };
+        let gone = LogSession { gone: true, ..session("gone", logs.agent, kept, "1") };
+        let elsewhere = LogSession { machine: Some("laptop".to_owned()), ..session("far", logs.agent, kept, "1") };
         let sessions = [
             session("new", logs.agent, 1, "1"),
             session("soon", logs.agent, kept - 3, "1"),
@@ -189,7 +189,7 @@ mod tests {
     fn versions_newer_than_tested_are_marked() {
         let (name, tested) = LOGS
             .iter()
-            .find_map(|logs| Some((logs.agent, agent(logs.agent)?.versions?.tested)))
+            .find_map(|logs| Some((logs.agent, find_agent(logs.agent)?.versions?.tested)))
             .expect("an agent with logs and a tested version");
         let sessions =
             [session("a", name, 1, tested), session("b", name, 1, "9999.0.0"), session("c", name, 1, "0.0.1")];

@@ -12,8 +12,8 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_agents::Depth;
-use switchboard_store::Log as _;
+use switchboard_agents::ScanDepth;
+use switchboard_store::SessionLog as _;
 
 use super::{place::Place, times};
 use crate::{data, failure::Failure, host, terminal::Terminal};
@@ -43,7 +43,7 @@ pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
         Err(Failure::Logs(error)) => damaged::checkup(place, error)?,
         checkup => checkup?,
     };
-    checkup.damaged = data::log(Some(place.data()?))?.damaged_events()?;
+    checkup.damaged = data::log(Some(place.data()?))?.find_damaged_events()?;
     let terminal = Terminal::new();
     let colour = terminal.stdout && terminal.colour;
     let text = if args.json {
@@ -60,6 +60,6 @@ pub fn run(args: &Doctor, place: &Place) -> Result<ExitCode, Failure> {
 }
 
 fn checkup(place: &Place) -> Result<Checkup, Failure> {
-    let (library, _) = place.current(Depth::All)?;
+    let (library, _) = place.current(ScanDepth::All)?;
     Checkup::of(&library, &place.looked_in()?, host::now())
 }

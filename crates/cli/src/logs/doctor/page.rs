@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use anstyle::Style;
 use jiff::tz::TimeZone;
 use switchboard_event::Id;
-use switchboard_logs::{Trouble, export::minute};
+use switchboard_logs::{LogReadError, export::format_minute};
 
 use super::checkup::{Checkup, Leaving, Looked};
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// So many of a kind are shown, unless all are wanted.
+/// Maximum number of entries shown per section without `--all`.
 const SHOWN: usize = 8;
 
 /// How it is shown.
@@ -112,13 +112,13 @@ impl Page {
     }
 
     /// The same trouble in many files is one line, with the first of them.
-    fn troubles(&self, troubles: &[Trouble]) -> Vec<Vec<Piece>> {
-        let mut kinds: BTreeMap<(&str, &str), Vec<&Trouble>> = BTreeMap::new();
+    fn troubles(&self, troubles: &[LogReadError]) -> Vec<Vec<Piece>> {
+        let mut kinds: BTreeMap<(&str, &str), Vec<&LogReadError>> = BTreeMap::new();
         for trouble in troubles {
             kinds.entry((&trouble.agent, &trouble.what)).or_default().push(trouble);
         }
         let mut kinds: Vec<_> = kinds.into_iter().collect();
-        let times = |found: &[&Trouble]| found.iter().map(|trouble| trouble.times).sum::<u64>();
+        let times = |found: &[&LogReadError]| found.iter().map(|trouble| trouble.times).sum::<u64>();
         kinds.sort_by_key(|(_, found)| std::cmp::Reverse(times(found)));
         let mut lines = Vec::new();
         for ((agent, what), found) in kinds {
@@ -138,7 +138,7 @@ impl Page {
         if times == 1 { "once".to_owned() } else { format!("{times} times") }
     }
 
-    fn place(&self, trouble: &Trouble) -> Vec<Piece> {
+    fn place(&self, trouble: &LogReadError) -> Vec<Piece> {
         let at = trouble.offset.map(|at| format!(" at byte {at}")).unwrap_or_default();
         vec![plain(format!("             {}", self.path(&trouble.path))), piece(DIM, &at)]
     }
@@ -162,7 +162,7 @@ impl Page {
             0 => "any time".to_owned(),
             days => format!("in {days} d"),
         };
-        let updated = session.facts.updated.map(|at| minute(at, &self.zone)).unwrap_or_default();
+        let updated = session.facts.updated.map(|at| format_minute(at, &self.zone)).unwrap_or_default();
         let about = format!(" · last used {updated} · {}", clip(&about::title(session), 60));
         vec![
             plain(format!("{:<10} ", session.agent)),
@@ -184,7 +184,7 @@ fn damaged(checkup: &Checkup) -> Vec<Vec<Piece>> {
     checkup.damaged.iter().map(line).collect()
 }
 
-/// A text of somebody else, made harmless.
+/// Makes a piece of untrusted text, with control characters made visible.
 fn piece(style: Style, text: &str) -> Piece {
     (style, clean::line(text))
 }

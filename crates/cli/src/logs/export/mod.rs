@@ -7,9 +7,9 @@ mod target;
 use std::{collections::HashSet, mem, path::PathBuf};
 
 use clap::Args;
-use switchboard_agents::Depth;
+use switchboard_agents::ScanDepth;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Counted, Filter, Library, LogsError, Session, export::Redactor};
+use switchboard_logs::{LogFilter, LogLibrary, LogSession, LogsError, ReplyDeduplicator, export::Redactor};
 
 use super::{
     filter::{self, Only},
@@ -53,7 +53,7 @@ pub struct Export {
 pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
-    let (library, report) = place.current(Depth::All)?;
+    let (library, report) = place.current(ScanDepth::All)?;
     let mut sessions = args.sessions(&library, &filter::resolve(wanted, &library)?)?;
     if sessions.is_empty() {
         return if report.files == 0 { place.say_nothing_found() } else { Err(none()) };
@@ -66,7 +66,7 @@ pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
     let pen = Pen::new(args.format, redactor.as_ref(), args.no_raw, zone);
     let written = write(&library, &sessions, &pen, target)?;
     if let Some(folder) = written {
-        let secrets = redactor.map_or(0, |redactor| redactor.count());
+        let secrets = redactor.map_or(0, |redactor| redactor.redaction_count());
         let secrets = if secrets > 0 { format!(" · {secrets} secrets taken out") } else { String::new() };
         say(&format!("{} written to {}{secrets}", count(sessions.len(), "session"), folder.display()));
     }
@@ -74,7 +74,7 @@ pub fn run(args: &Export, place: &Place) -> Result<(), Failure> {
 }
 
 /// What makes a session the same.
-fn name(session: &Session) -> (&str, &str, Option<&str>) {
+fn name(session: &LogSession) -> (&str, &str, Option<&str>) {
     (&session.agent, &session.id, session.machine.as_deref())
 }
 
@@ -84,18 +84,18 @@ fn none() -> Failure {
 
 /// Writes them; gives where, if that is not standard output.
 fn write(
-    library: &Library,
-    sessions: &[Session],
+    library: &LogLibrary,
+    sessions: &[LogSession],
     pen: &Pen<'_>,
     mut target: Target,
 ) -> Result<Option<PathBuf>, Failure> {
-    let mut counted = Counted::default();
+    let mut counted = ReplyDeduplicator::default();
     let mut is_first = true;
     for session in sessions {
         if !pen.adds_up() {
-            counted = Counted::default();
+            counted = ReplyDeduplicator::default();
         }
-        let transcript = match library.transcript_after(session, &mut counted) {
+        let transcript = match library.read_transcript_after(session, &mut counted) {
             // One bad log is no reason to have none.
             Err(error @ LogsError::Unreadable { .. }) if sessions.len() > 1 => {
                 say(&format!("left out: {error}"));
@@ -111,11 +111,14 @@ fn write(
 }
 
 impl Export {
-    fn sessions(&self, library: &Library, filter: &Filter) -> Result<Vec<Session>, Failure> {
+    fn sessions(&self, library: &LogLibrary, filter: &LogFilter) -> Result<Vec<LogSession>, Failure> {
         let mut sessions = list::sessions(library, filter, self.text.as_deref())?;
         if !self.ids.is_empty() {
-            let named =
-                self.ids.iter().map(|id| library.session_of(id, &filter.agents)).collect::<Result<Vec<_>, _>>()?;
+            let named = self
+                .ids
+                .iter()
+                .map(|id| library.find_session_of_agents(id, &filter.agents))
+                .collect::<Result<Vec<_>, _>>()?;
             let named: HashSet<_> = named.iter().map(name).collect();
             sessions.retain(|session| named.contains(&name(session)));
         }

@@ -1,5 +1,5 @@
-//! A file that is being written. It takes its place when it is whole, so that nobody reads half of one, and nothing is
-//! left of it if that fails. What is no regular file (a pipe, a device) is written to as it is.
+//! A file that is being written. It takes its place when it is whole, so that no reader sees half of one, and nothing
+//! is left of it if that fails. What is no regular file (a pipe, a device) is written to as it is.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -20,7 +20,7 @@ pub struct Part {
     waiting: Option<Waiting>,
 }
 
-/// A file beside the one that it becomes. It goes unless it becomes it.
+/// A temporary file next to its target. Dropping it removes it unless it was renamed to the target.
 struct Waiting {
     temporary: PathBuf,
     place: PathBuf,
@@ -84,7 +84,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// A new file in the same folder, with a name that nobody has.
+/// Creates a new file in the same directory, under an unused name.
 fn beside(place: &Path) -> io::Result<(File, PathBuf)> {
     let name = place.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
     let process = std::process::id();

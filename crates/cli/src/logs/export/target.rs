@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_logs::Session;
+use switchboard_logs::LogSession;
 
 use super::{
     format::Format,
@@ -57,7 +57,7 @@ impl Target {
     }
 
     /// Where a session is written to.
-    pub fn begin(&mut self, session: &Session) -> Result<&mut dyn Write, Failure> {
+    pub fn begin(&mut self, session: &LogSession) -> Result<&mut dyn Write, Failure> {
         match self {
             Self::Stdout(out) => Ok(out),
             Self::File(part) => Ok(part.out()),
@@ -84,7 +84,7 @@ impl Target {
 }
 
 /// The day, the agent and the id: names that sort by time. Ids come from logs, so only what is harmless in a name stays.
-fn name(session: &Session, extension: &str) -> String {
+fn name(session: &LogSession, extension: &str) -> String {
     let day = session.facts.began.or(session.facts.updated).map(|at| at.to_string()).unwrap_or_default();
     let day = day.split('T').next().filter(|day| !day.is_empty()).unwrap_or("undated").to_owned();
     let plain = |text: &str| -> String {
@@ -97,19 +97,19 @@ fn name(session: &Session, extension: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_agents::Facts;
+    use switchboard_agents::SessionFacts;
     use switchboard_event::Timestamp;
-    use switchboard_logs::Session;
+    use switchboard_logs::LogSession;
 
     use super::name;
 
     #[test]
     fn a_name_stays_in_its_folder() {
-        let mut session = Session {
+        let mut session = LogSession {
             id: "../../etc/passwd\0".to_owned(),
             agent: "agent".to_owned(),
             machine: None,
-            facts: Facts { began: Timestamp::parse("2026-11-16T10:00:00Z"), ..Facts::default() },
+            facts: SessionFacts { began: Timestamp::parse("2026-11-16T10:00:00Z"), ..SessionFacts::default() },
             files: Vec::new(),
             gone: false,
             archived: false,

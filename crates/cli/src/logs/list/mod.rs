@@ -10,8 +10,8 @@ use std::{
 
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard_agents::Depth;
-use switchboard_logs::{Filter, Library, Query, Session, SessionView, Words};
+use switchboard_agents::ScanDepth;
+use switchboard_logs::{LogFilter, LogLibrary, LogSearchQuery, LogSession, SearchWords, SessionView};
 
 use super::{
     filter::{self, Only},
@@ -21,7 +21,7 @@ use crate::{failure::Failure, host, sessions::say, short_ids::ShortIds, terminal
 use spent::Spent;
 use table::Look;
 
-/// In so many passages a text is looked for at most.
+/// Maximum number of search hits that `--text` considers.
 const MOST_HITS: usize = 100_000;
 
 /// List the sessions that agents left on this machine, the latest first
@@ -47,7 +47,7 @@ pub struct List {
 pub fn run(args: &List, place: &Place) -> Result<(), Failure> {
     let zone = args.only.zone()?;
     let wanted = args.only.filter(&zone)?;
-    let (library, _) = place.current(Depth::All)?;
+    let (library, _) = place.current(ScanDepth::All)?;
     let filter = filter::resolve(wanted, &library)?;
     let mut sessions = sessions(&library, &filter, args.text.as_deref())?;
     let all = sessions.len();
@@ -66,11 +66,11 @@ pub fn run(args: &List, place: &Place) -> Result<(), Failure> {
 }
 
 /// The sessions that are meant.
-pub fn sessions(library: &Library, filter: &Filter, text: Option<&str>) -> Result<Vec<Session>, Failure> {
-    let mut sessions = library.sessions(filter)?;
+pub fn sessions(library: &LogLibrary, filter: &LogFilter, text: Option<&str>) -> Result<Vec<LogSession>, Failure> {
+    let mut sessions = library.list_sessions(filter)?;
     if let Some(text) = text {
-        let words = Words::Plain(text.to_owned());
-        let query = Query { words, kinds: Vec::new(), filter: filter.clone(), limit: MOST_HITS };
+        let words = SearchWords::Plain(text.to_owned());
+        let query = LogSearchQuery { words, kinds: Vec::new(), filter: filter.clone(), limit: MOST_HITS };
         let hits = library.search(&query)?.hits;
         let with: HashSet<_> = hits.iter().map(|hit| (&hit.agent, &hit.session, &hit.machine)).collect();
         sessions.retain(|session| with.contains(&(&session.agent, &session.id, &session.machine)));
@@ -79,9 +79,9 @@ pub fn sessions(library: &Library, filter: &Filter, text: Option<&str>) -> Resul
 }
 
 /// Says what is to be said of a list that is empty, or is not all.
-fn remark(place: &Place, library: &Library, shown: usize, all: usize) -> Result<(), Failure> {
+fn remark(place: &Place, library: &LogLibrary, shown: usize, all: usize) -> Result<(), Failure> {
     match shown {
-        0 if all == 0 && library.sessions(&Filter::default())?.is_empty() => place.say_nothing_found()?,
+        0 if all == 0 && library.list_sessions(&LogFilter::default())?.is_empty() => place.say_nothing_found()?,
         0 if all == 0 => say("no such session"),
         _ if shown < all => say(&format!("… and {} older: --limit N or --all lists more", all - shown)),
         _ => {}
@@ -89,7 +89,7 @@ fn remark(place: &Place, library: &Library, shown: usize, all: usize) -> Result<
     Ok(())
 }
 
-fn lines(sessions: &[Session], spent: &Spent) -> String {
+fn lines(sessions: &[LogSession], spent: &Spent) -> String {
     let mut text = String::new();
     for session in sessions {
         let mut object = serde_json::to_value(SessionView::from(session)).unwrap_or(Value::Null);

@@ -1,9 +1,9 @@
-//! The table of sessions for people. In a pipe nothing is cut but what nobody would read.
+//! The table of sessions for people. In a pipe only very long titles are cut.
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
 use switchboard_event::Timestamp;
-use switchboard_logs::{Session, export::minute};
+use switchboard_logs::{LogSession, export::format_minute};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::spent::Spent;
@@ -37,7 +37,7 @@ const MACHINE: Column = Column { title: "MACHINE", cut: Some((8, 16)), goes: 3 }
 /// What a title has at least, and what folders give way for.
 const TITLE: (usize, usize) = (16, 40);
 
-/// Nobody reads a title that is longer.
+/// Maximum width of a title, in columns.
 const LONGEST: usize = 400;
 
 /// How times and folders are shown.
@@ -51,14 +51,14 @@ pub struct Look {
 }
 
 /// A table of sessions, a line each.
-pub fn table(sessions: &[Session], short_ids: &ShortIds, spent: &Spent, look: &Look, terminal: &Terminal) -> String {
+pub fn table(sessions: &[LogSession], short_ids: &ShortIds, spent: &Spent, look: &Look, terminal: &Terminal) -> String {
     if sessions.is_empty() {
         return String::new();
     }
     let has_machines = sessions.iter().any(|session| session.machine.is_some());
     let is_shown = |column: &&Column| has_machines || column.title != MACHINE.title;
     let shown: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
-    let row = |session: &Session| Row {
+    let row = |session: &LogSession| Row {
         cells: cells(session, short_ids, spent, look, has_machines),
         last: title(session),
         end: Piece::default(),
@@ -70,7 +70,7 @@ pub fn table(sessions: &[Session], short_ids: &ShortIds, spent: &Spent, look: &L
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn cells(session: &Session, short_ids: &ShortIds, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Piece> {
+fn cells(session: &LogSession, short_ids: &ShortIds, spent: &Spent, look: &Look, has_machines: bool) -> Vec<Piece> {
     let facts = &session.facts;
     let used = spent.of_session(session).filter(|used| used.tokens > 0);
     let mut cells = vec![
@@ -91,13 +91,13 @@ fn cells(session: &Session, short_ids: &ShortIds, spent: &Spent, look: &Look, ha
 fn when(at: Option<Timestamp>, look: &Look) -> String {
     match (at, &look.zone) {
         (None, _) => String::new(),
-        (Some(at), Some(zone)) => minute(at, zone),
+        (Some(at), Some(zone)) => format_minute(at, zone),
         (Some(at), None) => age(look.now.millis_since(at)),
     }
 }
 
 /// What it is about, behind what is to be known of it.
-fn title(session: &Session) -> Vec<Piece> {
+fn title(session: &LogSession) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut mark = |is: bool, style: Style, word: String| {
         if is {

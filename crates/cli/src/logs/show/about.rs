@@ -1,9 +1,9 @@
 //! The lines above a transcript: who, where, when, how much.
 
 use jiff::tz::TimeZone;
-use switchboard_agents::agent;
-use switchboard_event::{Body, Event, Usage};
-use switchboard_logs::{Session, export::minute};
+use switchboard_agents::find_agent;
+use switchboard_event::{Event, EventBody, Usage};
+use switchboard_logs::{LogSession, export::format_minute};
 
 use crate::view::{
     clean,
@@ -13,13 +13,13 @@ use crate::view::{
 };
 
 /// What is known of a session, by name, in the order in which it is shown.
-pub fn facts(session: &Session, zone: &TimeZone) -> Vec<(&'static str, String)> {
+pub fn facts(session: &LogSession, zone: &TimeZone) -> Vec<(&'static str, String)> {
     let facts = &session.facts;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let title = agent(&session.agent).map_or(session.agent.as_str(), |agent| agent.title);
+    let title = find_agent(&session.agent).map_or(session.agent.as_str(), |agent| agent.title);
     let version = facts.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let model = facts.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
-    let time = |at: Option<_>| at.map(|at| minute(at, zone)).unwrap_or_default();
+    let time = |at: Option<_>| at.map(|at| format_minute(at, zone)).unwrap_or_default();
     let own = session.own.as_ref().map(|own| format!("{} ({})", own.id, own.state.name()));
     let subagents = session.subagents.len();
     vec![
@@ -37,7 +37,7 @@ pub fn facts(session: &Session, zone: &TimeZone) -> Vec<(&'static str, String)> 
 }
 
 /// What it is called, cut to what fits.
-pub fn title(session: &Session) -> String {
+pub fn title(session: &LogSession) -> String {
     cut(whole_title(session))
 }
 
@@ -47,14 +47,14 @@ pub fn cut(title: &str) -> String {
 }
 
 /// What it is called: its title, else what it began with.
-pub fn whole_title(session: &Session) -> &str {
+pub fn whole_title(session: &LogSession) -> &str {
     let said = |text: &&String| !text.trim().is_empty();
     let title = session.facts.title.as_ref().filter(said).or(session.facts.prompt.as_ref().filter(said));
     title.and_then(|title| title.trim().lines().next()).unwrap_or(&session.id)
 }
 
 /// The lines above a transcript.
-pub fn header(session: &Session, events: &[Event], zone: &TimeZone, colour: bool) -> String {
+pub fn header(session: &LogSession, events: &[Event], zone: &TimeZone, colour: bool) -> String {
     let mut text = paint(colour, BOLD, &clean::line(&title(session)));
     for (is, word) in [(session.gone, "gone"), (session.archived, "archived")] {
         if is {
@@ -76,7 +76,7 @@ pub fn header(session: &Session, events: &[Event], zone: &TimeZone, colour: bool
 fn used(events: &[Event]) -> String {
     let mut usage = Usage::default();
     for event in events {
-        if let Body::Usage(used) = &event.body
+        if let EventBody::Usage(used) = &event.body
             && !used.cumulative
         {
             usage.add(used);
@@ -91,7 +91,7 @@ fn used(events: &[Event]) -> String {
     format!("{} in{cached} · {} out{cost}", tokens(usage.all_input()), tokens(usage.output))
 }
 
-fn logs(session: &Session) -> String {
+fn logs(session: &LogSession) -> String {
     let Some(first) = session.files.first() else { return String::new() };
     let more = session.files.len() - 1;
     let more = if more > 0 { format!(" and {}", count(more, "more file")) } else { String::new() };

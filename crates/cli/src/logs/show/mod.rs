@@ -8,10 +8,10 @@ mod running;
 use std::io::{self, BufWriter, Write as _};
 
 use clap::Args;
-use switchboard_agents::Depth;
-use switchboard_dialects::{DIALECTS, Dialect, Messages};
+use switchboard_agents::ScanDepth;
+use switchboard_dialects::{DIALECTS, Dialect, MessageBuffer};
 use switchboard_event::Event;
-use switchboard_logs::{Session, Transcript, export::kept};
+use switchboard_logs::{LogSession, Transcript, export::kept};
 
 use super::{filter, place::Place, times};
 use crate::{dialects, failure::Failure, host, offered, sessions::say};
@@ -63,11 +63,11 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     };
     let from = part::From::typed(args.turn, args.at.as_deref(), &zone)?;
     filter::check_agents(args.agent.as_slice())?;
-    let (library, _) = place.current(Depth::All)?;
-    let session = library.session_of(&args.id, args.agent.as_slice())?;
-    let (mut events, is_kept) = events(&session, library.transcript(&session)?);
+    let (library, _) = place.current(ScanDepth::All)?;
+    let session = library.find_session_of_agents(&args.id, args.agent.as_slice())?;
+    let (mut events, is_kept) = events(&session, library.read_transcript(&session)?);
     if is_kept {
-        say(match library.kept(&session)?.is_empty() {
+        say(match library.kept_passages(&session)?.is_empty() {
             false => "the agent has deleted this log; this is what was kept of it",
             true => "the agent has deleted this log before its text was read: only what it used is known",
         });
@@ -75,7 +75,7 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
     match dialect {
         Some(dialect) => write(&events, dialect),
         None => {
-            let is_running = running::is_at_work(&events, library.written(&session)?, host::now());
+            let is_running = running::is_at_work(&events, library.last_written(&session)?, host::now());
             if is_running {
                 events.retain(|event| !running::is_open(event));
             }
@@ -85,19 +85,19 @@ pub fn run(args: &Show, place: &Place) -> Result<(), Failure> {
 }
 
 /// The events of a session; true if its log is gone, and they are what was kept of it.
-pub fn events(session: &Session, transcript: Transcript) -> (Vec<Event>, bool) {
+pub fn events(session: &LogSession, transcript: Transcript) -> (Vec<Event>, bool) {
     match transcript {
         Transcript::Events(events) => (events, false),
-        Transcript::Kept(kept) => (kept::events(session, &kept), true),
+        Transcript::Kept(kept) => (kept::rebuild_events(session, &kept), true),
     }
 }
 
 /// All messages of a dialect.
 fn write(events: &[Event], dialect: &Dialect) -> Result<(), Failure> {
-    let (mut out, mut messages) = (BufWriter::new(io::stdout().lock()), Messages::default());
+    let (mut out, mut messages) = (BufWriter::new(io::stdout().lock()), MessageBuffer::default());
     let mut projection = (dialect.projection)();
     for event in events {
-        projection.event(event, &mut messages);
+        projection.project_event(event, &mut messages);
         messages
             .iter()
             .try_for_each(|message| out.write_all(message).and_then(|()| out.write_all(b"\n")))

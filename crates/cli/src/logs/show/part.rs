@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use switchboard_event::{Event, Timestamp};
-use switchboard_logs::export::story::Turns;
+use switchboard_logs::export::story::TurnCounter;
 
 use crate::{failure::Failure, logs::times};
 
@@ -49,7 +49,7 @@ impl From {
 }
 
 impl Part {
-    /// So many turns from there on, or all. Fails if there is no such turn.
+    /// Selects a number of turns from there on, or all. Fails if there is no such turn.
     pub fn of(from: From, turns: Option<u32>, events: &[Event]) -> Result<Self, Failure> {
         let (first, all) = (from.number(events), count(events));
         if first > all {
@@ -63,7 +63,7 @@ impl Part {
 
 /// How many turns begin in these events.
 fn count<'a>(events: impl IntoIterator<Item = &'a Event>) -> u32 {
-    let mut turns = Turns::default();
-    events.into_iter().for_each(|event| drop(turns.begins(event)));
-    turns.number()
+    let mut turns = TurnCounter::default();
+    events.into_iter().for_each(|event| drop(turns.begin_turn(event)));
+    turns.turn_number()
 }

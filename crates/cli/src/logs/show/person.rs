@@ -3,10 +3,10 @@
 use std::io::{self, Write as _};
 
 use jiff::tz::TimeZone;
-use switchboard_event::{Body, Event, Timestamp};
+use switchboard_event::{Event, EventBody, Timestamp};
 use switchboard_logs::{
-    Session,
-    export::{minute, story::Turns},
+    LogSession,
+    export::{format_minute, story::TurnCounter},
 };
 
 use super::{
@@ -24,7 +24,7 @@ use crate::{
 /// Shows a session, all to standard output.
 pub fn show(
     args: &Show,
-    session: &Session,
+    session: &LogSession,
     events: &[Event],
     from: From,
     is_running: bool,
@@ -68,23 +68,23 @@ impl Page<'_> {
     /// The view sees what is before them, too: a prompt may be begun before the turn that it begins, and the view has to
     /// know when that was.
     fn turns(mut self, events: &[Event], part: Part) -> io::Result<u32> {
-        let mut turns = Turns::default();
+        let mut turns = TurnCounter::default();
         for event in events {
-            let begins = turns.begins(event).is_some();
-            if turns.number() > part.last {
+            let begins = turns.begin_turn(event).is_some();
+            if turns.turn_number() > part.last {
                 break;
             }
-            let text = self.text(event, begins.then(|| turns.number()));
-            if turns.number() >= part.first {
+            let text = self.text(event, begins.then(|| turns.turn_number()));
+            if turns.turn_number() >= part.first {
                 self.write(&text)?;
             }
         }
         let mut rest = Output::default();
         self.view.pause(&mut rest);
-        if turns.number() >= part.first {
+        if turns.turn_number() >= part.first {
             self.write(&rest)?;
         }
-        Ok(turns.number())
+        Ok(turns.turn_number())
     }
 
     /// What is to be written of an event, below the line of the turn that it begins.
@@ -95,10 +95,10 @@ impl Page<'_> {
         }
         match &event.body {
             // How it began is said above. A subagent's beginning says nothing about the session.
-            Body::SessionStarted(_) if event.thread.is_none() => self.view.event(event, &mut Output::default()),
-            Body::SessionStarted(_) => {}
+            EventBody::SessionStarted(_) if event.thread.is_none() => self.view.event(event, &mut Output::default()),
+            EventBody::SessionStarted(_) => {}
             // How it ended is a matter of who reads the log.
-            Body::SessionEnded(_) => {}
+            EventBody::SessionEnded(_) => {}
             _ => self.view.event(event, &mut out),
         }
         out
@@ -106,7 +106,7 @@ impl Page<'_> {
 
     /// The line above a turn.
     fn heading(&mut self, number: u32, at: Timestamp, out: &mut Output) {
-        let line = format!("── turn {number} · {} ──", clean::line(&minute(at, self.zone)));
+        let line = format!("── turn {number} · {} ──", clean::line(&format_minute(at, self.zone)));
         self.view.aside(&format!("\n{}\n", paint(self.colour, DIM, &line)), out);
     }
 
@@ -119,7 +119,7 @@ impl Page<'_> {
 mod tests {
     use jiff::tz::TimeZone;
     use switchboard_event::Event;
-    use switchboard_testkit::{play, recording::recordings};
+    use switchboard_testkit::{play, recording::load_recordings};
 
     use super::{Options, Page, Part, Screen, View};
 
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn a_turn_alone_looks_as_it_does_among_all() {
         let mut turns = 0;
-        for recording in recordings().unwrap().into_iter().filter(|recording| recording.log.is_some()) {
-            let events = play::events(recording.source, &recording.bytes);
+        for recording in load_recordings().unwrap().into_iter().filter(|recording| recording.log.is_some()) {
+            let events = play::stream_events(recording.source, &recording.bytes);
             let (all, last) = shown(&events, Part { first: 0, last: u32::MAX });
             let begins = |number: u32| all.find(&format!("\n── turn {number} · ")).unwrap_or(all.len());
             for number in 1..=last {

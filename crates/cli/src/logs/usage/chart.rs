@@ -1,6 +1,6 @@
 //! Bars in the terminal: one for each row, as long as what it used.
 
-use switchboard_logs::usage::{Question, Row};
+use switchboard_logs::usage::{Row, UsageQuestion};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::figures::{cost, title};
@@ -12,10 +12,10 @@ use crate::{
     view::{clean, figures, paint, style::CYAN},
 };
 
-/// A name has at most so many columns.
+/// Maximum width of a name, in columns.
 const WIDEST: usize = 32;
 
-/// A bar has at least so many columns; in a pipe, all of them together have so many.
+/// Minimum width of a bar, and the width of the whole chart in a pipe.
 const BAR: (usize, usize) = (8, 100);
 
 /// Eighths of a column.
@@ -25,7 +25,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub fn chart(
     rows: &[Row],
     of_cost: bool,
-    question: &Question<'_>,
+    question: &UsageQuestion<'_>,
     short_ids: &ShortIds,
     terminal: &Terminal,
 ) -> String {
@@ -53,7 +53,7 @@ pub fn chart(
 }
 
 /// What a bar is called. There is no room for all of a session's id, and what it is about says more.
-fn name(row: &Row, question: &Question<'_>, short_ids: &ShortIds, home: Option<&str>) -> String {
+fn name(row: &Row, question: &UsageQuestion<'_>, short_ids: &ShortIds, home: Option<&str>) -> String {
     match &row.title {
         Some(title) => format!("{} {}", short_ids.shorten(&row.key), clean::line(title)),
         None => title(row, question.zone, home),

@@ -14,8 +14,8 @@ use clap::{
     Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use switchboard_agents::Depth;
-use switchboard_logs::usage::{By, Order, Question, Row, csv};
+use switchboard_agents::ScanDepth;
+use switchboard_logs::usage::{Row, UsageGrouping, UsageOrder, UsageQuestion, usage_csv};
 
 use super::{
     filter::{self, Only},
@@ -39,7 +39,7 @@ use crate::{failure::Failure, host, short_ids::ShortIds, terminal::Terminal};
 pub struct Usage {
     /// What replies are put together by
     #[arg(long, value_name = "WHAT", default_value = "day", value_parser = by())]
-    by: By,
+    by: UsageGrouping,
     #[command(flatten)]
     only: Only,
     /// One JSON object a line, and nothing else
@@ -56,7 +56,7 @@ pub struct Usage {
     breakdown: bool,
     /// The order of rows [default: key along time, else cost]
     #[arg(long, help_heading = "Output", value_name = "BY", value_parser = order())]
-    sort: Option<Order>,
+    sort: Option<UsageOrder>,
     /// The other way round
     #[arg(long, help_heading = "Output")]
     reverse: bool,
@@ -81,15 +81,16 @@ pub fn run(args: &Usage, place: &Place) -> Result<(), Failure> {
     let wanted = args.only.filter(&zone)?;
     let prices = prices(args.prices.as_deref(), &place.data()?)?;
     let question =
-        || Question { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
-    let (library, report, mut usage) = place
-        .ask(Depth::Tokens, |library| Ok(library.usage(&filter::resolve(wanted.clone(), library)?, &question())?))?;
+        || UsageQuestion { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
+    let (library, report, mut usage) = place.ask(ScanDepth::Tokens, |library| {
+        Ok(library.usage_report(&filter::resolve(wanted.clone(), library)?, &question())?)
+    })?;
     let question = question();
     let more = args.arrange(&mut usage.rows);
     let terminal = Terminal::new();
     let mut text = match (args.json, args.csv, &args.chart) {
         (true, ..) => json(&usage.rows),
-        (_, true, _) => csv(&usage.rows, args.by, args.breakdown),
+        (_, true, _) => usage_csv(&usage.rows, args.by, args.breakdown),
         (.., Some(what)) => {
             let short_ids = ShortIds::of_library(&library)?;
             chart::chart(&usage.rows, what == "cost", &question, &short_ids, &terminal)
@@ -108,14 +109,14 @@ impl Usage {
     /// Puts rows in the order that was asked for, and leaves out the rest. How many were left out.
     fn arrange(&self, rows: &mut Vec<Row>) -> usize {
         if let Some(order) = self.sort {
-            order.sort(rows);
+            order.sort_rows(rows);
         }
         let Some(limit) = self.limit.filter(|limit| *limit < rows.len()) else {
             self.turn(rows);
             return 0;
         };
         let more = rows.len() - limit;
-        if self.sort.is_none() && self.by.is_time() {
+        if self.sort.is_none() && self.by.is_time_based() {
             rows.drain(..more);
             self.turn(rows);
         } else {
@@ -137,12 +138,12 @@ fn json(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn by() -> impl TypedValueParser<Value = By> {
-    let names = By::ALL.map(|by| PossibleValue::new(by.name()).help(by.title()));
-    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(By::Day))
+fn by() -> impl TypedValueParser<Value = UsageGrouping> {
+    let names = UsageGrouping::ALL.map(|by| PossibleValue::new(by.as_str()).help(by.description()));
+    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(UsageGrouping::Day))
 }
 
-fn order() -> impl TypedValueParser<Value = Order> {
-    let names = Order::ALL.map(|order| PossibleValue::new(order.name()));
-    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(Order::Key))
+fn order() -> impl TypedValueParser<Value = UsageOrder> {
+    let names = UsageOrder::ALL.map(|order| PossibleValue::new(order.as_str()));
+    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or(UsageOrder::Key))
 }

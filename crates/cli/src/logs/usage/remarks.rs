@@ -1,17 +1,17 @@
 //! What is said below a table: how it goes on, what it does not know.
 
 use switchboard_logs::{
-    Report,
-    usage::{Question, Row, Unpriced, Usage},
+    ScanReport,
+    usage::{Row, Unpriced, Usage, UsageQuestion},
 };
 
 use super::figures::{clock, grouped, money};
 use crate::view::{clean, figures, pieces::wrapped, style::PLAIN};
 
-/// So many models without a price are named.
+/// Maximum number of models without a price that are named.
 const NAMED: usize = 6;
 
-/// What is to be said beside the rows.
+/// The remarks below the rows.
 pub struct Remarks {
     /// How many rows are not shown.
     pub more: usize,
@@ -23,7 +23,7 @@ pub struct Remarks {
 
 impl Remarks {
     /// Each in lines of its own.
-    pub fn of(&self, usage: &Usage, report: &Report, question: &Question<'_>) -> String {
+    pub fn of(&self, usage: &Usage, report: &ScanReport, question: &UsageQuestion<'_>) -> String {
         let mut lines = Vec::new();
         if usage.rows.is_empty() && self.more == 0 {
             let nothing = "no replies: no logs, or none that fit; `switchboard logs doctor` says where was looked";
@@ -52,7 +52,7 @@ impl Remarks {
 }
 
 /// How the current block goes on.
-fn forecast(row: &Row, question: &Question<'_>) -> Option<String> {
+fn forecast(row: &Row, question: &UsageQuestion<'_>) -> Option<String> {
     let block = row.block.as_ref()?;
     let to_come = block.projection.as_ref()?;
     let minutes = to_come.remaining_minutes;

@@ -2,7 +2,7 @@
 //! nothing is cut.
 
 use anstyle::Style;
-use switchboard_logs::usage::{By, Model, Question, Row, Usage};
+use switchboard_logs::usage::{Model, Row, Usage, UsageGrouping, UsageQuestion};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::figures::{cost, grouped, part_cost, title};
@@ -55,7 +55,7 @@ const CALLS: Column = Column {
     part: |_, _| String::new(),
 };
 
-/// The last column is worth showing from so many columns on, and in a pipe it has so many.
+/// Minimum width of the last column on a terminal, and its width in a pipe.
 const MODELS: (usize, usize) = (12, 200);
 
 /// The first column is never narrower than the first, nor before another goes than the second; and never wider than
@@ -63,7 +63,7 @@ const MODELS: (usize, usize) = (12, 200);
 const KEY: (usize, usize, usize) = (10, 24, 40);
 
 /// A table with a line for each row and one for all of them.
-pub fn table(usage: &Usage, question: &Question<'_>, terminal: &Terminal) -> String {
+pub fn table(usage: &Usage, question: &UsageQuestion<'_>, terminal: &Terminal) -> String {
     if usage.rows.is_empty() {
         return String::new();
     }
@@ -105,7 +105,7 @@ struct Shape {
 }
 
 impl<'a> Lines<'a> {
-    fn of(usage: &'a Usage, question: &Question<'_>) -> Self {
+    fn of(usage: &'a Usage, question: &UsageQuestion<'_>) -> Self {
         let home = host::home();
         let mut lines = Vec::new();
         for row in &usage.rows {
@@ -120,12 +120,12 @@ impl<'a> Lines<'a> {
             lines.extend(row.breakdown.iter().map(part));
         }
         lines.push(Line { key: "total".to_owned(), of: Of::Row(&usage.total), style: BOLD });
-        let is_tool = question.by == By::Tool;
+        let is_tool = question.by == UsageGrouping::Tool;
         let columns = COLUMNS.iter().filter(|column| is_tool || column.title != CALLS.title).collect();
-        let with_models = question.by != By::Model && !question.breakdown;
+        let with_models = question.by != UsageGrouping::Model && !question.breakdown;
         // Who has only counted does not know what sessions are about.
         let titled = usage.rows.iter().any(|row| row.title.is_some());
-        Self { title: question.by.name().to_uppercase(), lines, columns, titled, with_models }
+        Self { title: question.by.as_str().to_uppercase(), lines, columns, titled, with_models }
     }
 
     /// The first shape that fits.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use switchboard_logs::live::{Change, Next, Running, Watcher};
+use switchboard_logs::live::{LogWatcher, RunningSession, SessionChange, WatchUpdate};
 
 use crate::failure::Failure;
 
@@ -18,7 +18,7 @@ pub trait Show {
     fn is_picture(&self) -> bool;
 
     /// Shows the sessions, some of which changed.
-    fn show(&mut self, running: &[Running], changes: &[Change]) -> Result<(), Failure>;
+    fn show(&mut self, running: &[RunningSession], changes: &[SessionChange]) -> Result<(), Failure>;
 
     /// It is over.
     fn end(&mut self) -> Result<(), Failure> {
@@ -26,20 +26,20 @@ pub trait Show {
     }
 }
 
-/// Shows all sessions until somebody has enough.
-pub fn show(watcher: &mut Watcher, show: &mut dyn Show) -> Result<(), Failure> {
-    show.show(&watcher.running(), &[])?;
+/// Shows all sessions until the watcher is stopped.
+pub fn show(watcher: &mut LogWatcher, show: &mut dyn Show) -> Result<(), Failure> {
+    show.show(&watcher.running_sessions(), &[])?;
     let (mut shown, mut waits) = (Instant::now(), false);
     loop {
         let patience = if waits { EYE.saturating_sub(shown.elapsed()) } else { show.patience() };
-        let changes = match watcher.next(patience) {
-            Next::Stopped => return show.end(),
-            Next::Changed(changes) => changes,
-            Next::Quiet => Vec::new(),
+        let changes = match watcher.next_update(patience) {
+            WatchUpdate::Stopped => return show.end(),
+            WatchUpdate::Changed(changes) => changes,
+            WatchUpdate::Quiet => Vec::new(),
         };
         waits = show.is_picture() && shown.elapsed() < EYE;
         if !waits {
-            show.show(&watcher.running(), &changes)?;
+            show.show(&watcher.running_sessions(), &changes)?;
             shown = Instant::now();
         }
     }

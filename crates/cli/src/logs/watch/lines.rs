@@ -7,7 +7,7 @@ use std::{
 };
 
 use switchboard_event::Timestamp;
-use switchboard_logs::live::{Change, Running};
+use switchboard_logs::live::{RunningSession, SessionChange};
 
 use super::{all::Show, row};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How often it is looked whether a turn or a session is over: that is told by nothing happening.
+/// How often turns and sessions are checked for their end, which shows only as inactivity.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One JSON object a change.
@@ -31,11 +31,15 @@ pub struct Plain(Told);
 
 /// What was told of each session last, and the news in it.
 #[derive(Default)]
-struct Told(HashMap<String, (Running, String)>);
+struct Told(HashMap<String, (RunningSession, String)>);
 
 impl Told {
     /// Tells what is new, and what is over.
-    fn tell(&mut self, running: &[Running], say: impl Fn(&Running, bool) -> String) -> Result<(), Failure> {
+    fn tell(
+        &mut self,
+        running: &[RunningSession],
+        say: impl Fn(&RunningSession, bool) -> String,
+    ) -> Result<(), Failure> {
         let mut text = String::new();
         for session in running {
             let news = say(&timeless(session), true);
@@ -57,8 +61,8 @@ impl Told {
 }
 
 /// A session without when it was written and since when it does what it does: that time goes by is no news.
-fn timeless(session: &Running) -> Running {
-    Running { updated: Timestamp::default(), since: None, ..session.clone() }
+fn timeless(session: &RunningSession) -> RunningSession {
+    RunningSession { updated: Timestamp::default(), since: None, ..session.clone() }
 }
 
 impl Show for Json {
@@ -70,7 +74,7 @@ impl Show for Json {
         false
     }
 
-    fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
+    fn show(&mut self, running: &[RunningSession], _: &[SessionChange]) -> Result<(), Failure> {
         self.0.tell(running, |session, runs| serde_json::to_string(&row::Row::of(session, runs)).unwrap_or_default())
     }
 }
@@ -84,12 +88,12 @@ impl Show for Plain {
         false
     }
 
-    fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
+    fn show(&mut self, running: &[RunningSession], _: &[SessionChange]) -> Result<(), Failure> {
         self.0.tell(running, plain)
     }
 }
 
-fn plain(session: &Running, runs: bool) -> String {
+fn plain(session: &RunningSession, runs: bool) -> String {
     let facts = &session.facts;
     let doing = if runs { row::doing(session) } else { "over".to_owned() };
     let context = facts.context_used.map(|used| format!("context {}", tokens(used)));

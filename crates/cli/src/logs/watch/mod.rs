@@ -1,4 +1,5 @@
-//! `switchboard logs watch`: what runs now, whoever began it. Logs are read as they grow; nothing is written.
+//! `switchboard logs watch`: the sessions that run now, with or without Switchboard. Logs are read
+//! as they grow; nothing is written.
 
 mod all;
 mod lines;
@@ -22,8 +23,8 @@ use signal_hook::{
     low_level::pipe,
 };
 use switchboard_dialects::Dialect;
-use switchboard_logs::live::{Ours, Setup, Stopper, Watcher};
-use switchboard_store::{Options, Store};
+use switchboard_logs::live::{LogWatcher, OwnLogLocation, WatcherConfig, WatcherStopHandle};
+use switchboard_store::{SqliteStore, StoreOptions};
 
 use super::{filter::Whose, place::Place, prices::prices};
 use crate::{dialects, failure::Failure, host, offered, sessions::say, short_ids::indexed_ids, terminal::Terminal};
@@ -59,7 +60,7 @@ pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
     let dialect = dialects::chosen(false, args.dialect.as_deref())?;
     let wanted = args.whose.filter()?;
     let (own, unread) = own(place)?;
-    let watcher = Watcher::open(Setup {
+    let watcher = LogWatcher::open(WatcherConfig {
         homes: place.watched()?,
         own,
         within: args.within,
@@ -68,10 +69,11 @@ pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
         prices: prices(None, &place.data()?)?,
         now: host::now,
     })?;
-    let deaf = watcher.deaf().map(|why| format!("changes cannot be heard of ({why}): logs are looked at every second"));
+    let deaf =
+        watcher.watch_error().map(|why| format!("changes cannot be heard of ({why}): logs are looked at every second"));
     let notes: Vec<String> = unread.into_iter().chain(deaf).collect();
     notes.iter().for_each(|note| say(note));
-    stop_by_signals(watcher.stopper())?;
+    stop_by_signals(watcher.stop_handle())?;
     show(args, place, watcher, dialect, notes)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -79,7 +81,7 @@ pub fn run(args: &Watch, place: &Place) -> Result<ExitCode, Failure> {
 fn show(
     args: &Watch,
     place: &Place,
-    mut watcher: Watcher,
+    mut watcher: LogWatcher,
     dialect: Option<&Dialect>,
     notes: Vec<String>,
 ) -> Result<(), Failure> {
@@ -97,20 +99,20 @@ fn show(
 }
 
 /// Switchboard's own sessions, or why they cannot be read.
-fn own(place: &Place) -> Result<(Option<Ours>, Option<String>), Failure> {
+fn own(place: &Place) -> Result<(Option<OwnLogLocation>, Option<String>), Failure> {
     let folder = place.data()?;
     if !folder.exists() {
         // Nothing was run yet, and nothing is made here.
         return Ok((None, None));
     }
-    Ok(match Store::open(&folder, &Options::default()) {
-        Ok(store) => (Some(Ours { log: Arc::new(store), folder }), None),
+    Ok(match SqliteStore::open(&folder, &StoreOptions::default()) {
+        Ok(store) => (Some(OwnLogLocation { log: Arc::new(store), folder }), None),
         Err(error) => (None, Some(format!("sessions of agents that leave no log are not shown: {error}"))),
     })
 }
 
 /// Ctrl-C and its like end the watching, in good order.
-fn stop_by_signals(stopper: Stopper) -> Result<(), Failure> {
+fn stop_by_signals(stopper: WatcherStopHandle) -> Result<(), Failure> {
     let deaf = |cause: io::Error| Failure::Machine(format!("cannot hear signals: {cause}"));
     let (mut heard, told) = UnixStream::pair().map_err(deaf)?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {

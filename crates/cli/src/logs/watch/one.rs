@@ -6,8 +6,8 @@ use std::{
 };
 
 use switchboard_dialects::Dialect;
-use switchboard_event::{Body, Event};
-use switchboard_logs::live::{Next, Watcher};
+use switchboard_event::{Event, EventBody};
+use switchboard_logs::live::{LogWatcher, WatchUpdate};
 
 use crate::{
     failure::Failure,
@@ -22,42 +22,42 @@ const TICK: Duration = Duration::from_secs(1);
 /// Where there is none, nothing has to be done.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Of what happened before, so many events are shown at most, from the last prompt on.
+/// Maximum number of past events shown, from the last prompt on.
 const BEFORE: usize = 200;
 
 /// Writes what happens in messages of a dialect.
-pub fn write(watcher: &mut Watcher, dialect: &Dialect) -> Result<(), Failure> {
+pub fn write(watcher: &mut LogWatcher, dialect: &Dialect) -> Result<(), Failure> {
     let mut writer = Writer::new(dialect);
-    let mut events = watcher.before();
+    let mut events = watcher.take_initial_events();
     loop {
         events.iter().for_each(|event| writer.event(event));
         writer.flush()?;
-        events = match watcher.next(LONG) {
-            Next::Stopped => return Ok(()),
-            Next::Quiet => Vec::new(),
-            Next::Changed(changes) => changes.into_iter().flat_map(|change| change.events).collect(),
+        events = match watcher.next_update(LONG) {
+            WatchUpdate::Stopped => return Ok(()),
+            WatchUpdate::Quiet => Vec::new(),
+            WatchUpdate::Changed(changes) => changes.into_iter().flat_map(|change| change.events).collect(),
         };
     }
 }
 
 /// Shows what happens to a person.
-pub fn show(watcher: &mut Watcher, terminal: &Terminal, reasoning: bool) -> Result<(), Failure> {
+pub fn show(watcher: &mut LogWatcher, terminal: &Terminal, reasoning: bool) -> Result<(), Failure> {
     let options = Look { reasoning, first_prompt: true, ..Look::default() }.options(terminal);
     let is_drawn = options.screen != Screen::None;
     let (mut view, mut out, began) = (View::new(options), Output::default(), Instant::now());
-    let before = watcher.before();
+    let before = watcher.take_initial_events();
     let mut events = before.get(last_prompt(&before)..).unwrap_or_default().to_vec();
     loop {
         events.iter().for_each(|event| view.event(event, &mut out));
-        if is_drawn && watcher.running().iter().any(|session| session.activity.is_busy()) {
+        if is_drawn && watcher.running_sessions().iter().any(|session| session.activity.is_busy()) {
             view.resize(terminal.width());
             view.draw_status(began.elapsed(), &mut out);
         }
         flush(&mut out, options.screen)?;
-        events = match watcher.next(if is_drawn { TICK } else { LONG }) {
-            Next::Changed(changes) => changes.into_iter().flat_map(|change| change.events).collect(),
-            Next::Quiet => Vec::new(),
-            Next::Stopped => {
+        events = match watcher.next_update(if is_drawn { TICK } else { LONG }) {
+            WatchUpdate::Changed(changes) => changes.into_iter().flat_map(|change| change.events).collect(),
+            WatchUpdate::Quiet => Vec::new(),
+            WatchUpdate::Stopped => {
                 view.pause(&mut out);
                 return flush(&mut out, options.screen);
             }
@@ -67,7 +67,7 @@ pub fn show(watcher: &mut Watcher, terminal: &Terminal, reasoning: bool) -> Resu
 
 /// Where the last turn begins.
 fn last_prompt(events: &[Event]) -> usize {
-    let begins = |event: &Event| event.thread.is_none() && matches!(event.body, Body::TurnStarted(_));
+    let begins = |event: &Event| event.thread.is_none() && matches!(event.body, EventBody::TurnStarted(_));
     let least = events.len().saturating_sub(BEFORE);
     events.iter().rposition(begins).unwrap_or(0).max(least)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use switchboard_event::{Id, Timestamp};
-use switchboard_logs::live::{Activity, Running};
+use switchboard_logs::live::{RunningSession, SessionActivity};
 
 use crate::view::{self, clean};
 
@@ -46,7 +46,7 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// What is known of a session.
-    pub fn of(session: &'a Running, running: bool) -> Self {
+    pub fn of(session: &'a RunningSession, running: bool) -> Self {
         let facts = &session.facts;
         let used = &session.used;
         let work = work(&session.activity, facts.cwd.as_deref());
@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
             machine: session.machine.as_deref(),
             switchboard: session.own.as_ref(),
             running,
-            activity: session.activity.name(),
+            activity: session.activity.as_str(),
             tool: work.as_ref().map(|work| work.0.clone()).filter(|name| !name.is_empty()),
             about: work.map(|work| work.1).filter(|about| !about.is_empty()),
             subagents: session.subagents,
@@ -83,16 +83,16 @@ impl<'a> Row<'a> {
 }
 
 /// A tool and what it works on, or what is asked.
-fn work(activity: &Activity, cwd: Option<&str>) -> Option<(String, String)> {
+fn work(activity: &SessionActivity, cwd: Option<&str>) -> Option<(String, String)> {
     match activity {
-        Activity::Tool(item) => Some(view::work(item, cwd)),
-        Activity::Asking(title) => Some((String::new(), clean::line(title))),
+        SessionActivity::Tool(item) => Some(view::work(item, cwd)),
+        SessionActivity::Asking(title) => Some((String::new(), clean::line(title))),
         _ => None,
     }
 }
 
 /// What it is doing, in a line.
-pub fn doing(session: &Running) -> String {
+pub fn doing(session: &RunningSession) -> String {
     let cwd = session.facts.cwd.as_deref();
     let inner = session.inner.as_ref().map(|inner| format!(" › {}", words(inner, cwd))).unwrap_or_default();
     let more = match session.subagents {
@@ -102,13 +102,13 @@ pub fn doing(session: &Running) -> String {
     format!("{}{inner}{more}", words(&session.activity, cwd))
 }
 
-fn words(activity: &Activity, cwd: Option<&str>) -> String {
+fn words(activity: &SessionActivity, cwd: Option<&str>) -> String {
     match (activity, work(activity, cwd)) {
-        (Activity::Tool(_), Some((name, about))) => format!("{name} {about}").trim().to_owned(),
-        (Activity::Asking(_), Some((_, about))) => format!("needs you: {about}"),
-        (Activity::Waiting, _) => "waiting for a prompt".to_owned(),
-        (Activity::Retrying, _) => "waiting to try again".to_owned(),
-        (Activity::Compacting, _) => "making the context smaller".to_owned(),
-        (other, _) => other.name().to_owned(),
+        (SessionActivity::Tool(_), Some((name, about))) => format!("{name} {about}").trim().to_owned(),
+        (SessionActivity::Asking(_), Some((_, about))) => format!("needs you: {about}"),
+        (SessionActivity::Waiting, _) => "waiting for a prompt".to_owned(),
+        (SessionActivity::Retrying, _) => "waiting to try again".to_owned(),
+        (SessionActivity::Compacting, _) => "making the context smaller".to_owned(),
+        (other, _) => other.as_str().to_owned(),
     }
 }

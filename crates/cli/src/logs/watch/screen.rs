@@ -1,7 +1,7 @@
 //! A screen of its own for pictures that are drawn again and again.
 //!
 //! It is the terminal's alternate screen. On the usual one a picture cannot be found again once the terminal has another
-//! width: some terminals break its lines anew and some do not, so nobody can tell how far up it begins. The alternate
+//! width: some terminals break its lines anew and some do not, so its beginning is unknown. The alternate
 //! screen is never broken anew, and a picture begins in its corner.
 
 use std::{

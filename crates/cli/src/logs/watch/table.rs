@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use switchboard_event::Timestamp;
-use switchboard_logs::live::{Activity, Change, Running};
+use switchboard_logs::live::{RunningSession, SessionActivity, SessionChange};
 
 use super::{all::Show, row, screen::Screen};
 use crate::{
@@ -42,7 +42,7 @@ const NOW: Last = Last { title: "NOW", least: 18, wanted: 40 };
 pub struct Table<'a> {
     terminal: &'a Terminal,
     screen: Screen,
-    /// What is to be known beside it: who looks at the table does not see what was said before.
+    /// Notes above the table: the alternate screen hides what was printed before.
     notes: Vec<String>,
     /// The ids of all other sessions, so that short ids mean one.
     known_ids: Vec<String>,
@@ -64,7 +64,7 @@ impl Show for Table<'_> {
         true
     }
 
-    fn show(&mut self, running: &[Running], _: &[Change]) -> Result<(), Failure> {
+    fn show(&mut self, running: &[RunningSession], _: &[SessionChange]) -> Result<(), Failure> {
         let columns = self.terminal.room().unwrap_or_default();
         let mut lines: Vec<String> = self.notes.iter().map(|note| clip(note, columns)).collect();
         let ids = running.iter().map(|session| session.id.clone());
@@ -89,13 +89,19 @@ fn fold(lines: &mut Vec<String>, room: usize) {
 }
 
 /// The lines of the table.
-fn table(running: &[Running], short_ids: &ShortIds, now: Timestamp, columns: usize, colour: bool) -> Vec<String> {
+fn table(
+    running: &[RunningSession],
+    short_ids: &ShortIds,
+    now: Timestamp,
+    columns: usize,
+    colour: bool,
+) -> Vec<String> {
     let mut lines = vec![clip(&summary(running), columns)];
     if running.is_empty() {
         return lines;
     }
     let home = host::home();
-    let row = |session: &Running| {
+    let row = |session: &RunningSession| {
         let (style, doing) = what(session);
         let since = session.since.map(|since| format!(" · {}", age(now.millis_since(since)))).unwrap_or_default();
         let cells = cells(session, short_ids, now, home.as_deref());
@@ -105,7 +111,7 @@ fn table(running: &[Running], short_ids: &ShortIds, now: Timestamp, columns: usi
     lines
 }
 
-fn summary(running: &[Running]) -> String {
+fn summary(running: &[RunningSession]) -> String {
     let busy = running.iter().filter(|session| session.activity.is_busy()).count();
     let sum: u64 = running.iter().map(|session| session.used.total).sum();
     let cost: f64 = running.iter().filter_map(|session| session.used.cost_usd).sum();
@@ -116,7 +122,7 @@ fn summary(running: &[Running]) -> String {
     }
 }
 
-fn cells(session: &Running, short_ids: &ShortIds, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
+fn cells(session: &RunningSession, short_ids: &ShortIds, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
     let facts = &session.facts;
     vec![
         (BOLD, short_ids.shorten(&session.id)),
@@ -130,7 +136,7 @@ fn cells(session: &Running, short_ids: &ShortIds, now: Timestamp, home: Option<&
 }
 
 /// How full the context is.
-fn context(session: &Running) -> String {
+fn context(session: &RunningSession) -> String {
     let Some(used) = session.facts.context_used else { return String::new() };
     match session.facts.context_size.filter(|size| *size > 0) {
         Some(size) => format!("{} {} %", tokens(used), used.saturating_mul(100) / size),
@@ -138,7 +144,7 @@ fn context(session: &Running) -> String {
     }
 }
 
-fn context_style(session: &Running) -> Style {
+fn context_style(session: &RunningSession) -> Style {
     let full = session
         .facts
         .context_used
@@ -147,10 +153,10 @@ fn context_style(session: &Running) -> Style {
     if full { YELLOW } else { PLAIN }
 }
 
-fn what(session: &Running) -> Piece {
+fn what(session: &RunningSession) -> Piece {
     let style = match session.activity {
-        Activity::Asking(_) => YELLOW.effects(BOLD.get_effects()),
-        Activity::Waiting => DIM,
+        SessionActivity::Asking(_) => YELLOW.effects(BOLD.get_effects()),
+        SessionActivity::Waiting => DIM,
         _ => CYAN,
     };
     (style, row::doing(session))

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_logs::{Session, export::Redactor};
+use switchboard_logs::{LogSession, export::Redactor};
 
 use super::{Looking, Reply, Said, count, given, schema, short};
 use crate::{failure::Failure, mcp::archive::Archive};
@@ -58,7 +58,7 @@ fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     let offset = usize::try_from(offset.unwrap_or(0)).unwrap_or(0);
     let redactor = Redactor::new()?;
     archive.ask(|library| {
-        let mut sessions = library.sessions(&filter)?;
+        let mut sessions = library.list_sessions(&filter)?;
         if let Some(text) = text.map(|text| text.to_lowercase()) {
             sessions.retain(|session| has_text(session, &text));
         }
@@ -69,15 +69,15 @@ fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     })
 }
 
-fn has_text(session: &Session, text: &str) -> bool {
+fn has_text(session: &LogSession, text: &str) -> bool {
     let said = [&session.facts.title, &session.facts.prompt];
     said.into_iter().flatten().any(|said| said.to_lowercase().contains(text))
 }
 
 /// A session in few words: an agent reads them all.
-fn shown(session: &Session, redactor: &Redactor) -> Value {
+fn shown(session: &LogSession, redactor: &Redactor) -> Value {
     let facts = &session.facts;
-    let said = |text: &str| short(&redactor.text(text), 200);
+    let said = |text: &str| short(&redactor.redact_text(text), 200);
     let mut shown = json!({
         "id": session.id,
         "agent": session.agent,
@@ -99,8 +99,8 @@ fn shown(session: &Session, redactor: &Redactor) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_agents::Facts;
-    use switchboard_logs::{Session, export::Redactor};
+    use switchboard_agents::SessionFacts;
+    use switchboard_logs::{LogSession, export::Redactor};
 
     use super::shown;
 
@@ -108,11 +108,11 @@ mod tests {
     fn secrets_in_what_was_asked_are_masked() {
         let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
         let said = Some(format!("use the key {secret} please"));
-        let session = Session {
+        let session = LogSession {
             id: "1".to_owned(),
             agent: "x".to_owned(),
             machine: None,
-            facts: Facts { title: said.clone(), prompt: said, ..Facts::default() },
+            facts: SessionFacts { title: said.clone(), prompt: said, ..SessionFacts::default() },
             files: Vec::new(),
             gone: false,
             archived: false,

@@ -13,7 +13,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_agents::LOGS;
-use switchboard_logs::{Filter, when};
+use switchboard_logs::{LogFilter, when};
 
 use super::archive::Archive;
 use crate::{failure::Failure, host};
@@ -85,11 +85,14 @@ impl Said<'_> {
     /// The time zone that was named, else the system's.
     fn zone(&self) -> Result<TimeZone, Failure> {
         let name = self.timezone.filter(|name| !name.is_empty());
-        name.map_or_else(|| Ok(host::zone()), |name| when::zone(name).map_err(|no| bad("timezone", no.to_string())))
+        name.map_or_else(
+            || Ok(host::zone()),
+            |name| when::parse_time_zone(name).map_err(|no| bad("timezone", no.to_string())),
+        )
     }
 
     /// What it means.
-    fn filter(&self) -> Result<Filter, Failure> {
+    fn filter(&self) -> Result<LogFilter, Failure> {
         let agents: Vec<String> = self.agent.filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
         let known: Vec<&str> = LOGS.iter().map(|logs| logs.agent).collect();
         if let Some(unknown) = agents.iter().find(|name| !known.contains(&name.as_str())) {
@@ -98,10 +101,17 @@ impl Said<'_> {
                 format!("`{unknown}` is no agent that leaves logs; there are {}", known.join(", ")),
             ));
         }
-        let between = when::between(self.since, self.until, &self.zone()?, host::now());
+        let between = when::parse_time_bounds(self.since, self.until, &self.zone()?, host::now());
         let (since, until) = between.map_err(|error| bad("since, until", error.to_string()))?;
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-        Ok(Filter { agents, project: owned(self.project), model: owned(self.model), since, until, ..Filter::default() })
+        Ok(LogFilter {
+            agents,
+            project: owned(self.project),
+            model: owned(self.model),
+            since,
+            until,
+            ..LogFilter::default()
+        })
     }
 }
 
@@ -110,7 +120,7 @@ fn count(wanted: Option<u32>, usual: u32, most: u32) -> usize {
     usize::try_from(wanted.unwrap_or(usual).clamp(1, most)).unwrap_or(1)
 }
 
-/// The beginning of a text, in so many characters.
+/// Cuts a text to a number of characters.
 fn short(text: &str, most: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(most) {

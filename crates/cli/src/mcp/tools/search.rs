@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_agents::Kind;
-use switchboard_logs::{Hit, Query, Words, export::Redactor};
+use switchboard_agents::PassageKind;
+use switchboard_logs::{LogSearchQuery, SearchHit, SearchWords, export::Redactor};
 
 use super::{Looking, Reply, Said, bad, count, given, schema, short};
 use crate::{failure::Failure, mcp::archive::Archive};
@@ -50,7 +50,7 @@ struct Search {
 }
 
 fn kind_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let names = Kind::ALL.map(Kind::name);
+    let names = PassageKind::ALL.map(PassageKind::wire_name);
     schemars::json_schema!({ "type": "array", "items": { "type": "string", "enum": names } })
 }
 
@@ -68,8 +68,8 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         until: search.until.as_deref(),
         timezone: search.timezone.as_deref(),
     };
-    let words = if is_regex { Words::Regex } else { Words::Plain };
-    let mut query = Query {
+    let words = if is_regex { SearchWords::Regex } else { SearchWords::Plain };
+    let mut query = LogSearchQuery {
         words: words(search.query),
         kinds: kinds(search.kinds.as_deref().unwrap_or_default())?,
         filter: said.filter()?,
@@ -78,7 +78,7 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     let redactor = Redactor::new()?;
     archive.ask(|library| {
         if let Some(session) = &search.session {
-            query.filter.session = Some(library.session(session)?.id);
+            query.filter.session = Some(library.find_session(session)?.id);
         }
         let found = library.search(&query)?;
         let hits: Vec<Value> = found.hits.iter().map(|hit| shown(hit, &redactor)).collect();
@@ -86,23 +86,24 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     })
 }
 
-fn kinds(names: &[String]) -> Result<Vec<Kind>, Failure> {
-    let kind = |name: &String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    let unknown =
-        |name: &str| bad("kinds", format!("`{name}` is none; there are {}", Kind::ALL.map(Kind::name).join(", ")));
+fn kinds(names: &[String]) -> Result<Vec<PassageKind>, Failure> {
+    let kind = |name: &String| PassageKind::ALL.into_iter().find(|kind| kind.wire_name() == name);
+    let unknown = |name: &str| {
+        bad("kinds", format!("`{name}` is none; there are {}", PassageKind::ALL.map(PassageKind::wire_name).join(", ")))
+    };
     names.iter().map(|name| kind(name).ok_or_else(|| unknown(name))).collect()
 }
 
-fn shown(hit: &Hit, redactor: &Redactor) -> Value {
+fn shown(hit: &SearchHit, redactor: &Redactor) -> Value {
     let mut shown = json!({
         "session": hit.session,
         "turn": hit.turn,
         "agent": hit.agent,
         "project": hit.project,
         "at": hit.at,
-        "kind": hit.kind.name(),
+        "kind": hit.kind.wire_name(),
         "tool": hit.tool,
-        "snippet": short(&redactor.piece(&hit.snippet), 600),
+        "snippet": short(&redactor.redact_excerpt(&hit.snippet), 600),
         "machine": hit.machine,
     });
     if let Some(fields) = shown.as_object_mut() {
@@ -113,21 +114,21 @@ fn shown(hit: &Hit, redactor: &Redactor) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_agents::Kind;
-    use switchboard_logs::{Hit, export::Redactor};
+    use switchboard_agents::PassageKind;
+    use switchboard_logs::{SearchHit, export::Redactor};
 
     use super::shown;
 
     #[test]
     fn the_cut_end_of_a_snippet_shows_no_part_of_a_secret() {
-        let hit = Hit {
+        let hit = SearchHit {
             session: "1".to_owned(),
             agent: "x".to_owned(),
             machine: None,
             project: None,
             subagent: None,
             at: None,
-            kind: Kind::ToolCall,
+            kind: PassageKind::ToolCall,
             tool: None,
             turn: 1,
             snippet: "…cretV9 && export DB_PASSWORD=envSecretV…".to_owned(),

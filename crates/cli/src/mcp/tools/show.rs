@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use switchboard_logs::{
-    Session, Transcript,
-    export::{Redactor, Story, kept},
+    LogSession, Transcript,
+    export::{Redactor, TranscriptDocument, kept},
 };
 
 use super::{Looking, Reply, bad, given, schema, short};
@@ -49,12 +49,12 @@ struct Show {
 fn show(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     let show: Show = given(value)?;
     let (session, mut story, is_kept) = archive.ask(|library| {
-        let session = library.session(&show.session)?;
-        let (events, is_kept) = match library.transcript(&session)? {
+        let session = library.find_session(&show.session)?;
+        let (events, is_kept) = match library.read_transcript(&session)? {
             Transcript::Events(events) => (events, false),
-            Transcript::Kept(passages) => (kept::events(&session, &passages), true),
+            Transcript::Kept(passages) => (kept::rebuild_events(&session, &passages), true),
         };
-        Ok((session, Story::of(&events), is_kept))
+        Ok((session, TranscriptDocument::from_events(&events), is_kept))
     })?;
     let redactor = Redactor::new()?;
     story.redact(&redactor);
@@ -70,10 +70,10 @@ fn show(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     Ok(Reply::Text(piece(&text, offset, most)))
 }
 
-fn head(session: &Session, is_kept: bool, redactor: &Redactor) -> String {
+fn head(session: &LogSession, is_kept: bool, redactor: &Redactor) -> String {
     let facts = &session.facts;
     let title = facts.title.as_deref().or(facts.prompt.as_deref()).unwrap_or("a session");
-    let mut head = format!("# {}\n\n", short(&redactor.text(title), 200).replace('\n', " "));
+    let mut head = format!("# {}\n\n", short(&redactor.redact_text(title), 200).replace('\n', " "));
     let times = [("began", facts.began), ("updated", facts.updated)];
     let times = times.into_iter().filter_map(|(name, at)| Some((name, at?.to_string())));
     let said = [("project", &facts.cwd), ("branch", &facts.branch), ("model", &facts.model)];
@@ -88,7 +88,7 @@ fn head(session: &Session, is_kept: bool, redactor: &Redactor) -> String {
     head
 }
 
-/// So many characters from a place on, up to the end of a line if there is one, and how to go on.
+/// Returns a page of the text that ends with a line if possible, and how to get the next one.
 fn piece(text: &str, offset: usize, most: usize) -> String {
     let place = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(place, _)| place);
     let (from, mut to) = (place(offset), place(offset.saturating_add(most)));
@@ -108,19 +108,19 @@ fn piece(text: &str, offset: usize, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_agents::Facts;
-    use switchboard_logs::{Session, export::Redactor};
+    use switchboard_agents::SessionFacts;
+    use switchboard_logs::{LogSession, export::Redactor};
 
     use super::{head, piece};
 
     #[test]
     fn secrets_in_the_title_are_masked() {
         let secret = ["ghp", "_a8Fk2LmQ9xZr7TbW4vYc1NdH6sJp3GeU5iKo"].concat();
-        let session = Session {
+        let session = LogSession {
             id: "1".to_owned(),
             agent: "x".to_owned(),
             machine: None,
-            facts: Facts { title: Some(format!("push with {secret} please")), ..Facts::default() },
+            facts: SessionFacts { title: Some(format!("push with {secret} please")), ..SessionFacts::default() },
             files: Vec::new(),
             gone: false,
             archived: false,

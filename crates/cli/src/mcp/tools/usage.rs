@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_logs::usage::{By, Question};
+use switchboard_logs::usage::{UsageGrouping, UsageQuestion};
 
 use super::{Looking, Reply, Said, bad, count, given, schema};
 use crate::{failure::Failure, host, mcp::archive::Archive};
@@ -46,7 +46,7 @@ struct Wanted {
 }
 
 fn by_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({ "type": "string", "enum": By::ALL.map(By::name), "default": By::Day.name() })
+    schemars::json_schema!({ "type": "string", "enum": UsageGrouping::ALL.map(UsageGrouping::as_str), "default": UsageGrouping::Day.as_str() })
 }
 
 fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
@@ -59,24 +59,25 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         until: wanted.until.as_deref(),
         timezone: wanted.timezone.as_deref(),
     };
-    let by = wanted.by.as_deref().map_or(Ok(By::Day), str::parse);
-    let by: By = by.map_err(|()| bad("by", format!("one of {}", By::ALL.map(By::name).join(", "))))?;
+    let by = wanted.by.as_deref().map_or(Ok(UsageGrouping::Day), str::parse);
+    let by: UsageGrouping =
+        by.map_err(|()| bad("by", format!("one of {}", UsageGrouping::ALL.map(UsageGrouping::as_str).join(", "))))?;
     let (mut filter, zone, limit) = (said.filter()?, said.zone()?, count(wanted.limit, 31, 200));
     archive.ask(|library| {
         if let Some(session) = &wanted.session {
-            filter.session = Some(library.session(session)?.id);
+            filter.session = Some(library.find_session(session)?.id);
         }
-        let (now, prices) = (host::now(), library.prices()?);
-        let question = Question { by, zone: &zone, now, prices: &prices, breakdown: false };
-        let mut used = library.usage(&filter, &question)?;
+        let (now, prices) = (host::now(), library.load_prices()?);
+        let question = UsageQuestion { by, zone: &zone, now, prices: &prices, breakdown: false };
+        let mut used = library.usage_report(&filter, &question)?;
         let all = used.rows.len();
-        if by.is_time() {
+        if by.is_time_based() {
             used.rows.drain(..all.saturating_sub(limit));
         }
         used.rows.truncate(limit);
         let left_out = all - used.rows.len();
         Ok(Reply::Json(json!({
-            "by": by.name(),
+            "by": by.as_str(),
             "rows": used.rows,
             "rowsLeftOut": left_out,
             "total": used.total,

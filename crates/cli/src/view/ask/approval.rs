@@ -1,6 +1,6 @@
 //! Yes or no: the keys that are offered, and what each means.
 
-use switchboard_agents::{Abilities, Answer, Decision};
+use switchboard_agents::{Abilities, RequestAnswer, RequestDecision};
 use switchboard_event::{About, OptionKind, RequestOpened, RequestOption};
 
 use super::{Step, answer, input};
@@ -28,7 +28,7 @@ struct Key {
 #[derive(Clone, Debug)]
 enum Means {
     /// An answer; where the agent offers options, one of them.
-    Decide(Decision, Option<String>),
+    Decide(RequestDecision, Option<String>),
     /// A reason is typed next.
     Reason(Option<String>),
     /// Another input is typed next.
@@ -53,24 +53,29 @@ impl Approval {
         };
         let once = of(OptionKind::AllowOnce);
         if is_open || once.is_some() {
-            offer("y", yes(request.about), "allow this, once", Means::Decide(Decision::Allow, once));
+            offer("y", yes(request.about), "allow this, once", Means::Decide(RequestDecision::Allow, once));
         }
         if let Some(session) = of(OptionKind::AllowSession) {
-            let means = Means::Decide(Decision::AllowSession, Some(session));
+            let means = Means::Decide(RequestDecision::AllowSession, Some(session));
             offer("a", "for this session", "allow this and the like until the session ends", means);
         } else if let Some(always) = of(OptionKind::AllowAlways) {
-            let means = Means::Decide(Decision::AllowSession, Some(always));
+            let means = Means::Decide(RequestDecision::AllowSession, Some(always));
             offer("a", "always", "allow this and the like from now on", means);
         }
         let reject = of(OptionKind::Reject);
-        offer("n", "decline", "do not allow this; the agent goes on", Means::Decide(Decision::Decline, reject.clone()));
+        offer(
+            "n",
+            "decline",
+            "do not allow this; the agent goes on",
+            Means::Decide(RequestDecision::Decline, reject.clone()),
+        );
         offer("r", "say why", "do not allow this, and tell the agent why", Means::Reason(reject));
         if abilities.changed_input && input::can_change(request) {
             offer("e", "edit", "allow something else instead, which you type", Means::Edit);
         }
         let cancel = of(OptionKind::Cancel);
         if cancel.is_some() || abilities.interrupt {
-            offer("c", "stop", "do not allow this, and stop the turn", Means::Decide(Decision::Cancel, cancel));
+            offer("c", "stop", "do not allow this, and stop the turn", Means::Decide(RequestDecision::Cancel, cancel));
         }
         keys.extend(others(&request.options));
         if request.requires_person {
@@ -107,7 +112,7 @@ impl Approval {
             return Step::Again(self.not_understood(line));
         };
         match (key.means.clone(), rest.trim()) {
-            (Means::Decide(decision, option), "") => Step::Done(Answer { option, ..answer(request, decision) }),
+            (Means::Decide(decision, option), "") => Step::Done(RequestAnswer { option, ..answer(request, decision) }),
             (Means::Decide(..), _) => Step::Again(self.not_understood(line)),
             (Means::Reason(option), "") => {
                 self.typing = Typing::Reason(option);
@@ -134,7 +139,7 @@ impl Approval {
 
 impl Key {
     fn allows(&self) -> bool {
-        matches!(self.means, Means::Decide(Decision::Allow | Decision::AllowSession, _) | Means::Edit)
+        matches!(self.means, Means::Decide(RequestDecision::Allow | RequestDecision::AllowSession, _) | Means::Edit)
     }
 
     fn explained(&self) -> String {
@@ -171,10 +176,10 @@ fn others(options: &[RequestOption]) -> Vec<Key> {
     rest.zip(1..)
         .map(|((_, option), number)| {
             let decision = match option.kind {
-                OptionKind::AllowOnce => Decision::Allow,
-                OptionKind::AllowSession | OptionKind::AllowAlways => Decision::AllowSession,
-                OptionKind::Reject => Decision::Decline,
-                OptionKind::Cancel => Decision::Cancel,
+                OptionKind::AllowOnce => RequestDecision::Allow,
+                OptionKind::AllowSession | OptionKind::AllowAlways => RequestDecision::AllowSession,
+                OptionKind::Reject => RequestDecision::Decline,
+                OptionKind::Cancel => RequestDecision::Cancel,
             };
             let means = Means::Decide(decision, Some(option.id.clone()));
             Key { name: number.to_string(), label: option.label.clone(), help: "", means }
@@ -182,14 +187,14 @@ fn others(options: &[RequestOption]) -> Vec<Key> {
         .collect()
 }
 
-fn declined(request: &RequestOpened, option: Option<String>, why: &str) -> Answer {
+fn declined(request: &RequestOpened, option: Option<String>, why: &str) -> RequestAnswer {
     let why = Some(why.trim()).filter(|why| !why.is_empty()).map(str::to_owned);
-    Answer { option, message: why, ..answer(request, Decision::Decline) }
+    RequestAnswer { option, message: why, ..answer(request, RequestDecision::Decline) }
 }
 
 fn changed(request: &RequestOpened, typed: &str) -> Step {
     match input::changed(request, typed.trim()) {
-        Ok(input) => Step::Done(Answer { input: Some(input), ..answer(request, Decision::Allow) }),
+        Ok(input) => Step::Done(RequestAnswer { input: Some(input), ..answer(request, RequestDecision::Allow) }),
         Err(why) => Step::Again(format!("{why}\n")),
     }
 }

@@ -1,7 +1,7 @@
 //! Another input in place of what the agent asked for: a command typed anew, or the whole input as JSON.
 
 use serde_json::{Map, Value, value::RawValue};
-use switchboard_event::{RequestOpened, raw};
+use switchboard_event::{RequestOpened, to_raw_json};
 
 use crate::view::clean;
 
@@ -26,7 +26,7 @@ pub fn wanted(request: &RequestOpened) -> String {
 pub fn changed(request: &RequestOpened, typed: &str) -> Result<Box<RawValue>, String> {
     let Some(command) = &request.command else {
         return match serde_json::from_str::<Map<String, Value>>(typed) {
-            Ok(fields) => Ok(raw(&fields)),
+            Ok(fields) => Ok(to_raw_json(&fields)),
             Err(error) => Err(format!("that is not a JSON object: {error}")),
         };
     };
@@ -38,7 +38,7 @@ pub fn changed(request: &RequestOpened, typed: &str) -> Result<Box<RawValue>, St
         return Err("this command cannot be changed here".to_owned());
     }
     fields.insert(name, Value::from(typed));
-    Ok(raw(&fields))
+    Ok(to_raw_json(&fields))
 }
 
 fn fields(request: &RequestOpened) -> Option<Map<String, Value>> {

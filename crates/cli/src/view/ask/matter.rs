@@ -118,7 +118,7 @@ impl Matter {
         }
     }
 
-    /// Says how much is not shown, loudly: somebody is about to agree to it.
+    /// Says how much is not shown, in a visible color: the user is about to agree to it.
     fn rest(&mut self, rest: Option<String>) {
         if let Some(rest) = rest {
             self.text += &paint(self.colour, YELLOW, &format!("    … {rest} not shown …"));

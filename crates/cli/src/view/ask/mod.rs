@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use approval::Approval;
 use questions::Questions;
-use switchboard_agents::{Abilities, Answer, Decision};
+use switchboard_agents::{Abilities, RequestAnswer, RequestDecision};
 use switchboard_event::RequestOpened;
 
 use super::Options;
@@ -37,7 +37,7 @@ pub enum Step {
     /// The conversation goes on: show this, then [`Asking::prompt`], and read another line.
     Again(String),
     /// This is the answer.
-    Done(Answer),
+    Done(RequestAnswer),
 }
 
 impl Asking {
@@ -82,16 +82,16 @@ impl Asking {
         }
     }
 
-    /// Nobody is there any more: the input was closed, or the request went on without an answer of ours.
+    /// Returns the answer for a closed input, or for a request that was resolved elsewhere: decline.
     #[must_use]
-    pub fn closed(&self) -> Answer {
-        answer(&self.request, Decision::Decline)
+    pub fn closed(&self) -> RequestAnswer {
+        answer(&self.request, RequestDecision::Decline)
     }
 }
 
 /// An answer without anything more to it.
-fn answer(request: &RequestOpened, decision: Decision) -> Answer {
-    Answer {
+fn answer(request: &RequestOpened, decision: RequestDecision) -> RequestAnswer {
+    RequestAnswer {
         request: request.request.clone(),
         decision,
         option: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_agents::{Answer, Decision};
+use switchboard_agents::{RequestAnswer, RequestDecision};
 use switchboard_event::{Question, RequestOpened};
 
 use super::{Step, answer};
@@ -48,7 +48,7 @@ impl Questions {
 
     pub fn line(&mut self, line: &str, request: &RequestOpened) -> Step {
         let Some(question) = self.questions.get(self.at) else {
-            return Step::Done(answer(request, Decision::Decline));
+            return Step::Done(answer(request, RequestDecision::Decline));
         };
         let given = match given(question, line) {
             Ok(given) => given,
@@ -60,10 +60,10 @@ impl Questions {
             return Step::Again(String::new());
         }
         let accept = request.options.iter().find(|option| option.kind == switchboard_event::OptionKind::AllowOnce);
-        Step::Done(Answer {
+        Step::Done(RequestAnswer {
             option: accept.map(|option| option.id.clone()),
             answers: std::mem::take(&mut self.answers),
-            ..answer(request, Decision::Allow)
+            ..answer(request, RequestDecision::Allow)
         })
     }
 }

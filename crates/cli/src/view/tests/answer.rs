@@ -1,7 +1,7 @@
 //! The answer is what the agent said, and nothing else: over all recordings, whole or as it comes.
 
-use switchboard_event::{AgentMessage, Body, Delta, Details, Event, Field, Item, Status, TurnCompleted};
-use switchboard_testkit::text::{Answer, answer};
+use switchboard_event::{AgentMessage, Delta, Details, Event, EventBody, Field, Item, Status, TurnCompleted};
+use switchboard_testkit::text::{AnswerText, answer_text};
 
 use super::{Options, all, event, played, shown};
 use crate::view::{Screen, clean::Flow};
@@ -23,13 +23,13 @@ fn said(events: &[Event]) -> String {
     };
     for event in events.iter().filter(|event| event.thread.is_none()) {
         match &event.body {
-            Body::ItemCompleted(item) if item.status != Status::Superseded => {
+            EventBody::ItemCompleted(item) if item.status != Status::Superseded => {
                 if let Details::AgentMessage(message) = &item.details {
                     add(&message.text);
                     last = Some(message.text.clone()).filter(|text| !text.trim().is_empty()).or(last);
                 }
             }
-            Body::TurnCompleted(turn) if turn.result.is_some() && turn.result != last => {
+            EventBody::TurnCompleted(turn) if turn.result.is_some() && turn.result != last => {
                 add(turn.result.as_deref().unwrap_or_default());
             }
             _ => {}
@@ -54,7 +54,7 @@ fn in_a_pipe_the_answer_is_all_messages() {
 fn as_it_comes_the_answer_is_the_same_text() {
     for recording in all() {
         let events = played(recording);
-        let Answer::Text(text) = answer(&events) else { continue };
+        let AnswerText::Text(text) = answer_text(&events) else { continue };
         let text = Flow::whole(&text).replace('\n', "");
         for screen in [Screen::None, Screen::Activity, Screen::Both] {
             let options = Options { screen, ..Options::terminal(60) };
@@ -69,7 +69,7 @@ fn the_last_message_is_all_of_the_answer_if_wanted() {
     for recording in all() {
         let events = played(recording);
         let answer = shown(&events, options).answer;
-        let turn = events.iter().rposition(|event| matches!(&event.body, Body::TurnStarted(_)));
+        let turn = events.iter().rposition(|event| matches!(&event.body, EventBody::TurnStarted(_)));
         let all = said(&events);
         assert!(all.ends_with(&answer), "{recording}: {answer:?} does not end {all:?}");
         let last = said(events.get(turn.unwrap_or(0)..).unwrap());
@@ -77,16 +77,16 @@ fn the_last_message_is_all_of_the_answer_if_wanted() {
     }
 }
 
-fn message(text: &str, status: Status) -> Body {
-    Body::ItemCompleted(Box::new(Item::new(AgentMessage::text(text)).with_status(status)))
+fn message(text: &str, status: Status) -> EventBody {
+    EventBody::ItemCompleted(Box::new(Item::new(AgentMessage::text(text)).with_status(status)))
 }
 
-fn began() -> Body {
-    Body::ItemStarted(Box::new(Item::new(AgentMessage::default())))
+fn began() -> EventBody {
+    EventBody::ItemStarted(Box::new(Item::new(AgentMessage::default())))
 }
 
-fn grew(text: &str) -> Body {
-    Body::ItemDelta(Delta::Append { field: Field::Text, part: 0, text: text.to_owned() })
+fn grew(text: &str) -> EventBody {
+    EventBody::ItemDelta(Delta::Append { field: Field::Text, part: 0, text: text.to_owned() })
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_message_of_many_megabytes_is_not_held_back() {
     events.extend((0..200).map(|_| event(Some("m1"), grew(&piece))));
     let cut = AgentMessage { truncated: true, ..AgentMessage::text(piece.clone()) };
     let cut = Item::new(cut).with_status(Status::Completed);
-    events.push(event(Some("m1"), Body::ItemCompleted(Box::new(cut))));
+    events.push(event(Some("m1"), EventBody::ItemCompleted(Box::new(cut))));
     assert_eq!(shown(&events, Options::piped()).answer, piece.repeat(200) + "\n");
 }
 
@@ -129,10 +129,10 @@ fn an_answer_beside_the_messages_is_told_once() {
     let turn = |result: &str| {
         let turn = TurnCompleted { result: Some(result.to_owned()), ..TurnCompleted::default() };
         [
-            event(None, Body::TurnStarted(Box::default())),
+            event(None, EventBody::TurnStarted(Box::default())),
             event(Some("m"), began()),
             event(Some("m"), message("{\"a\":1}", Status::Completed)),
-            event(None, Body::TurnCompleted(Box::new(turn))),
+            event(None, EventBody::TurnCompleted(Box::new(turn))),
         ]
     };
     assert_eq!(shown(&turn("{\"a\":1}"), Options::piped()).answer, "{\"a\":1}\n");

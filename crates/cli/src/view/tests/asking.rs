@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use switchboard_agents::{Abilities, Answer, Decision};
-use switchboard_event::{Body, RequestOpened};
+use switchboard_agents::{Abilities, RequestAnswer, RequestDecision};
+use switchboard_event::{EventBody, RequestOpened};
 
 use super::{Options, check, recorded};
 use crate::view::{Asking, Step};
@@ -13,7 +13,7 @@ const ALL: Abilities = Abilities { changed_input: true, interrupt: true, ..Abili
 /// The requests of a recording.
 fn requests(recording: &str) -> Vec<RequestOpened> {
     let opened = recorded(recording).into_iter().filter_map(|event| match event.body {
-        Body::RequestOpened(request) => Some(*request),
+        EventBody::RequestOpened(request) => Some(*request),
         _ => None,
     });
     opened.collect()
@@ -34,7 +34,7 @@ fn plain(request: &RequestOpened, abilities: &Abilities) -> Asking {
 }
 
 /// What comes of some lines; the last must be the answer.
-fn answered(request: &RequestOpened, abilities: &Abilities, lines: &[&str]) -> Answer {
+fn answered(request: &RequestOpened, abilities: &Abilities, lines: &[&str]) -> RequestAnswer {
     let mut asking = plain(request, abilities);
     let (last, before) = lines.split_last().unwrap();
     for line in before {
@@ -68,12 +68,12 @@ fn what_would_happen_is_shown() {
 #[test]
 fn keys_mean_what_they_say() {
     for (line, decision, option) in [
-        ("y", Decision::Allow, "allow"),
-        ("YES", Decision::Allow, "allow"),
-        (" a \r\n", Decision::AllowSession, "allow_session"),
-        ("n", Decision::Decline, "deny"),
-        ("no", Decision::Decline, "deny"),
-        ("c", Decision::Cancel, "interrupt"),
+        ("y", RequestDecision::Allow, "allow"),
+        ("YES", RequestDecision::Allow, "allow"),
+        (" a \r\n", RequestDecision::AllowSession, "allow_session"),
+        ("n", RequestDecision::Decline, "deny"),
+        ("no", RequestDecision::Decline, "deny"),
+        ("c", RequestDecision::Cancel, "interrupt"),
     ] {
         let answer = answered(&command(), &ALL, &[line]);
         assert_eq!((answer.decision, answer.option.as_deref()), (decision, Some(option)), "{line}");
@@ -85,7 +85,10 @@ fn keys_mean_what_they_say() {
 fn a_reason_is_sent_along() {
     for lines in [&["r", "use the other file"][..], &["r use the other file"]] {
         let answer = answered(&command(), &ALL, lines);
-        assert_eq!((answer.decision, answer.message.as_deref()), (Decision::Decline, Some("use the other file")));
+        assert_eq!(
+            (answer.decision, answer.message.as_deref()),
+            (RequestDecision::Decline, Some("use the other file"))
+        );
     }
     assert_eq!(answered(&command(), &ALL, &["r", ""]).message, None);
 }
@@ -95,7 +98,7 @@ fn another_command_can_be_allowed() {
     for lines in [&["e", "touch other.txt"][..], &["e touch other.txt"], &["e", "", "e", "touch other.txt"]] {
         let answer = answered(&command(), &ALL, lines);
         let input = answer.input.unwrap();
-        assert_eq!(answer.decision, Decision::Allow);
+        assert_eq!(answer.decision, RequestDecision::Allow);
         assert_eq!(input.get(), r#"{"command":"touch other.txt","description":"Create made.txt"}"#);
     }
     let mut asking = plain(&command(), &Abilities::NONE);
@@ -125,16 +128,16 @@ fn a_closed_terminal_declines_in_every_state() {
         let mut asking = plain(&command(), &ALL);
         lines.iter().for_each(|line| drop(asking.line(line)));
         let answer = asking.closed();
-        assert_eq!((answer.decision, answer.input.is_none()), (Decision::Decline, true), "{lines:?}");
+        assert_eq!((answer.decision, answer.input.is_none()), (RequestDecision::Decline, true), "{lines:?}");
     }
     let mut asking = plain(&questions(), &ALL);
     drop(asking.line("1"));
-    assert_eq!((asking.closed().decision, asking.closed().answers.len()), (Decision::Decline, 0));
+    assert_eq!((asking.closed().decision, asking.closed().answers.len()), (RequestDecision::Decline, 0));
 }
 
 #[test]
 fn no_comes_first_where_only_a_person_may_answer() {
-    let asking = plain(&command().for_a_person(), &ALL);
+    let asking = plain(&command().require_person(), &ALL);
     assert_eq!(asking.prompt(), "[n] decline  [r] say why  [c] stop  [y] allow once  [e] edit\n> ");
     let recorded = requests("claude live/e_exit_plan_person").remove(0);
     assert!(recorded.requires_person && plain(&recorded, &ALL).prompt().starts_with("[n] decline"));
@@ -146,9 +149,9 @@ fn options_that_have_no_letter_have_a_number() {
     let asking = plain(&all[0], &Abilities::NONE);
     assert_eq!(asking.prompt(), "[y] allow once  [a] always  [n] decline  [r] say why  [1] Never\n> ");
     let never = answered(&all[0], &Abilities::NONE, &["1"]);
-    assert_eq!((never.decision, never.option.as_deref()), (Decision::Decline, Some("never")));
+    assert_eq!((never.decision, never.option.as_deref()), (RequestDecision::Decline, Some("never")));
     let always = answered(&all[0], &Abilities::NONE, &["a"]);
-    assert_eq!((always.decision, always.option.as_deref()), (Decision::AllowSession, Some("a")));
+    assert_eq!((always.decision, always.option.as_deref()), (RequestDecision::AllowSession, Some("a")));
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn questions_are_asked_one_after_the_other() {
     let Step::Done(answer) = asking.line(" key with spaces ") else { panic!("that was the last question") };
     let answers: Vec<_> = answer.answers.iter().map(|(id, given)| (id.as_str(), given.join("|"))).collect();
     assert_eq!(answers, [("q1", "Blue".to_owned()), ("q2", " key with spaces ".to_owned())]);
-    assert_eq!(answer.decision, Decision::Allow);
+    assert_eq!(answer.decision, RequestDecision::Allow);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use switchboard_agents::Abilities;
 use switchboard_event::{
-    AgentMessage, Body, Call, Change, Choice, Command, Delta, Details, ErrorCode, Fault, Field, FileChange, Id, Info,
-    Item, Level, Mcp, Notice, Plan, PlanEntry, Question, Reasoning, RequestOpened, RequestOption, RequestResolved,
-    SessionStarted, Status, Subagent, Tool, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage, WebSearch, raw,
+    AgentMessage, Call, Change, Choice, Command, Delta, Details, ErrorCode, EventBody, Fault, Field, FileChange, Id,
+    Info, Item, Level, Mcp, Notice, Plan, PlanEntry, Question, Reasoning, RequestOpened, RequestOption,
+    RequestResolved, SessionStarted, Status, Subagent, Tool, Topic, TurnCompleted, TurnStarted, TurnStatus,
+    UserMessage, WebSearch, to_raw_json,
 };
 
 use super::{Event, Options, Written, event, shown};
@@ -21,7 +22,7 @@ fn evil() -> String {
 
 /// One item of each type, begun and ended.
 fn items() -> Vec<Item> {
-    let call = Call { name: evil(), title: Some(evil()), input: Some(raw(&[("x", EVIL)])), ..Call::default() };
+    let call = Call { name: evil(), title: Some(evil()), input: Some(to_raw_json(&[("x", EVIL)])), ..Call::default() };
     let step = PlanEntry { step: evil(), ..PlanEntry::default() };
     let change = Change { path: evil(), to: Some(evil()), diff: format!("+{EVIL}\n-{EVIL}\n"), ..Change::default() };
     let details: Vec<Details> = vec![
@@ -52,7 +53,7 @@ fn request() -> RequestOpened {
         reason: Some(evil()),
         command: Some(evil()),
         cwd: Some(evil()),
-        call: Some(Box::new(Call { name: evil(), input: Some(raw(&[(EVIL, EVIL)])), ..Call::default() })),
+        call: Some(Box::new(Call { name: evil(), input: Some(to_raw_json(&[(EVIL, EVIL)])), ..Call::default() })),
         changes: vec![Change { path: evil(), diff: format!("+{EVIL}\n"), ..Change::default() }],
         options: vec![RequestOption { id: evil(), label: evil(), ..RequestOption::default() }; 3],
         ..RequestOpened::default()
@@ -62,38 +63,38 @@ fn request() -> RequestOpened {
 fn events() -> Vec<Event> {
     let fault = Fault::new(ErrorCode::ProviderAuth, evil());
     let info = Info { cwd: Some(evil()), model: Some(evil()), version: Some(evil()), ..Info::default() };
-    let prompt = || Body::TurnStarted(Box::new(TurnStarted { prompt: Some(evil()), ..TurnStarted::default() }));
+    let prompt = || EventBody::TurnStarted(Box::new(TurnStarted { prompt: Some(evil()), ..TurnStarted::default() }));
     let mut events = vec![
-        event(None, Body::SessionStarted(Box::new(SessionStarted { info, ..SessionStarted::default() }))),
+        event(None, EventBody::SessionStarted(Box::new(SessionStarted { info, ..SessionStarted::default() }))),
         event(None, prompt()),
         event(None, prompt()),
     ];
     for (number, item) in items().into_iter().enumerate() {
         for status in [Status::Completed, Status::Failed, Status::Interrupted] {
             let id = format!("i{number}{status:?}");
-            events.push(event(Some(&id), Body::ItemStarted(Box::new(item.clone()))));
+            events.push(event(Some(&id), EventBody::ItemStarted(Box::new(item.clone()))));
             let delta = Delta::Append { field: Field::Output, part: 0, text: evil() };
-            events.push(event(Some(&id), Body::ItemDelta(delta)));
-            events.push(event(Some(&id), Body::ItemCompleted(Box::new(item.clone().with_status(status)))));
+            events.push(event(Some(&id), EventBody::ItemDelta(delta)));
+            events.push(event(Some(&id), EventBody::ItemCompleted(Box::new(item.clone().with_status(status)))));
         }
     }
     for topic in [Topic::Retry, Topic::Warning, Topic::Auth, Topic::ModelChanged, Topic::Task, Topic::Hook] {
         for level in [Level::Info, Level::Warning, Level::Error] {
             let notice = Notice::new(topic).with_text(evil()).with_name(evil()).with_status("failed").with_level(level);
-            events.push(event(None, Body::Notice(Box::new(notice))));
+            events.push(event(None, EventBody::Notice(Box::new(notice))));
         }
     }
-    events.push(event(None, Body::RequestOpened(Box::new(request()))));
+    events.push(event(None, EventBody::RequestOpened(Box::new(request()))));
     let resolved = RequestResolved { request: Id::from("r"), message: Some(evil()), ..RequestResolved::default() };
     let resolved = RequestResolved { outcome: switchboard_event::Outcome::Declined, ..resolved };
-    events.push(event(None, Body::RequestResolved(Box::new(resolved))));
+    events.push(event(None, EventBody::RequestResolved(Box::new(resolved))));
     let turn = TurnCompleted {
         error: Some(fault),
         status: TurnStatus::Failed,
         result: Some(evil()),
         ..TurnCompleted::default()
     };
-    events.push(event(None, Body::TurnCompleted(Box::new(turn))));
+    events.push(event(None, EventBody::TurnCompleted(Box::new(turn))));
     events
 }
 
@@ -154,9 +155,9 @@ fn printed(output: String) -> Written {
     let events = [
         event(
             Some("c"),
-            Body::ItemStarted(Box::new(Item::new(Command { command: "make".to_owned(), ..Command::default() }))),
+            EventBody::ItemStarted(Box::new(Item::new(Command { command: "make".to_owned(), ..Command::default() }))),
         ),
-        event(Some("c"), Body::ItemCompleted(Box::new(item.with_status(Status::Completed)))),
+        event(Some("c"), EventBody::ItemCompleted(Box::new(item.with_status(Status::Completed)))),
     ];
     shown(&events, Options { colour: false, ..Options::terminal(40) })
 }
@@ -200,9 +201,12 @@ fn long_commands_diffs_plans_and_errors_are_folded() {
     for details in details {
         let item = Item::new(details);
         let events = [
-            event(Some("x"), Body::ItemStarted(Box::new(item.clone()))),
-            event(Some("x"), Body::ItemCompleted(Box::new(item.with_status(Status::Completed)))),
-            event(None, Body::Notice(Box::new(Notice::new(Topic::Warning).with_text(many()).with_level(Level::Error)))),
+            event(Some("x"), EventBody::ItemStarted(Box::new(item.clone()))),
+            event(Some("x"), EventBody::ItemCompleted(Box::new(item.with_status(Status::Completed)))),
+            event(
+                None,
+                EventBody::Notice(Box::new(Notice::new(Topic::Warning).with_text(many()).with_level(Level::Error))),
+            ),
         ];
         let seen = shown(&events, Options::terminal(80)).all;
         assert!(seen.lines().count() < 900 && seen.contains(" more "), "{} lines", seen.lines().count());

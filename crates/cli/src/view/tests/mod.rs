@@ -9,10 +9,10 @@ mod status;
 
 use std::sync::OnceLock;
 
-use switchboard_event::{Body, Event, Id, Timestamp};
+use switchboard_event::{Event, EventBody, Id, Timestamp};
 use switchboard_testkit::{
-    play::events,
-    recording::{Recording, recordings},
+    play::stream_events,
+    recording::{Recording, load_recordings},
 };
 
 use super::{Options, Output, Sink, View};
@@ -57,14 +57,14 @@ fn recorded(name: &str) -> Vec<Event> {
 /// All recordings, read once.
 fn all() -> &'static [Recording] {
     static ALL: OnceLock<Vec<Recording>> = OnceLock::new();
-    ALL.get_or_init(|| recordings().unwrap())
+    ALL.get_or_init(|| load_recordings().unwrap())
 }
 
 /// Some recordings have times of their own in some records only, which gives durations of weeks: those are left out.
 fn played(recording: &Recording) -> Vec<Event> {
-    let mut events = events(recording.source, &recording.bytes);
+    let mut events = stream_events(recording.source, &recording.bytes);
     for event in &mut events {
-        if let Body::ItemCompleted(item) = &mut event.body {
+        if let EventBody::ItemCompleted(item) = &mut event.body {
             item.duration_ms = item.duration_ms.filter(|millis| *millis < 86_400_000);
         }
     }
@@ -72,7 +72,7 @@ fn played(recording: &Recording) -> Vec<Event> {
 }
 
 /// An event of the agent itself.
-fn event(item: Option<&str>, body: Body) -> Event {
+fn event(item: Option<&str>, body: EventBody) -> Event {
     Event {
         seq: 1,
         session: Id::from("0198c0de"),
@@ -103,7 +103,7 @@ fn readable(text: &str) -> String {
     words.into_iter().fold(text.to_owned(), |text, (code, word)| text.replace(code, word))
 }
 
-/// Compares with a snapshot beside the code.
+/// Compares a text with its stored snapshot.
 #[track_caller]
 fn check(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();

@@ -1,7 +1,7 @@
-//! What is seen of requests that were answered: quiet where somebody agreed, a line where something was refused.
+//! What is seen of requests that were answered: nothing after an approval, a line after a refusal.
 
 use switchboard_event::{
-    Body, Change, Command, Decider, FileChange, Id, Item, Level, Notice, Outcome, RequestOpened, RequestResolved,
+    Change, Command, Decider, EventBody, FileChange, Id, Item, Level, Notice, Outcome, RequestOpened, RequestResolved,
     Status, Topic,
 };
 
@@ -24,10 +24,10 @@ fn seen(item: &Item, outcome: Outcome, by: Decider, status: Status) -> String {
     let opened = RequestOpened { request: Id::from("r"), title: "Do it".to_owned(), ..RequestOpened::default() };
     let resolved = RequestResolved { request: Id::from("r"), outcome, by, ..RequestResolved::default() };
     let events = [
-        event(Some("i"), Body::ItemStarted(Box::new(item.clone()))),
-        event(Some("i"), Body::RequestOpened(Box::new(opened))),
-        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
-        event(Some("i"), Body::ItemCompleted(Box::new(item.clone().with_status(status)))),
+        event(Some("i"), EventBody::ItemStarted(Box::new(item.clone()))),
+        event(Some("i"), EventBody::RequestOpened(Box::new(opened))),
+        event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
+        event(Some("i"), EventBody::ItemCompleted(Box::new(item.clone().with_status(status)))),
     ];
     shown(&events, Options { colour: false, ..Options::terminal(80) }).all
 }
@@ -66,11 +66,11 @@ fn a_warning_about_a_request_is_left_to_its_end() {
     let warning = |text: &str| Notice::new(Topic::Warning).with_text(text).with_level(Level::Warning);
     let resolved = RequestResolved { outcome: Outcome::Declined, ..RequestResolved::default() };
     let events = [
-        event(Some("i"), Body::ItemStarted(Box::new(command()))),
-        event(Some("i"), Body::RequestOpened(Box::new(opened))),
-        event(None, Body::Notice(Box::new(warning("nobody is there to ask: Run it")))),
-        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
-        event(None, Body::Notice(Box::new(warning("careful: Run it")))),
+        event(Some("i"), EventBody::ItemStarted(Box::new(command()))),
+        event(Some("i"), EventBody::RequestOpened(Box::new(opened))),
+        event(None, EventBody::Notice(Box::new(warning("nobody is there to ask: Run it")))),
+        event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
+        event(None, EventBody::Notice(Box::new(warning("careful: Run it")))),
     ];
     assert_eq!(shown(&events, Options::piped()).activity, "$ touch x\n  ✗ declined\n! careful: Run it\n");
 }
@@ -80,9 +80,9 @@ fn where_little_is_shown_a_refusal_still_is() {
     let resolved = RequestResolved { outcome: Outcome::Declined, ..RequestResolved::default() };
     let opened = RequestOpened { command: Some("rm x".to_owned()), ..RequestOpened::default() };
     let events = [
-        event(Some("i"), Body::ItemStarted(Box::new(command()))),
-        event(Some("i"), Body::RequestOpened(Box::new(opened))),
-        event(Some("i"), Body::RequestResolved(Box::new(resolved))),
+        event(Some("i"), EventBody::ItemStarted(Box::new(command()))),
+        event(Some("i"), EventBody::RequestOpened(Box::new(opened))),
+        event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
     ];
     let options = Options { quiet: true, ..Options::piped() };
     assert_eq!(shown(&events, options).activity, "$ rm x\n  ✗ declined\n");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_event::{AgentMessage, Body, Command, Delta, Field, Item, Reasoning, Status, Usage};
+use switchboard_event::{AgentMessage, Command, Delta, EventBody, Field, Item, Reasoning, Status, Usage};
 
 use super::{Options, event};
 use crate::view::{Output, Screen, View};
@@ -17,8 +17,8 @@ fn text(out: &mut Output) -> String {
     text
 }
 
-fn grew(field: Field, text: &str) -> Body {
-    Body::ItemDelta(Delta::Append { field, part: 0, text: text.to_owned() })
+fn grew(field: Field, text: &str) -> EventBody {
+    EventBody::ItemDelta(Delta::Append { field, part: 0, text: text.to_owned() })
 }
 
 fn command() -> Item {
@@ -28,26 +28,26 @@ fn command() -> Item {
 #[test]
 fn it_says_what_is_being_done() {
     let (mut view, mut out) = view(Options::terminal(60));
-    let mut said = |body: Option<(&str, Body)>| {
+    let mut said = |body: Option<(&str, EventBody)>| {
         if let Some((item, body)) = body {
             view.event(&event(Some(item), body), &mut out);
         }
         view.status(Duration::from_millis(12_345))
     };
-    let started = |item: Item| Body::ItemStarted(Box::new(item));
+    let started = |item: Item| EventBody::ItemStarted(Box::new(item));
     assert_eq!(said(None), "⠸ 12.3 s · starting");
-    assert_eq!(said(Some(("-", Body::TurnStarted(Box::default())))), "⠸ 12.3 s · working");
+    assert_eq!(said(Some(("-", EventBody::TurnStarted(Box::default())))), "⠸ 12.3 s · working");
     assert_eq!(said(Some(("t", started(Item::new(Reasoning::default()))))), "⠸ 12.3 s · thinking");
     let thought = Item::new(Reasoning::default()).with_status(Status::Completed);
-    said(Some(("t", Body::ItemCompleted(Box::new(thought)))));
+    said(Some(("t", EventBody::ItemCompleted(Box::new(thought)))));
     assert_eq!(said(Some(("m", started(Item::new(AgentMessage::default()))))), "⠸ 12.3 s · writing");
     assert_eq!(said(Some(("c", started(command())))), "⠸ 12.3 s · cargo test --workspace");
     let output = grew(Field::Output, "first\n\x1b[32mtest a ... ok\x1b[0m\n");
     assert_eq!(said(Some(("c", output))), "⠸ 12.3 s · cargo test --workspace · test a ... ok");
     let usage = Usage { input: 12_000, output: 345, ..Usage::default() };
-    let long = said(Some(("-", Body::Usage(Box::new(usage)))));
+    let long = said(Some(("-", EventBody::Usage(Box::new(usage)))));
     assert_eq!(long, "⠸ 12.3 s · 12.3k tokens · cargo test --workspace · test a …");
-    let asked = said(Some(("c", Body::RequestOpened(Box::default()))));
+    let asked = said(Some(("c", EventBody::RequestOpened(Box::default()))));
     assert_eq!(asked, "⠸ 12.3 s · 12.3k tokens · waiting for an answer");
 }
 
@@ -56,9 +56,9 @@ fn it_goes_before_anything_is_written() {
     let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
     view.draw_status(Duration::ZERO, &mut out);
     assert_eq!(text(&mut out), "\r⠋ 0.0 s · starting\x1b[K");
-    view.event(&event(Some("c"), Body::ItemStarted(Box::new(command()))), &mut out);
+    view.event(&event(Some("c"), EventBody::ItemStarted(Box::new(command()))), &mut out);
     assert_eq!(text(&mut out), "\r\x1b[2K$ cargo test --workspace\n");
-    view.event(&event(None, Body::Usage(Box::default())), &mut out);
+    view.event(&event(None, EventBody::Usage(Box::default())), &mut out);
     assert!(out.is_empty(), "what shows nothing does not disturb it");
     view.draw_status(Duration::ZERO, &mut out);
     out.clear();
@@ -71,7 +71,7 @@ fn it_goes_before_anything_is_written() {
 #[test]
 fn it_waits_while_a_line_is_being_written() {
     let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
-    view.event(&event(Some("m"), Body::ItemStarted(Box::new(Item::new(AgentMessage::default())))), &mut out);
+    view.event(&event(Some("m"), EventBody::ItemStarted(Box::new(Item::new(AgentMessage::default())))), &mut out);
     view.event(&event(Some("m"), grew(Field::Text, "half a ")), &mut out);
     out.clear();
     view.draw_status(Duration::ZERO, &mut out);
@@ -94,7 +94,7 @@ fn it_is_on_terminals_only() {
 #[test]
 fn another_width_is_kept_to() {
     let (mut view, mut out) = view(Options::terminal(80));
-    view.event(&event(Some("c"), Body::ItemStarted(Box::new(command()))), &mut out);
+    view.event(&event(Some("c"), EventBody::ItemStarted(Box::new(command()))), &mut out);
     view.resize(24);
     assert_eq!(view.status(Duration::ZERO), "⠋ 0.0 s · cargo test -…");
 }
@@ -108,7 +108,7 @@ fn a_question_on_the_screen_is_not_written_into() {
     assert_eq!(text(&mut out), "\r\x1b[2Kmay it?\n> ");
     view.draw_status(Duration::ZERO, &mut out);
     assert!(out.is_empty(), "the line belongs to who types");
-    view.event(&event(Some("c"), Body::ItemStarted(Box::new(command()))), &mut out);
+    view.event(&event(Some("c"), EventBody::ItemStarted(Box::new(command()))), &mut out);
     assert_eq!(text(&mut out), "\n$ cargo test --workspace\n");
     view.aside("> ", &mut out);
     view.entered();

@@ -5,8 +5,8 @@ use jsonschema::Validator;
 use schemars::{JsonSchema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use switchboard_dialects::{Messages, acp::DIALECT};
-use switchboard_testkit::{parallel, play::events, recording::recordings};
+use switchboard_dialects::{MessageBuffer, acp::DIALECT};
+use switchboard_testkit::{parallel, play::stream_events, recording::load_recordings};
 
 use crate::verdict::verdict;
 
@@ -65,10 +65,12 @@ fn every_message_of_every_recording_is_one_by_the_protocols_own_types() {
         Method::of::<RequestPermissionRequest>("session/request_permission"),
         Method::of::<CreateElicitationRequest>("elicitation/create"),
     ];
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     let found = parallel::map(&recordings, |recording| {
-        let (mut projection, mut out) = ((DIALECT.projection)(), Messages::default());
-        events(recording.source, &recording.bytes).iter().for_each(|event| projection.event(event, &mut out));
+        let (mut projection, mut out) = ((DIALECT.projection)(), MessageBuffer::default());
+        stream_events(recording.source, &recording.bytes)
+            .iter()
+            .for_each(|event| projection.project_event(event, &mut out));
         let wrong = out.iter().filter_map(|message| {
             let message: Value = serde_json::from_slice(message).unwrap();
             let name = message["method"].as_str().unwrap();

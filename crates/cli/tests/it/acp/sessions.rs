@@ -11,7 +11,9 @@ use agent_client_protocol::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use switchboard_testkit::editor::{self, Editor, User, prompt, text, updates_of};
+use switchboard_testkit::editor::{
+    self, AcpTestEditor, EditorUserAction, prompt_request, update_text, updates_of_kind,
+};
 
 use crate::binary;
 
@@ -26,7 +28,7 @@ impl Place {
         Self { data: tempfile::tempdir().unwrap(), work: tempfile::tempdir().unwrap() }
     }
 
-    fn play<R>(&self, play: impl AsyncFnOnce(&Editor) -> Result<R, agent_client_protocol::Error>) -> R {
+    fn play<R>(&self, play: impl AsyncFnOnce(&AcpTestEditor) -> Result<R, agent_client_protocol::Error>) -> R {
         self.play_with(ClientCapabilities::new(), play)
     }
 
@@ -34,10 +36,10 @@ impl Place {
     fn play_with<R>(
         &self,
         capabilities: ClientCapabilities,
-        play: impl AsyncFnOnce(&Editor) -> Result<R, agent_client_protocol::Error>,
+        play: impl AsyncFnOnce(&AcpTestEditor) -> Result<R, agent_client_protocol::Error>,
     ) -> R {
         let child = binary::start(&["acp", "--agent", "script", "--data", &self.data.path().to_string_lossy()]);
-        editor::with_agent(child, capabilities, play).unwrap()
+        editor::run_with_agent(child, capabilities, play).unwrap()
     }
 }
 
@@ -47,19 +49,20 @@ fn a_turn_is_told_before_it_is_answered() {
     let (ended, updates) = place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
         let script = "think hm\ntext hello you\nrun ls\nedit /w/a\nplan A, B\nsubagent look around";
-        let ended = editor.prompt(&session, script).await?;
-        Ok((ended, editor.updates()))
+        let ended = editor.run_prompt(&session, script).await?;
+        Ok((ended, editor.take_updates()))
     });
     assert_eq!(ended.stop_reason, StopReason::EndTurn);
     assert!(ended.usage.unwrap().total_tokens > 0);
-    assert_eq!(text(&updates, "agent_thought_chunk"), "hm");
-    assert_eq!(text(&updates, "agent_message_chunk"), "hello you", "nothing else is the answer");
-    assert_eq!(text(&updates, "user_message_chunk"), "", "the editor shows its own prompt");
-    let plan = &updates_of(&updates, "plan")[0]["entries"];
+    assert_eq!(update_text(&updates, "agent_thought_chunk"), "hm");
+    assert_eq!(update_text(&updates, "agent_message_chunk"), "hello you", "nothing else is the answer");
+    assert_eq!(update_text(&updates, "user_message_chunk"), "", "the editor shows its own prompt");
+    let plan = &updates_of_kind(&updates, "plan")[0]["entries"];
     assert_eq!((&plan[0]["content"], &plan[0]["status"]), (&json!("A"), &json!("in_progress")));
-    let calls: Vec<_> = updates_of(&updates, "tool_call").iter().map(|call| (&call["title"], &call["kind"])).collect();
+    let calls: Vec<_> =
+        updates_of_kind(&updates, "tool_call").iter().map(|call| (&call["title"], &call["kind"])).collect();
     assert_eq!(json!(calls), json!([["ls", "execute"], ["Edit /w/a", "edit"], ["look around", "think"]]));
-    let diff = &updates_of(&updates, "tool_call")[1]["content"][0];
+    let diff = &updates_of_kind(&updates, "tool_call")[1]["content"][0];
     assert_eq!((&diff["type"], &diff["path"]), (&json!("diff"), &json!("/w/a")));
     let ends = updates.iter().filter(|update| update["status"] == "completed").count();
     assert_eq!(ends, 3, "every tool call ends once");
@@ -70,18 +73,23 @@ fn the_user_decides_what_is_done() {
     let place = Place::new();
     let (questions, updates) = place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        editor.user(&[User::Chooses("accept"), User::Chooses("decline"), User::Chooses("no such option")]);
-        editor.prompt(&session, "approve touch a\napprove touch b\napprove-edit /w/c\ntext done").await?;
-        Ok((editor.questions(), editor.updates()))
+        editor.queue_user_actions(&[
+            EditorUserAction::Chooses("accept"),
+            EditorUserAction::Chooses("decline"),
+            EditorUserAction::Chooses("no such option"),
+        ]);
+        editor.run_prompt(&session, "approve touch a\napprove touch b\napprove-edit /w/c\ntext done").await?;
+        Ok((editor.take_questions(), editor.take_updates()))
     });
     let asked: Vec<_> = questions.iter().map(|question| &question["toolCall"]["title"]).collect();
     assert_eq!(asked, ["touch a", "touch b", "Edit /w/c"]);
     let kinds: Vec<_> = questions[0]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
     assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_once"]);
     assert_eq!(questions[2]["toolCall"]["content"][0]["type"], "diff");
-    let ended = updates_of(&updates, "tool_call_update").into_iter().filter_map(|update| update["status"].as_str());
+    let ended =
+        updates_of_kind(&updates, "tool_call_update").into_iter().filter_map(|update| update["status"].as_str());
     assert_eq!(ended.collect::<Vec<_>>(), ["completed", "failed", "failed"], "only a clear yes is one");
-    assert_eq!(text(&updates, "agent_message_chunk"), "done");
+    assert_eq!(update_text(&updates, "agent_message_chunk"), "done");
 }
 
 #[test]
@@ -89,24 +97,24 @@ fn what_is_cancelled_ends_as_cancelled() {
     let place = Place::new();
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext not said"));
-        editor.until_asked().await;
-        editor.cancel(&session)?;
+        let asking = editor.agent.send_request(prompt_request(&session, "approve touch a\ntext not said"));
+        editor.wait_until_asked().await;
+        editor.cancel_turn(&session)?;
         assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled);
 
-        let sleeping = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600\ntext not said"));
-        let waiting = editor.agent.send_request(prompt(&session, "text not said"));
-        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
-        editor.cancel(&session)?;
+        let sleeping = editor.agent.send_request(prompt_request(&session, "text asleep\nsleep 600\ntext not said"));
+        let waiting = editor.agent.send_request(prompt_request(&session, "text not said"));
+        editor.wait_for_update(|update| update["content"]["text"] == "asleep").await;
+        editor.cancel_turn(&session)?;
         assert_eq!(sleeping.block_task().await?.stop_reason, StopReason::Cancelled);
         assert_eq!(waiting.block_task().await?.stop_reason, StopReason::Cancelled, "it was not even begun");
 
-        let early = editor.agent.send_request(prompt(&session, "sleep 600"));
-        editor.cancel(&session)?;
+        let early = editor.agent.send_request(prompt_request(&session, "sleep 600"));
+        editor.cancel_turn(&session)?;
         assert_eq!(early.block_task().await?.stop_reason, StopReason::Cancelled);
 
-        assert_eq!(editor.prompt(&session, "text goes on").await?.stop_reason, StopReason::EndTurn);
-        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "asleepgoes on");
+        assert_eq!(editor.run_prompt(&session, "text goes on").await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(update_text(&editor.take_updates(), "agent_message_chunk"), "asleepgoes on");
         Ok(())
     });
 }
@@ -116,16 +124,16 @@ fn a_prompt_that_is_taken_back_ends_as_cancelled_alone() {
     let place = Place::new();
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        let running = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600\ntext not said"));
-        let waiting = editor.agent.send_request(prompt(&session, "text not said"));
-        let last = editor.agent.send_request(prompt(&session, "text said"));
-        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
+        let running = editor.agent.send_request(prompt_request(&session, "text asleep\nsleep 600\ntext not said"));
+        let waiting = editor.agent.send_request(prompt_request(&session, "text not said"));
+        let last = editor.agent.send_request(prompt_request(&session, "text said"));
+        editor.wait_for_update(|update| update["content"]["text"] == "asleep").await;
         waiting.cancel()?;
         assert_eq!(waiting.block_task().await?.stop_reason, StopReason::Cancelled, "at once");
         running.cancel()?;
         assert_eq!(running.block_task().await?.stop_reason, StopReason::Cancelled);
         assert_eq!(last.block_task().await?.stop_reason, StopReason::EndTurn);
-        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "asleepsaid");
+        assert_eq!(update_text(&editor.take_updates(), "agent_message_chunk"), "asleepsaid");
         Ok(())
     });
 }
@@ -135,9 +143,9 @@ fn a_session_is_loaded_in_another_process() {
     let place = Place::new();
     let (session, live) = place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        editor.user(&[User::Chooses("accept")]);
-        editor.prompt(&session, "text one\napprove touch a\nedit /w/a").await?;
-        Ok((session, editor.updates()))
+        editor.queue_user_actions(&[EditorUserAction::Chooses("accept")]);
+        editor.run_prompt(&session, "text one\napprove touch a\nedit /w/a").await?;
+        Ok((session, editor.take_updates()))
     });
     place.play(async |editor| {
         let listed = editor.agent.send_request(ListSessionsRequest::new().cwd(place.work.path())).block_task().await?;
@@ -149,24 +157,24 @@ fn a_session_is_loaded_in_another_process() {
         let load = LoadSessionRequest::new(session.clone(), place.work.path());
         let loaded = editor.agent.send_request(load).block_task().await?;
         assert!(loaded.modes.is_some() && loaded.config_options.is_some());
-        let told = editor.updates();
-        assert_eq!(text(&told, "user_message_chunk"), "text one\napprove touch a\nedit /w/a");
-        assert_eq!(editor.questions(), [] as [Value; 0], "what was answered is not asked again");
+        let told = editor.take_updates();
+        assert_eq!(update_text(&told, "user_message_chunk"), "text one\napprove touch a\nedit /w/a");
+        assert_eq!(editor.take_questions(), [] as [Value; 0], "what was answered is not asked again");
         let work = ["agent_message_chunk", "tool_call", "tool_call_update"];
         for kind in work {
-            assert_eq!(updates_of(&told, kind), updates_of(&live, kind), "{kind}");
+            assert_eq!(updates_of_kind(&told, kind), updates_of_kind(&live, kind), "{kind}");
         }
-        editor.prompt(&session, "text two").await?;
-        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "two");
+        editor.run_prompt(&session, "text two").await?;
+        assert_eq!(update_text(&editor.take_updates(), "agent_message_chunk"), "two");
         Ok(())
     });
     place.play(async |editor| {
         let resume = ResumeSessionRequest::new(session.clone(), place.work.path());
         let resumed = editor.agent.send_request(resume).block_task().await?;
         assert!(resumed.modes.is_some());
-        assert_eq!(editor.updates(), [] as [Value; 0], "the editor knows what was said");
-        editor.prompt(&session, "text three").await?;
-        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "three");
+        assert_eq!(editor.take_updates(), [] as [Value; 0], "the editor knows what was said");
+        editor.run_prompt(&session, "text three").await?;
+        assert_eq!(update_text(&editor.take_updates(), "agent_message_chunk"), "three");
         Ok(())
     });
 }
@@ -176,8 +184,8 @@ fn a_session_with_a_prompt_is_not_taken_up_again() {
     let place = Place::new();
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        let asking = editor.agent.send_request(prompt(&session, "approve touch a\ntext done"));
-        editor.until_asked().await;
+        let asking = editor.agent.send_request(prompt_request(&session, "approve touch a\ntext done"));
+        editor.wait_until_asked().await;
         let load = || LoadSessionRequest::new(session.clone(), place.work.path());
         let refused = editor.agent.send_request(load()).block_task().await.unwrap_err();
         let resume = ResumeSessionRequest::new(session.clone(), place.work.path());
@@ -185,10 +193,10 @@ fn a_session_with_a_prompt_is_not_taken_up_again() {
         for error in [refused, also] {
             assert_eq!(error.data.unwrap()["code"], "busy");
         }
-        editor.cancel(&session)?;
+        editor.cancel_turn(&session)?;
         assert_eq!(asking.block_task().await?.stop_reason, StopReason::Cancelled, "it keeps its answer");
         editor.agent.send_request(load()).block_task().await?;
-        assert_eq!(editor.prompt(&session, "text again").await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(editor.run_prompt(&session, "text again").await?.stop_reason, StopReason::EndTurn);
         Ok(())
     });
 }
@@ -227,12 +235,12 @@ fn what_an_agent_offers_can_be_set() {
         assert!(set("no such setting", "x").await.is_err());
         let model = json!({"sessionId": session, "modelId": "script-1"});
         editor.agent.send_request(UntypedMessage::new("session/set_model", model)?).block_task().await?;
-        editor.until_heard(|update| update["configOptions"][1]["currentValue"] == "script-1").await;
-        let updates = editor.updates();
-        assert_eq!(updates_of(&updates, "current_mode_update").last().unwrap()["currentModeId"], "rehearse");
-        assert!(!updates_of(&updates, "available_commands_update").is_empty());
-        assert_eq!(editor.prompt(&session, "/rename A title").await?.stop_reason, StopReason::EndTurn);
-        assert_eq!(updates_of(&editor.updates(), "session_info_update")[0]["title"], "A title");
+        editor.wait_for_update(|update| update["configOptions"][1]["currentValue"] == "script-1").await;
+        let updates = editor.take_updates();
+        assert_eq!(updates_of_kind(&updates, "current_mode_update").last().unwrap()["currentModeId"], "rehearse");
+        assert!(!updates_of_kind(&updates, "available_commands_update").is_empty());
+        assert_eq!(editor.run_prompt(&session, "/rename A title").await?.stop_reason, StopReason::EndTurn);
+        assert_eq!(updates_of_kind(&editor.take_updates(), "session_info_update")[0]["title"], "A title");
         Ok(())
     });
 }
@@ -243,12 +251,12 @@ fn what_goes_wrong_is_an_error_and_the_session_goes_on() {
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
         for script in ["fail oh no", "crash"] {
-            let error = editor.prompt(&session, script).await.unwrap_err();
+            let error = editor.run_prompt(&session, script).await.unwrap_err();
             assert_eq!(error.code, agent_client_protocol::ErrorCode::INTERNAL_ERROR, "{error:?}");
             assert_eq!(error.data.unwrap()["code"], "execution_error");
         }
-        assert_eq!(editor.prompt(&session, "text back").await?.stop_reason, StopReason::EndTurn);
-        let empty = editor.prompt(&session, " ").await.unwrap_err();
+        assert_eq!(editor.run_prompt(&session, "text back").await?.stop_reason, StopReason::EndTurn);
+        let empty = editor.run_prompt(&session, " ").await.unwrap_err();
         assert_eq!(empty.code, agent_client_protocol::ErrorCode::INVALID_PARAMS);
         let unknown = LoadSessionRequest::new("no such session", place.work.path());
         let error = editor.agent.send_request(unknown).block_task().await.unwrap_err();
@@ -262,7 +270,7 @@ fn what_goes_wrong_is_an_error_and_the_session_goes_on() {
         let error = editor.agent.send_request(unknown).block_task().await.unwrap_err();
         assert_eq!(error.code, agent_client_protocol::ErrorCode::METHOD_NOT_FOUND);
         editor.agent.send_request(CloseSessionRequest::new(session.clone())).block_task().await?;
-        let closed = editor.prompt(&session, "text no").await.unwrap_err();
+        let closed = editor.run_prompt(&session, "text no").await.unwrap_err();
         assert_eq!(closed.code, agent_client_protocol::ErrorCode::RESOURCE_NOT_FOUND);
         Ok(())
     });
@@ -277,12 +285,12 @@ fn questions_are_forms_where_the_editor_has_forms() {
     {
         let (questions, updates) = place.play_with(capabilities, async |editor| {
             let session = editor.new_session(place.work.path()).await?.session_id;
-            editor.user(&[User::Chooses("choice_1")]);
-            editor.prompt(&session, "ask Which? | red | blue").await?;
-            Ok((editor.questions(), editor.updates()))
+            editor.queue_user_actions(&[EditorUserAction::Chooses("choice_1")]);
+            editor.run_prompt(&session, "ask Which? | red | blue").await?;
+            Ok((editor.take_questions(), editor.take_updates()))
         });
         assert!(questions.len() == 1 && questions[0].get(method).is_some(), "{questions:?}");
-        let last = updates_of(&updates, "tool_call_update").last().unwrap()["rawOutput"].clone();
+        let last = updates_of_kind(&updates, "tool_call_update").last().unwrap()["rawOutput"].clone();
         assert_eq!(last, "blue", "{updates:?}");
     }
 }
@@ -292,14 +300,14 @@ fn a_copy_goes_its_own_way() {
     let place = Place::new();
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        editor.prompt(&session, "text one").await?;
+        editor.run_prompt(&session, "text one").await?;
         let fork = ForkSessionRequest::new(session.clone(), place.work.path());
         let copy = editor.agent.send_request(fork).block_task().await?.session_id;
         assert_ne!(copy, session);
-        drop(editor.updates());
-        editor.prompt(&copy, "text two").await?;
-        editor.prompt(&session, "text three").await?;
-        assert_eq!(text(&editor.updates(), "agent_message_chunk"), "twothree");
+        drop(editor.take_updates());
+        editor.run_prompt(&copy, "text two").await?;
+        editor.run_prompt(&session, "text three").await?;
+        assert_eq!(update_text(&editor.take_updates(), "agent_message_chunk"), "twothree");
         Ok(())
     });
 }
@@ -310,8 +318,8 @@ fn an_editor_that_goes_away_takes_its_agents_with_it() {
     // That it ends, and well, is what the player sees to.
     place.play(async |editor| {
         let session = editor.new_session(place.work.path()).await?.session_id;
-        let running = editor.agent.send_request(prompt(&session, "text asleep\nsleep 600"));
-        editor.until_heard(|update| update["content"]["text"] == "asleep").await;
+        let running = editor.agent.send_request(prompt_request(&session, "text asleep\nsleep 600"));
+        editor.wait_for_update(|update| update["content"]["text"] == "asleep").await;
         running.detach();
         Ok(())
     });

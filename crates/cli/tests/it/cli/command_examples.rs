@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use switchboard_testkit::repository;
+use switchboard_testkit::repository_root;
 use tempfile::TempDir;
 
 use crate::binary;
@@ -107,7 +107,7 @@ fn joined(lines: &[&str], directory: &Path) -> Vec<String> {
 /// A directory with what examples speak of.
 fn stage() -> TempDir {
     let stage = tempfile::tempdir().unwrap();
-    let recording = repository().join("crates/agents/src/claude/testdata/live/e_stdio_allow.jsonl");
+    let recording = repository_root().join("crates/agents/src/claude/testdata/live/e_stdio_allow.jsonl");
     fs::copy(recording, stage.path().join("recording.jsonl")).unwrap();
     fs::create_dir_all(stage.path().join(".local/share/bash-completion/completions")).unwrap();
     let (ok, said) = shell("switchboard run echo hello", stage.path(), false);
@@ -148,9 +148,9 @@ fn examples_of_the_help_can_be_pasted_and_work() {
 #[test]
 fn examples_of_the_documents_can_be_pasted_and_work() {
     let (stage, mut ran) = (stage(), 0);
-    let documents = fs::read_dir(repository().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let documents = fs::read_dir(repository_root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let documents = documents.filter(|path| path.extension().is_some_and(|ext| ext == "md"));
-    for path in [repository().join("README.md")].into_iter().chain(documents) {
+    for path in [repository_root().join("README.md")].into_iter().chain(documents) {
         let text = fs::read_to_string(&path).unwrap();
         let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         for block in blocks {

@@ -111,7 +111,7 @@ fn at_the_end_of_the_input_turns_are_stopped_and_agents_end() {
     let turn = harness.turn(&busy, "text begun\nsleep 600");
     harness.wait(|message| message["params"]["delta"] == "begun");
     harness.input = None;
-    // Who still reads is told how it ended.
+    // A client that still reads gets the end of the session.
     let ended = harness.wait(|message| message["method"] == "turn/completed");
     assert_eq!((&ended["params"]["turn"]["id"], &ended["params"]["turn"]["status"]), (&turn, &json!("interrupted")));
     let (code, session) = harness.end(&idle);
@@ -137,7 +137,7 @@ fn a_reader_that_leaves_ends_it_too() {
     let (_, nobody) = channel();
     // The thread that reads ends with its next message, and closes the pipe.
     drop(std::mem::replace(&mut harness.heard, nobody));
-    // It notices with the first answer that nobody reads, and then takes no more.
+    // It notices the closed pipe with its first answer, and then takes no more requests.
     while harness.input.as_mut().unwrap().write_all(b"{\"id\":1,\"method\":\"thread/list\"}\n").is_ok() {}
     assert_eq!(harness.end(&thread).0, Some(0));
 }
@@ -198,5 +198,5 @@ fn its_threads_are_sessions_that_other_terminals_steer() {
 #[test]
 fn an_agent_that_is_not_known_is_said_at_once() {
     let said = run(&["harness", "--agent", "nobody"], b"").fails(2);
-    assert!(said.contains("there is no agent `nobody`"), "{said}");
+    assert!(said.contains("no agent named `nobody`"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The hidden modes, in which the program starts and guards an agent: they are there, and nobody is told.
+//! The hidden modes, in which the program starts and guards an agent: they exist, and no help lists them.
 
 use crate::binary::run;
 

@@ -5,10 +5,10 @@ use switchboard_dialects::DIALECTS;
 use switchboard_event::Event;
 use switchboard_testkit::{
     check::check_events,
-    ledger::Reuse,
+    ledger::IdReuse,
     play,
-    recording::{Recording, recordings},
-    said::Said,
+    recording::{Recording, load_recordings},
+    said::ExpectedRecord,
 };
 
 use super::{a_source, sources};
@@ -64,7 +64,7 @@ fn bad_input_is_kept_and_closed() {
     for source in sources() {
         for bytes in bad {
             let events = events(source.name, bytes);
-            let checked = check_events(&events, bytes, Reuse::AfterEnd);
+            let checked = check_events(&events, bytes, IdReuse::AfterEnd);
             checked.unwrap_or_else(|broken| panic!("{} {:?}: {broken}", source.name, String::from_utf8_lossy(bytes)));
         }
     }
@@ -79,7 +79,8 @@ fn a_line_of_20_megabytes_passes() {
     }
     let long = [vec![b'x'; 20_000_000], b"\nafter\n".to_vec()].concat();
     let kept = events(a_source(), &long);
-    let kept: Vec<_> = kept.iter().filter_map(|event| Some(Said::from(event.native.as_ref()?).bytes.len())).collect();
+    let kept: Vec<_> =
+        kept.iter().filter_map(|event| Some(ExpectedRecord::from(event.native.as_ref()?).bytes.len())).collect();
     assert_eq!(kept, [20_000_000, 5]);
 }
 
@@ -95,7 +96,7 @@ fn the_session_can_be_named() {
 
 /// One recording of each source, not too small and not too large.
 fn one_each() -> Vec<Recording> {
-    let mut all = recordings().unwrap();
+    let mut all = load_recordings().unwrap();
     all.sort_by_key(|recording| (recording.source.name, recording.bytes.len()));
     let pick = |name| {
         let mine: Vec<_> = all.iter().filter(|recording| recording.source.name == name).collect();
@@ -107,9 +108,9 @@ fn one_each() -> Vec<Recording> {
 #[test]
 fn the_program_says_what_the_library_says() {
     for recording in one_each() {
-        let events = play::events(recording.source, &recording.bytes);
+        let events = play::stream_events(recording.source, &recording.bytes);
         for dialect in DIALECTS {
-            let want = play::messages(&mut *(dialect.projection)(), &events);
+            let want = play::project_messages(&mut *(dialect.projection)(), &events);
             let args = ["translate", "--from", recording.source.name, "--to", dialect.name];
             let got = run(&args, &recording.bytes).ok();
             // Times and ids that the agent does not say are made up, so only what has them is compared.

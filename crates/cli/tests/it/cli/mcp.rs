@@ -12,7 +12,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use switchboard_agents::LOGS;
-use switchboard_testkit::corpus::{Truth, Wanted, write};
+use switchboard_testkit::corpus::{CorpusOptions, CorpusTruth, write_corpus};
 use tempfile::TempDir;
 
 use crate::binary;
@@ -21,7 +21,7 @@ use crate::binary;
 struct Client {
     client: RunningService<RoleClient, ()>,
     child: Child,
-    truth: Truth,
+    truth: CorpusTruth,
     folder: TempDir,
 }
 
@@ -35,7 +35,9 @@ struct Said {
 impl Client {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let truth = write(folder.path(), &Wanted { bytes: 300_000, words: 2_000, ..Wanted::small(9) }).unwrap();
+        let truth =
+            write_corpus(folder.path(), &CorpusOptions { bytes: 300_000, words: 2_000, ..CorpusOptions::small(9) })
+                .unwrap();
         let (home, data) = (folder.path().join("home"), folder.path().join("data"));
         let mut command = binary::command(&["mcp", "--home", home.to_str().unwrap(), "--data", data.to_str().unwrap()]);
         let (ours, its) = UnixStream::pair().unwrap();
@@ -136,7 +138,7 @@ async fn what_was_used_is_the_truth() {
     for agent in LOGS.iter().map(|logs| logs.agent) {
         let Some(known) = client.truth.agents.get(agent) else { continue };
         let used = client.call("usage", json!({ "by": "model", "agent": agent })).await;
-        assert_eq!(used.json["total"]["totalTokens"], known.total(), "{agent}: {}", used.text);
+        assert_eq!(used.json["total"]["totalTokens"], known.total_tokens(), "{agent}: {}", used.text);
     }
     // A day of another zone begins at another time.
     let starts = async |zone: &str| {

@@ -20,10 +20,10 @@ mod traced;
 mod usage;
 mod watching;
 
-use switchboard_agents::{SOURCES, Source};
+use switchboard_agents::{RecordSource, SOURCES};
 
 /// All sources.
-fn sources() -> impl Iterator<Item = &'static Source> {
+fn sources() -> impl Iterator<Item = &'static RecordSource> {
     SOURCES.iter().copied().flatten()
 }
 

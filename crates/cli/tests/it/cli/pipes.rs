@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use switchboard_testkit::recording::recordings;
+use switchboard_testkit::recording::load_recordings;
 
 use super::{a_source, sources};
 use crate::binary::start;
@@ -44,7 +44,7 @@ fn output_comes_before_the_input_ends() {
 
 #[test]
 fn whoever_stops_it_gets_a_stream_with_an_end() {
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     let recording = recordings.iter().find(|recording| recording.source.name == a_source()).unwrap();
     let mut child = start(&["translate", "--from", a_source(), "--session", "s"]);
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
@@ -54,7 +54,7 @@ fn whoever_stops_it_gets_a_stream_with_an_end() {
     stdout.read_line(&mut said).unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
-    // Its input stays open: nobody but the signal ends it.
+    // Its input stays open: only the signal ends it.
     stdout.read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(said.lines().last().unwrap().contains("sessionEnded"), "{said}");
@@ -63,7 +63,7 @@ fn whoever_stops_it_gets_a_stream_with_an_end() {
 
 #[test]
 fn a_reader_may_leave() {
-    let recordings = recordings().unwrap();
+    let recordings = load_recordings().unwrap();
     let recording = recordings.iter().find(|recording| recording.source.name == a_source()).unwrap();
     let mut child = start(&["translate", "--from", a_source(), "--session", "s"]);
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));

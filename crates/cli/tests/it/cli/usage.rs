@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use switchboard_logs::usage::{By, Order};
+use switchboard_logs::usage::{UsageGrouping, UsageOrder};
 use tempfile::TempDir;
 
 use crate::binary::{Ran, run};
@@ -19,7 +19,7 @@ impl Home {
         Self { folder: tempfile::tempdir().unwrap(), lines: Vec::new() }
     }
 
-    /// A reply with so many tokens in, twice as many out.
+    /// Adds a reply with `input` tokens in and twice as many out.
     fn reply(mut self, at: &str, model: &str, input: u64, tools: &[&str]) -> Self {
         let id = self.lines.len();
         let call = |(number, name): (usize, &&str)| json!({"type":"tool_use","id":format!("t{id}-{number}"),"name":name,"input":{}});
@@ -76,8 +76,8 @@ fn pairs(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
 #[test]
 fn rows_have_the_fields_that_are_promised() {
     let home = home();
-    for by in By::ALL {
-        for row in home.rows(&["--by", by.name()]) {
+    for by in UsageGrouping::ALL {
+        for row in home.rows(&["--by", by.as_str()]) {
             assert!(row["key"].is_string() && row["costUsd"].is_number(), "{row}");
             let kinds = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"];
             let sum: u64 = kinds.iter().map(|kind| row[kind].as_u64().unwrap()).sum();
@@ -203,8 +203,8 @@ fn rows_can_be_sorted_and_fewer() {
     assert_eq!(keys(&["--reverse"]), "2026-11-02 2026-11-01 2026-10-31");
     assert_eq!(keys(&["-n", "1"]), "2026-11-02", "of days, the latest");
     assert_eq!(keys(&["--limit", "2", "--sort", "tokens"]), "2026-10-31 2026-11-01");
-    for order in Order::ALL {
-        assert_eq!(home.tokens(&["--sort", order.name()]).len(), 3);
+    for order in UsageOrder::ALL {
+        assert_eq!(home.tokens(&["--sort", order.as_str()]).len(), 3);
     }
     let text = home.usage(&["-n", "1"]).ok();
     assert!(text.contains("and 2 rows more") && text.contains("3,330"), "{text}");
@@ -235,8 +235,8 @@ fn what_makes_no_sense_is_said() {
 #[test]
 fn help_says_what_there_is() {
     let help = run(&["logs", "usage", "--help"], b"").ok();
-    for by in By::ALL {
-        assert!(help.contains(by.name()) && help.contains(by.title()), "{}", by.name());
+    for by in UsageGrouping::ALL {
+        assert!(help.contains(by.as_str()) && help.contains(by.description()), "{}", by.as_str());
     }
     for option in [
         "--since",

@@ -13,7 +13,7 @@ use rustix::{
 };
 use serde_json::{Value, json};
 use switchboard_event::Timestamp;
-use switchboard_testkit::stage::Running;
+use switchboard_testkit::stage::StageProcess;
 use tempfile::TempDir;
 
 use crate::binary;
@@ -51,16 +51,16 @@ impl Home {
         [&["logs", "watch", "--home", home, "--data", data], args].concat()
     }
 
-    fn watch(&self, args: &[&str]) -> Running {
+    fn watch(&self, args: &[&str]) -> StageProcess {
         let (home, data) = (self.path("home"), self.path("data"));
         let args = self.command(args, home.to_str().unwrap(), data.to_str().unwrap());
-        Running::start(binary::command(&args)).unwrap()
+        StageProcess::start(binary::command(&args)).unwrap()
     }
 
-    fn watch_on_terminal(&self, args: &[&str], size: (u16, u16)) -> Running {
+    fn watch_on_terminal(&self, args: &[&str], size: (u16, u16)) -> StageProcess {
         let (home, data) = (self.path("home"), self.path("data"));
         let args = self.command(args, home.to_str().unwrap(), data.to_str().unwrap());
-        Running::on_terminal_of(binary::command_on_terminal(&args), size).unwrap()
+        StageProcess::start_on_terminal_sized(binary::command_on_terminal(&args), size).unwrap()
     }
 
     /// Another session with a prompt.
@@ -147,19 +147,19 @@ fn a_log_is_seen_from_its_first_line_on() {
     // Nothing tells when it listens; but what is there before is found, what comes after is heard, and nothing falls
     // between the two.
     home.ask("please test it");
-    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.wait_for_output("the session", |said| last(said)["session"] == SESSION).unwrap();
     home.run("cargo test --all");
     watching
-        .wait_for("a tool", |said| last(said)["tool"] == "Bash" && last(said)["about"] == "cargo test --all")
+        .wait_for_output("a tool", |said| last(said)["tool"] == "Bash" && last(said)["about"] == "cargo test --all")
         .unwrap();
     home.printed("ok");
-    watching.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
+    watching.wait_for_output("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
     home.say("it works");
-    watching.wait_for("two replies", |said| last(said)["replies"] == 2).unwrap();
-    assert_eq!(last(&watching.stdout())["activity"], "waiting", "the log says that the turn is over");
-    watching.signal(Signal::INT).unwrap();
-    let ended = watching.end().unwrap();
-    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    watching.wait_for_output("two replies", |said| last(said)["replies"] == 2).unwrap();
+    assert_eq!(last(&watching.stdout_text())["activity"], "waiting", "the log says that the turn is over");
+    watching.send_signal(Signal::INT).unwrap();
+    let ended = watching.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.describe_output());
     let row = last(&ended.stdout);
     assert_eq!((&row["agent"], &row["project"], &row["running"]), (&json!("claude"), &json!("/srv/it"), &json!(true)));
     let figures = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalTokens"];
@@ -178,12 +178,12 @@ fn a_pipe_that_is_named_like_a_log_stops_nothing() {
     };
     pipe("before.jsonl");
     let watching = home.watch(&["--json"]);
-    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.wait_for_output("the session", |said| last(said)["session"] == SESSION).unwrap();
     pipe("after.jsonl");
     home.say("it works");
-    watching.wait_for("a reply", |said| last(said)["replies"] == 1).unwrap();
-    watching.signal(Signal::INT).unwrap();
-    assert_eq!(watching.end().unwrap().code, Some(0));
+    watching.wait_for_output("a reply", |said| last(said)["replies"] == 1).unwrap();
+    watching.send_signal(Signal::INT).unwrap();
+    assert_eq!(watching.wait_for_exit().unwrap().code, Some(0));
 }
 
 #[test]
@@ -195,14 +195,14 @@ fn the_cost_is_at_the_prices_of_the_data_folder() {
     home.ask("please test it");
     home.run("cargo test --all");
     let watching = home.watch(&["--json"]);
-    watching.wait_for("what a reply costs", |said| last(said)["costUsd"] == 10.0).unwrap();
+    watching.wait_for_output("what a reply costs", |said| last(said)["costUsd"] == 10.0).unwrap();
     home.say("it works");
-    watching.wait_for("what two cost", |said| last(said)["costUsd"] == 20.0).unwrap();
+    watching.wait_for_output("what two cost", |said| last(said)["costUsd"] == 20.0).unwrap();
     drop(watching);
     fs::write(home.path("data/prices.json"), "{}").unwrap();
-    let refused = home.watch(&["--json"]).end().unwrap();
-    assert_eq!(refused.code, Some(2), "{}", refused.shown());
-    assert!(refused.stderr.contains("prices.json"), "{}", refused.shown());
+    let refused = home.watch(&["--json"]).wait_for_exit().unwrap();
+    assert_eq!(refused.code, Some(2), "{}", refused.describe_output());
+    assert!(refused.stderr.contains("prices.json"), "{}", refused.describe_output());
 }
 
 #[test]
@@ -211,14 +211,16 @@ fn a_table_is_drawn_and_the_terminal_is_left_as_it_was() {
     home.ask("please test it");
     home.run("cargo test --all");
     let mut watching = home.watch_on_terminal(&[], WIDE);
-    watching.wait_for("the tool", |said| said.contains("1 session, 1 at work") && said.contains("Bash cargo")).unwrap();
+    watching
+        .wait_for_output("the tool", |said| said.contains("1 session, 1 at work") && said.contains("Bash cargo"))
+        .unwrap();
     home.say("it works");
-    watching.wait_for("the tokens", |said| said.contains("2.3k")).unwrap();
-    watching.say(CTRL_C).unwrap();
-    let ended = watching.end().unwrap();
-    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    watching.wait_for_output("the tokens", |said| said.contains("2.3k")).unwrap();
+    watching.write_input(CTRL_C).unwrap();
+    let ended = watching.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.describe_output());
     let (hidden, shown) = (ended.stdout.rfind("\x1b[?25l").unwrap(), ended.stdout.rfind("\x1b[?25h").unwrap());
-    assert!(hidden < shown, "the cursor is hidden\n{}", ended.shown());
+    assert!(hidden < shown, "the cursor is hidden\n{}", ended.describe_output());
 }
 
 #[test]
@@ -233,19 +235,19 @@ fn no_row_is_wider_than_the_terminal() {
     let watching = home.watch_on_terminal(&[], WIDE);
     // The terminal becomes narrower while pictures are on it.
     for (columns, rows) in [(120, 50), (80, 24), (60, 10), (40, 6)] {
-        watching.resize((columns, rows)).unwrap();
+        watching.resize_terminal((columns, rows)).unwrap();
         let fits = |said: &str| {
             let picture = picture(said);
             let longest = picture.iter().map(|line| line.chars().count()).max().unwrap_or_default();
             longest < usize::from(columns) && (4..=usize::from(rows)).contains(&picture.len())
         };
-        watching.wait_for(&format!("a picture of {columns} columns"), fits).unwrap();
-        let picture = picture(&watching.stdout());
+        watching.wait_for_output(&format!("a picture of {columns} columns"), fits).unwrap();
+        let picture = picture(&watching.stdout_text());
         assert!(picture[1].starts_with("ID        AGENT") && picture[1].ends_with("NOW"), "{picture:?}");
         let is_timed = |line: &&String| line.contains(" · ") && line.contains("1111111  claude");
         assert!(picture[2..].iter().take(3).all(|line| is_timed(&line)), "{picture:?}");
     }
-    assert!(picture(&watching.stdout()).last().unwrap().ends_with(" more"), "what does not fit is counted");
+    assert!(picture(&watching.stdout_text()).last().unwrap().ends_with(" more"), "what does not fit is counted");
 }
 
 #[test]
@@ -254,19 +256,19 @@ fn that_time_goes_by_is_no_news() {
     home.ask("please test it");
     home.run("cargo test --all");
     let (objects, lines) = (home.watch(&["--json"]), home.watch(&[]));
-    objects.wait_for("the tool", |said| last(said)["tool"] == "Bash").unwrap();
-    lines.wait_for("the tool", |said| said.contains("Bash cargo test")).unwrap();
+    objects.wait_for_output("the tool", |said| last(said)["tool"] == "Bash").unwrap();
+    lines.wait_for_output("the tool", |said| said.contains("Bash cargo test")).unwrap();
     // Records that change nothing but the time, so many that some are read on their own, and one that does.
     for _ in 0..20 {
         home.append(json!({ "type": "file-history-snapshot", "messageId": "m", "snapshot": {} }));
     }
     home.printed("ok");
-    objects.wait_for("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
-    lines.wait_for("that it thinks", |said| said.contains("  thinking  ")).unwrap();
-    let mut news = told(&objects.stdout());
+    objects.wait_for_output("that it thinks", |said| last(said)["activity"] == "thinking").unwrap();
+    lines.wait_for_output("that it thinks", |said| said.contains("  thinking  ")).unwrap();
+    let mut news = told(&objects.stdout_text());
     news.iter_mut().for_each(|row| (row["updated"], row["since"]) = (Value::Null, Value::Null));
     assert!(news.windows(2).all(|two| two[0] != two[1]), "{news:#?}");
-    let said = lines.stdout();
+    let said = lines.stdout_text();
     let news: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
     assert!(news.windows(2).all(|two| two[0] != two[1]), "{said}");
 }
@@ -293,10 +295,10 @@ fn the_last_session_and_those_of_a_folder() {
         (&["--within", "1d", "--branch", "main", "--project", "first"], first),
     ] {
         let watching = home.watch(&[args, &["--json"]].concat());
-        watching.wait_for("the session", |said| last(said)["session"] == id).unwrap();
-        watching.signal(Signal::INT).unwrap();
-        let ended = watching.end().unwrap();
-        assert!(told(&ended.stdout).iter().all(|row| row["session"] == id), "{args:?}: {}", ended.shown());
+        watching.wait_for_output("the session", |said| last(said)["session"] == id).unwrap();
+        watching.send_signal(Signal::INT).unwrap();
+        let ended = watching.wait_for_exit().unwrap();
+        assert!(told(&ended.stdout).iter().all(|row| row["session"] == id), "{args:?}: {}", ended.describe_output());
     }
     let (inner, data) = (home.path("home"), home.path("data"));
     for (args, said) in [
@@ -322,18 +324,18 @@ fn a_copied_log_does_not_run_until_it_grows() {
     let old: String = log.lines().map(|line| set_time(line, "2026-01-16T10:00:00.000Z") + "\n").collect();
     fs::write(&copied, &old).unwrap();
     let watching = home.watch(&["--json"]);
-    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.wait_for_output("the session", |said| last(said)["session"] == SESSION).unwrap();
     let other = "cccccccc-2222-4333-8444-555555555555";
     fs::write(copied.with_file_name(format!("{other}.jsonl")), old.replace(copy, other)).unwrap();
     home.other(sign, "/srv/sign");
-    watching.wait_for("a new session", |said| last(said)["session"] == sign).unwrap();
+    watching.wait_for_output("a new session", |said| last(said)["session"] == sign).unwrap();
     let shown = |said: &str, id: &str| told(said).iter().any(|row| row["session"] == id && row["running"] == true);
-    let said = watching.stdout();
+    let said = watching.stdout_text();
     assert!(!shown(&said, copy) && !shown(&said, other), "{said}");
     let record = home.whole(json!({ "type": "user", "message": { "role": "user", "content": "go on" } }));
     let line = record.to_string().replace(SESSION, copy) + "\n";
     OpenOptions::new().append(true).open(&copied).unwrap().write_all(line.as_bytes()).unwrap();
-    watching.wait_for("the copy", |said| shown(said, copy)).unwrap();
+    watching.wait_for_output("the copy", |said| shown(said, copy)).unwrap();
 }
 
 /// A record of another time.
@@ -348,16 +350,16 @@ fn one_session_is_shown_as_it_goes_on() {
     let mut home = Home::new();
     home.ask("please test it");
     let mut watching = home.watch_on_terminal(&["1111"], WIDE);
-    watching.wait_for("what was asked", |said| said.contains("please test it")).unwrap();
+    watching.wait_for_output("what was asked", |said| said.contains("please test it")).unwrap();
     home.run("cargo test --all");
-    watching.wait_for("the command", |said| said.contains("cargo test --all")).unwrap();
+    watching.wait_for_output("the command", |said| said.contains("cargo test --all")).unwrap();
     home.printed("all good");
-    watching.wait_for("what it printed", |said| said.contains("all good")).unwrap();
+    watching.wait_for_output("what it printed", |said| said.contains("all good")).unwrap();
     home.say("it works");
-    watching.wait_for("the answer", |said| said.contains("it works")).unwrap();
-    watching.say(CTRL_C).unwrap();
-    let ended = watching.end().unwrap();
-    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    watching.wait_for_output("the answer", |said| said.contains("it works")).unwrap();
+    watching.write_input(CTRL_C).unwrap();
+    let ended = watching.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.describe_output());
 }
 
 #[test]
@@ -365,7 +367,7 @@ fn a_line_in_two_pieces_and_a_log_that_begins_anew() {
     let mut home = Home::new();
     home.ask("please test it");
     let watching = home.watch(&["--json"]);
-    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.wait_for_output("the session", |said| last(said)["session"] == SESSION).unwrap();
     let record = json!({ "type": "user", "message": { "role": "user", "content": "half and half" } });
     let line = format!("{}\n", home.whole(record));
     let (first, second) = line.split_at(line.len() / 2);
@@ -374,12 +376,12 @@ fn a_line_in_two_pieces_and_a_log_that_begins_anew() {
     file.flush().unwrap();
     file.write_all(second.as_bytes()).unwrap();
     home.run("cargo build");
-    watching.wait_for("the tool", |said| last(said)["about"] == "cargo build").unwrap();
+    watching.wait_for_output("the tool", |said| last(said)["about"] == "cargo build").unwrap();
     File::create(home.log()).unwrap();
     home.ask("from the beginning");
-    watching.wait_for("the new log", |said| last(said)["replies"] == 0).unwrap();
-    watching.signal(Signal::INT).unwrap();
-    assert_eq!(watching.end().unwrap().code, Some(0));
+    watching.wait_for_output("the new log", |said| last(said)["replies"] == 0).unwrap();
+    watching.send_signal(Signal::INT).unwrap();
+    assert_eq!(watching.wait_for_exit().unwrap().code, Some(0));
 }
 
 #[test]
@@ -387,18 +389,18 @@ fn what_switchboard_runs_is_shown_without_a_log() {
     let home = Home::new();
     let data = home.path("data");
     let args = ["run", "script", "text ready\nsleep 600", "--json", "--data", data.to_str().unwrap()];
-    let running = Running::start(binary::command(&args)).unwrap();
-    running.wait_for("that it is ready", |said| said.contains("ready")).unwrap();
+    let running = StageProcess::start(binary::command(&args)).unwrap();
+    running.wait_for_output("that it is ready", |said| said.contains("ready")).unwrap();
     let watching = home.watch(&["--json"]);
-    watching.wait_for("the session", |said| last(said)["agent"] == "script").unwrap();
-    let row = last(&watching.stdout());
+    watching.wait_for_output("the session", |said| last(said)["agent"] == "script").unwrap();
+    let row = last(&watching.stdout_text());
     assert!(row["switchboard"].is_string() && row["activity"] == "answering", "{row}");
-    running.signal(Signal::INT).unwrap();
-    running.signal(Signal::TERM).unwrap();
-    watching.wait_for("its end", |said| last(said)["running"] == false).unwrap();
-    watching.signal(Signal::INT).unwrap();
-    assert_eq!(watching.end().unwrap().code, Some(0));
-    running.end().unwrap();
+    running.send_signal(Signal::INT).unwrap();
+    running.send_signal(Signal::TERM).unwrap();
+    watching.wait_for_output("its end", |said| last(said)["running"] == false).unwrap();
+    watching.send_signal(Signal::INT).unwrap();
+    assert_eq!(watching.wait_for_exit().unwrap().code, Some(0));
+    running.wait_for_exit().unwrap();
 }
 
 #[test]
@@ -408,11 +410,11 @@ fn nothing_has_to_be_written() {
     // A file where the data folder should be.
     File::create(home.path("data")).unwrap();
     let watching = home.watch(&["--json"]);
-    watching.wait_for("the session", |said| last(said)["session"] == SESSION).unwrap();
-    watching.signal(Signal::INT).unwrap();
-    let ended = watching.end().unwrap();
+    watching.wait_for_output("the session", |said| last(said)["session"] == SESSION).unwrap();
+    watching.send_signal(Signal::INT).unwrap();
+    let ended = watching.wait_for_exit().unwrap();
     assert_eq!(ended.code, Some(0));
-    assert!(ended.stderr.contains("are not shown"), "{}", ended.shown());
+    assert!(ended.stderr.contains("are not shown"), "{}", ended.describe_output());
 }
 
 #[test]

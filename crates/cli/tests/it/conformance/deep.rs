@@ -3,7 +3,7 @@
 use std::{collections::HashSet, thread};
 
 use serde_json::Value;
-use switchboard_testkit::{ledger::Broken, parallel, recording::Recording, skimmed};
+use switchboard_testkit::{ledger::InvariantViolation, parallel, recording::Recording, skimmed};
 
 use super::Suite;
 use crate::verdict::verdict;
@@ -89,12 +89,12 @@ impl Case<'_> {
         Some(format!("{} {}: {broken}", self.recording, self.field.shape))
     }
 
-    fn check_way(&self, deep: &str, suite: &Suite) -> Result<(), Broken> {
+    fn check_way(&self, deep: &str, suite: &Suite) -> Result<(), InvariantViolation> {
         let deep = if self.field.is_text { serde_json::to_string(deep).unwrap() } else { deep.to_owned() };
         let bytes = self.record.replace(&format!("\"{MARK}\""), &deep).into_bytes();
         assert!(bytes.len() > DEPTH, "the mark is not in {}", self.record);
-        suite.checker.survives(self.recording.source, &bytes)?;
-        skimmed::check(&Recording { bytes, ..self.recording.clone() })
+        suite.checker.check_survival(self.recording.source, &bytes)?;
+        skimmed::check_log_scan(&Recording { bytes, ..self.recording.clone() })
     }
 }
 

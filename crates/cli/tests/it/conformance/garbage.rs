@@ -8,9 +8,9 @@ use proptest::{
 };
 use switchboard_agents::SOURCES;
 use switchboard_testkit::{
-    dice::Dice,
-    ledger::Reuse,
-    mutate::{Vocabulary, mutate},
+    dice::SeededRng,
+    ledger::IdReuse,
+    mutate::{RecordingVocabulary, mutate_stream},
 };
 
 use super::Suite;
@@ -23,7 +23,7 @@ fn check(cases: u32, stream: impl Strategy<Value = Vec<u8>>) {
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let result = runner.run(&stream, |stream| {
         for source in SOURCES.iter().copied().flatten() {
-            let checked = suite.checker.stream(source, &stream, Reuse::AfterEnd);
+            let checked = suite.checker.check_stream(source, &stream, IdReuse::AfterEnd);
             checked.map_err(|broken| TestCaseError::fail(format!("{}: {broken}", source.name)))?;
         }
         Ok(())
@@ -39,13 +39,13 @@ fn random_bytes() {
 
 #[test]
 fn random_json() {
-    let words = Vocabulary::of(&Suite::new().recordings);
+    let words = RecordingVocabulary::from_recordings(&Suite::new().recordings);
     let line = json(words).prop_map(|value| format!("{value}\n"));
     check(50, vec(line, 0..12).prop_map(|lines| lines.concat().into_bytes()));
 }
 
 /// JSON made of the words that agents use.
-fn json(words: Vocabulary) -> impl Strategy<Value = serde_json::Value> {
+fn json(words: RecordingVocabulary) -> impl Strategy<Value = serde_json::Value> {
     use serde_json::Value;
     let key = proptest::sample::select(words.keys);
     let word = proptest::sample::select(words.words);
@@ -80,12 +80,12 @@ const WAYS: u64 = 3;
 #[test]
 fn spoiled_recordings() {
     let suite = Suite::new();
-    let words = Vocabulary::of(&suite.recordings);
+    let words = RecordingVocabulary::from_recordings(&suite.recordings);
     suite.each("spoiled recordings", |recording| {
         let spoiled = (0..WAYS).map(|way| {
-            let mut dice = Dice::named(&format!("{recording} {way}"));
-            let stream = mutate(&recording.bytes, &words, &mut dice);
-            suite.checker.stream(recording.source, &stream, Reuse::AfterEnd)
+            let mut dice = SeededRng::from_name(&format!("{recording} {way}"));
+            let stream = mutate_stream(&recording.bytes, &words, &mut dice);
+            suite.checker.check_stream(recording.source, &stream, IdReuse::AfterEnd)
         });
         spoiled.filter_map(Result::err).collect()
     });

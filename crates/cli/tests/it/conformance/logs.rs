@@ -1,6 +1,6 @@
 //! Session logs: the quick way through them and the long one.
 
-use switchboard_agents::{LOGS, source};
+use switchboard_agents::{LOGS, find_source};
 use switchboard_testkit::skimmed;
 
 use super::Suite;
@@ -8,12 +8,12 @@ use crate::verdict::verdict;
 
 #[test]
 fn skimming_and_reading_agree() {
-    Suite::new().each("session logs", |recording| skimmed::check(recording).err().into_iter().collect());
+    Suite::new().each("session logs", |recording| skimmed::check_log_scan(recording).err().into_iter().collect());
 }
 
 #[test]
 fn logs_are_read_by_a_source_of_their_agent() {
-    let lost = LOGS.iter().filter(|logs| source(logs.source).is_none_or(|source| source.agent != logs.agent));
+    let lost = LOGS.iter().filter(|logs| find_source(logs.source).is_none_or(|source| source.agent != logs.agent));
     verdict("logs without a source", lost.map(|logs| logs.agent));
 }
 

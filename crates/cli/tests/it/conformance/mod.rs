@@ -11,30 +11,30 @@ mod truncated;
 mod unknown;
 
 use switchboard_testkit::{
-    check::Checker,
-    ledger::Broken,
+    check::StreamChecker,
+    ledger::InvariantViolation,
     parallel,
-    recording::{Recording, recordings},
+    recording::{Recording, load_recordings},
 };
 
 use crate::verdict::verdict;
 
 /// A source of recordings and the means to check them.
 pub struct Suite {
-    pub checker: Checker,
+    pub checker: StreamChecker,
     pub recordings: Vec<Recording>,
 }
 
 impl Suite {
     pub fn new() -> Self {
-        Self { checker: Checker::new().unwrap(), recordings: recordings().unwrap() }
+        Self { checker: StreamChecker::new().unwrap(), recordings: load_recordings().unwrap() }
     }
 
     /// Does `check` to every recording, on all cores. It gives what it found wrong.
     #[track_caller]
-    pub fn each(&self, what: &str, check: impl Fn(&Recording) -> Vec<Broken> + Sync) {
+    pub fn each(&self, what: &str, check: impl Fn(&Recording) -> Vec<InvariantViolation> + Sync) {
         let found = parallel::map(&self.recordings, |recording| {
-            let named = |broken: Broken| format!("{recording}: {broken}");
+            let named = |broken: InvariantViolation| format!("{recording}: {broken}");
             check(recording).into_iter().map(named).collect::<Vec<_>>()
         });
         verdict(what, found.into_iter().flatten());

@@ -3,26 +3,31 @@
 use std::collections::HashSet;
 
 use switchboard_agents::SOURCES;
-use switchboard_event::{Body, Event, Scope};
+use switchboard_event::{Event, EventBody, Scope};
 use switchboard_testkit::{
-    dice::Dice,
-    ledger::{Broken, Reuse},
-    play::events,
+    dice::SeededRng,
+    ledger::{IdReuse, InvariantViolation},
+    play::stream_events,
     recording::Recording,
-    text::{Answer, answer},
-    wire::{Wire, read_again},
+    text::{AnswerText, answer_text},
+    wire::{DialectChecker, reread_events},
 };
 
 use super::Suite;
 
-/// So many bytes may be saved beside a record.
+/// Maximum number of bytes saved in addition to a record.
 const MOST_SAVED: usize = 16 << 10;
 
 #[test]
 fn recordings_keep_every_invariant() {
     let suite = Suite::new();
     suite.each("recordings", |recording| {
-        suite.checker.stream(recording.source, &recording.bytes, Reuse::InAnotherReply).err().into_iter().collect()
+        suite
+            .checker
+            .check_stream(recording.source, &recording.bytes, IdReuse::InAnotherReply)
+            .err()
+            .into_iter()
+            .collect()
     });
 }
 
@@ -32,8 +37,11 @@ fn every_source_survives_every_recording() {
     suite.each("recordings of other agents", |recording| {
         let others = SOURCES.iter().copied().flatten().filter(|source| source.name != recording.source.name);
         let checked = others.map(|source| {
-            let named = |broken: Broken| Broken { why: format!("read as {}: {}", source.name, broken.why), ..broken };
-            suite.checker.survives(source, &recording.bytes).map_err(named)
+            let named = |broken: InvariantViolation| InvariantViolation {
+                why: format!("read as {}: {}", source.name, broken.why),
+                ..broken
+            };
+            suite.checker.check_survival(source, &recording.bytes).map_err(named)
         });
         checked.filter_map(Result::err).collect()
     });
@@ -43,13 +51,13 @@ fn every_source_survives_every_recording() {
 fn stored_events_and_copied_projections_give_the_same_messages() {
     let suite = Suite::new();
     suite.each("replayed recordings", |recording| {
-        let events = events(recording.source, &recording.bytes);
-        let mut dice = Dice::named(&recording.name);
+        let events = stream_events(recording.source, &recording.bytes);
+        let mut dice = SeededRng::from_name(&recording.name);
         let cuts: Vec<usize> = match events.len() {
             small @ 0..24 => (0..=small).collect(),
-            large => (0..6).map(|_| dice.below(large)).collect(),
+            large => (0..6).map(|_| dice.next_below(large)).collect(),
         };
-        let again = match read_again(&events) {
+        let again = match reread_events(&events) {
             Ok(again) => again,
             Err(broken) => return vec![broken],
         };
@@ -62,25 +70,25 @@ fn stored_events_and_copied_projections_give_the_same_messages() {
 fn projections_are_resumed_where_they_were_saved() {
     let suite = Suite::new();
     suite.each("resumed recordings", |recording| {
-        let events = events(recording.source, &recording.bytes);
+        let events = stream_events(recording.source, &recording.bytes);
         suite.checker.wires.iter().filter_map(|wire| too_large(wire, recording, &events).err()).collect()
     });
 }
 
 /// What is saved holds what is open, and the last record; it is no copy of the session.
-fn too_large(wire: &Wire, recording: &Recording, events: &[Event]) -> Result<(), Broken> {
+fn too_large(wire: &DialectChecker, recording: &Recording, events: &[Event]) -> Result<(), InvariantViolation> {
     let size = wire.check_restored(events)?;
     let largest = MOST_SAVED + recording.bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max().unwrap_or_default();
     let why = || format!("{}: {size} bytes of {}", wire.dialect.name, recording.bytes.len());
-    if size <= largest { Ok(()) } else { Err(Broken { rule: "what is saved is small", why: why() }) }
+    if size <= largest { Ok(()) } else { Err(InvariantViolation { rule: "what is saved is small", why: why() }) }
 }
 
 #[test]
 fn messages_end_as_they_grew() {
     let suite = Suite::new();
-    suite.each("texts", |recording| match answer(&events(recording.source, &recording.bytes)) {
-        Answer::Unclear(why @ "a message ended as something else than it grew to") => {
-            vec![Broken { rule: "what was streamed is how the finished text begins", why: why.to_owned() }]
+    suite.each("texts", |recording| match answer_text(&stream_events(recording.source, &recording.bytes)) {
+        AnswerText::Unclear(why @ "a message ended as something else than it grew to") => {
+            vec![InvariantViolation { rule: "what was streamed is how the finished text begins", why: why.to_owned() }]
         }
         _ => Vec::new(),
     });
@@ -89,9 +97,11 @@ fn messages_end_as_they_grew() {
 #[test]
 fn most_answers_are_clear() {
     let recordings = Suite::new().recordings;
-    let unclear = recordings.iter().filter_map(|recording| match answer(&events(recording.source, &recording.bytes)) {
-        Answer::Unclear(why) => Some(format!("{recording}: {why}")),
-        Answer::Text(_) => None,
+    let unclear = recordings.iter().filter_map(|recording| {
+        match answer_text(&stream_events(recording.source, &recording.bytes)) {
+            AnswerText::Unclear(why) => Some(format!("{recording}: {why}")),
+            AnswerText::Text(_) => None,
+        }
     });
     let unclear: Vec<_> = unclear.collect();
     // Otherwise the rule about joined text is checked on too little.
@@ -109,16 +119,19 @@ fn usage_counts_each_reply_once() {
     Suite::new().each("usage", |recording| counted_twice(recording).into_iter().collect());
 }
 
-fn counted_twice(recording: &Recording) -> Option<Broken> {
+fn counted_twice(recording: &Recording) -> Option<InvariantViolation> {
     let mut seen = HashSet::new();
-    for event in events(recording.source, &recording.bytes) {
-        if let Body::Usage(usage) = event.body
+    for event in stream_events(recording.source, &recording.bytes) {
+        if let EventBody::Usage(usage) = event.body
             && let Some(key) = usage.key
             && usage.scope == Scope::Reply
             && !usage.cumulative
             && !seen.insert(key.clone())
         {
-            return Some(Broken { rule: "each model reply is counted once", why: format!("{key} at {}", event.seq) });
+            return Some(InvariantViolation {
+                rule: "each model reply is counted once",
+                why: format!("{key} at {}", event.seq),
+            });
         }
     }
     None

@@ -2,9 +2,9 @@
 
 use switchboard_agents::SOURCES;
 use switchboard_testkit::{
-    dice::Dice,
-    ledger::Broken,
-    play::{events, events_of_pieces, stored},
+    dice::SeededRng,
+    ledger::InvariantViolation,
+    play::{events_from_pieces, stored_json, stream_events},
     recording::Recording,
 };
 
@@ -23,8 +23,8 @@ fn byte_by_byte() {
 fn in_random_pieces() {
     let suite = Suite::new();
     suite.each("in pieces", |recording| {
-        let mut dice = Dice::named(&recording.name);
-        let checked = (0..3).map(|_| suite.checker.replay(recording.source, &recording.bytes, &mut dice));
+        let mut dice = SeededRng::from_name(&recording.name);
+        let checked = (0..3).map(|_| suite.checker.check_replay(recording.source, &recording.bytes, &mut dice));
         checked.filter_map(Result::err).collect()
     });
 }
@@ -48,10 +48,10 @@ fn every_split_of_a_small_recording() {
     verdict("every split", failures.into_iter().flatten());
 }
 
-fn differs<'a>(recording: &Recording, pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Broken> {
-    let whole = stored(&events(recording.source, &recording.bytes));
-    let got = stored(&events_of_pieces(recording.source, pieces));
+fn differs<'a>(recording: &Recording, pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<InvariantViolation> {
+    let whole = stored_json(&stream_events(recording.source, &recording.bytes));
+    let got = stored_json(&events_from_pieces(recording.source, pieces));
     let at = whole.iter().zip(&got).position(|(a, b)| a != b);
-    let why = || Broken { rule: "any split gives the same events", why: format!("event {at:?} differs") };
+    let why = || InvariantViolation { rule: "any split gives the same events", why: format!("event {at:?} differs") };
     (whole != got).then(why)
 }

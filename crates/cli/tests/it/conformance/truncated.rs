@@ -1,20 +1,20 @@
 //! Streams that stop: after any line, or in the middle of one.
 
-use switchboard_testkit::{dice::Dice, ledger::Reuse, recording::Recording};
+use switchboard_testkit::{dice::SeededRng, ledger::IdReuse, recording::Recording};
 
 use super::Suite;
 
-/// A recording of so many lines is cut after every line, a longer one after some.
+/// Recordings of up to this many lines are cut after every line, longer ones after some.
 const SMALL: usize = 24;
 
 #[test]
 fn cut_after_any_line() {
     cut("cut after a line", |recording| {
         let ends: Vec<_> = ends(&recording.bytes).collect();
-        let mut dice = Dice::named(&recording.name);
+        let mut dice = SeededRng::from_name(&recording.name);
         match ends.len() {
             0..=SMALL => ends,
-            _ => (0..SMALL / 2).filter_map(|_| dice.pick(&ends).copied()).collect(),
+            _ => (0..SMALL / 2).filter_map(|_| dice.choose(&ends).copied()).collect(),
         }
     });
 }
@@ -22,8 +22,8 @@ fn cut_after_any_line() {
 #[test]
 fn cut_at_any_byte() {
     cut("cut in a line", |recording| {
-        let mut dice = Dice::named(&recording.name);
-        (0..6).map(|_| dice.below(recording.bytes.len())).collect()
+        let mut dice = SeededRng::from_name(&recording.name);
+        (0..6).map(|_| dice.next_below(recording.bytes.len())).collect()
     });
 }
 
@@ -33,7 +33,7 @@ fn cut(what: &str, places: impl Fn(&Recording) -> Vec<usize> + Sync) {
     let suite = Suite::new();
     suite.each(what, |recording| {
         let heads = places(recording).into_iter().filter_map(|at| recording.bytes.get(..at));
-        let checked = heads.map(|head| suite.checker.stream(recording.source, head, Reuse::InAnotherReply));
+        let checked = heads.map(|head| suite.checker.check_stream(recording.source, head, IdReuse::InAnotherReply));
         checked.filter_map(Result::err).collect()
     });
 }

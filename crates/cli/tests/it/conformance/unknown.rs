@@ -1,10 +1,10 @@
-//! Fields that nobody knows: a newer agent adds some, and nothing changes but the record that is kept.
+//! Unknown fields: a newer agent adds some, and nothing changes but the record that is kept.
 
 use serde_json::Value;
 use switchboard_testkit::{
-    ledger::Broken,
+    ledger::InvariantViolation,
     mutate::{UNKNOWN_FIELD, with_unknown_fields},
-    play::{events, stored},
+    play::{stored_json, stream_events},
     recording::Recording,
 };
 
@@ -15,19 +15,19 @@ fn unknown_fields_change_nothing() {
     Suite::new().each("unknown fields", |recording| changed(recording).into_iter().collect());
 }
 
-fn changed(recording: &Recording) -> Option<Broken> {
+fn changed(recording: &Recording) -> Option<InvariantViolation> {
     let plain = without_records(recording, &recording.bytes);
     let more = without_records(recording, &with_unknown_fields(&recording.bytes));
     let at = plain.iter().zip(&more).position(|(a, b)| a != b).unwrap_or(plain.len().min(more.len()));
     let show = |list: &[Value]| list.get(at).map_or("nothing".to_owned(), |event| event["data"].to_string());
     let why = || format!("event {} is {}, not {}", at + 1, show(&more), show(&plain));
-    (plain != more).then(|| Broken { rule: "unknown fields change nothing", why: why() })
+    (plain != more).then(|| InvariantViolation { rule: "unknown fields change nothing", why: why() })
 }
 
 /// The events without their records. What an event repeats of a record has the field too, and that is right.
 fn without_records(recording: &Recording, bytes: &[u8]) -> Vec<Value> {
-    let events = events(recording.source, bytes);
-    let mut values: Vec<Value> = stored(&events).iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let events = stream_events(recording.source, bytes);
+    let mut values: Vec<Value> = stored_json(&events).iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     for value in &mut values {
         value.as_object_mut().unwrap().remove("native");
         forget(value);

@@ -1,6 +1,6 @@
 //! Documents that are true: what they name is there.
 
-use switchboard_testkit::repository;
+use switchboard_testkit::repository_root;
 
 use super::{File, file, files};
 use crate::verdict::verdict;
@@ -30,7 +30,7 @@ fn path(quoted: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "._-/<>*:".contains(c);
     let (first, _) = quoted.split_once('/')?;
     // Documents speak of users' repositories, not of this one.
-    if first == ".git" || !quoted.chars().all(plain) || first.is_empty() || !repository().join(first).is_dir() {
+    if first == ".git" || !quoted.chars().all(plain) || first.is_empty() || !repository_root().join(first).is_dir() {
         return None;
     }
     let open = |part: &&str| part.contains(['<', '*']) || !part.is_empty() && part.chars().all(char::is_uppercase);
@@ -42,7 +42,7 @@ fn paths_in_documents_exist() {
     let mut wrong = Vec::new();
     for document in files().iter().filter(|file| file.path.ends_with(".md") && !file.is_recorded()) {
         let missing = quoted(document).into_iter().filter_map(|text| path(&text));
-        let missing = missing.filter(|path| !repository().join(path).exists());
+        let missing = missing.filter(|path| !repository_root().join(path).exists());
         wrong.extend(missing.map(|path| format!("{}: {path}", document.path)));
     }
     verdict("paths that are not there", wrong);

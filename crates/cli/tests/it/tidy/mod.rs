@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use switchboard_testkit::repository;
+use switchboard_testkit::repository_root;
 
 /// A file of the repository.
 pub struct File {
@@ -49,7 +49,7 @@ impl File {
 
 /// All text files of the repository, without what is built or ignored.
 pub fn files() -> Vec<File> {
-    let (mut found, top) = (Vec::new(), repository().canonicalize().unwrap());
+    let (mut found, top) = (Vec::new(), repository_root().canonicalize().unwrap());
     walk(&top, &top, &mut found);
     assert!(found.len() > 50, "the repository was not found");
     found

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use switchboard_agents::{SOURCES, source};
+use switchboard_agents::{SOURCES, find_source};
 use switchboard_dialects::DIALECTS;
 use switchboard_testkit::{
-    clis::CLIS,
-    recording::{file_name, folders},
-    repository,
+    clis::AGENT_CLIS,
+    recording::{directories_in, file_name},
+    repository_root,
 };
 
 use super::{File, files};
@@ -42,7 +42,7 @@ const SPEAKERS: &[&str] = &[
 
 /// The agents' names, from their folders.
 fn agents() -> Vec<String> {
-    let folders = folders(&repository().join("crates/agents/src")).unwrap();
+    let folders = directories_in(&repository_root().join("crates/agents/src")).unwrap();
     folders.iter().map(|folder| file_name(folder)).filter(|name| !NO_AGENTS.contains(&name.as_str())).collect()
 }
 
@@ -78,13 +78,13 @@ fn every_agents_folder_is_in_the_table() {
 
 #[test]
 fn every_agent_is_described() {
-    let described = |name: &str| repository().join("crates/agents/src").join(name).join("README.md").is_file();
+    let described = |name: &str| repository_root().join("crates/agents/src").join(name).join("README.md").is_file();
     verdict("agents without a README.md", agents().into_iter().filter(|name| !described(name)));
 }
 
 #[test]
 fn every_dialects_folder_is_in_the_table() {
-    let folders = folders(&repository().join("crates/dialects/src")).unwrap();
+    let folders = directories_in(&repository_root().join("crates/dialects/src")).unwrap();
     let known = |folder: &Path| DIALECTS.iter().any(|dialect| dialect.name == file_name(folder));
     verdict("folders of no dialect", folders.iter().filter(|folder| !known(folder)).map(|folder| file_name(folder)));
 }
@@ -139,8 +139,9 @@ fn dialects_are_named_in_their_folder_and_in_the_table_only() {
 #[test]
 fn every_real_agent_is_in_the_table() {
     let known = |name: &str| SOURCES.iter().copied().flatten().any(|source| source.agent == name);
-    let wrong =
-        CLIS.iter().filter(|cli| !known(cli.name) || source(cli.source).is_none_or(|source| source.agent != cli.name));
+    let wrong = AGENT_CLIS
+        .iter()
+        .filter(|cli| !known(cli.name) || find_source(cli.source).is_none_or(|source| source.agent != cli.name));
     verdict("agents of the stage that no source is for", wrong.map(|cli| cli.name.to_owned()));
 }
 

@@ -34,12 +34,6 @@ fn lines_of(files: &[File], words: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn every_file_says_what_it_is() {
-    let silent = rust().into_iter().filter(|file| !file.text.starts_with("//! ")).map(|file| file.path);
-    verdict("files that do not open with `//!`", silent);
-}
-
-#[test]
 fn no_file_is_too_long() {
     let long = rust().into_iter().filter(|file| !file.is_test() && file.own_lines() > LONGEST);
     verdict("files that are too long", long.map(|file| format!("{}: {} lines", file.path, file.own_lines())));

@@ -1,4 +1,4 @@
-//! Blocks of content: text, images, resources.
+//! Content blocks: text, images and resources.
 
 use std::borrow::Cow;
 
@@ -42,14 +42,13 @@ pub struct Text<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// Text.
-pub fn text<'a>(text: impl Into<Cow<'a, str>>) -> Content<'a> {
+pub fn text_content<'a>(text: impl Into<Cow<'a, str>>) -> Content<'a> {
     Content::Text(Text { text: text.into() })
 }
 
 impl<'a> Content<'a> {
-    /// A piece of a message of the model.
-    pub fn of(piece: &'a switchboard_event::Content) -> Option<Self> {
+    /// Converts a content piece of the event model; none if the protocol cannot express it.
+    pub fn from_piece(piece: &'a switchboard_event::Content) -> Option<Self> {
         use switchboard_event::ContentType;
         let (said, url) = (piece.text.as_deref(), piece.url.as_deref());
         let mime_type = piece.media_type.as_deref();
@@ -60,7 +59,7 @@ impl<'a> Content<'a> {
             (ContentType::Image | ContentType::File, _, Some(uri)) => {
                 Some(Self::ResourceLink { name: said.unwrap_or(uri), uri, mime_type })
             }
-            _ => said.map(text),
+            _ => said.map(text_content),
         }
     }
 }

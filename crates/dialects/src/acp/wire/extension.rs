@@ -1,4 +1,4 @@
-//! What the protocol has no word for where nobody asked: extensions, which a client that does not know them ignores.
+//! Switchboard's extension notifications, which other clients ignore.
 
 use schemars::JsonSchema;
 use serde::Serialize;

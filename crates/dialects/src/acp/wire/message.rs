@@ -1,4 +1,4 @@
-//! What stands on a line: a notification, or a request that waits for a response.
+//! JSON-RPC messages: notifications and requests.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,6 @@ pub struct Notification<'a> {
 }
 
 impl<'a> Notification<'a> {
-    /// The message.
     pub fn new(method: Method<'a>) -> Self {
         Self { jsonrpc: Version::Two, method }
     }
@@ -80,13 +79,13 @@ enum Asked<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// May the agent do this?
-    pub fn permission(id: Cow<'a, str>, permission: Permission<'a>) -> Self {
+    /// Creates a permission request.
+    pub fn for_permission(id: Cow<'a, str>, permission: Permission<'a>) -> Self {
         Self { jsonrpc: Version::Two, id, asked: Asked::Permission(Box::new(permission)) }
     }
 
-    /// What does the user say to these questions?
-    pub fn elicitation(id: Cow<'a, str>, elicitation: Elicitation<'a>) -> Self {
+    /// Creates a form request.
+    pub fn for_elicitation(id: Cow<'a, str>, elicitation: Elicitation<'a>) -> Self {
         Self { jsonrpc: Version::Two, id, asked: Asked::Elicitation(elicitation) }
     }
 }

@@ -1,4 +1,4 @@
-//! `_meta`: what we add. The keys of terminals are those that editors already know from other agents.
+//! Switchboard's additions in `_meta`. The terminal keys are those that editors already support for other agents.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,12 +21,11 @@ pub struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// Only what Switchboard says.
-    pub fn ours(ours: Ours<'a>) -> Self {
+    /// Creates metadata with only Switchboard's own part.
+    pub fn with_switchboard(ours: Ours<'a>) -> Self {
         Self { switchboard: Some(ours), ..Self::default() }
     }
 
-    /// There is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.switchboard.is_none()
             && self.terminal_info.is_none()

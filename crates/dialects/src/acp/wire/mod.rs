@@ -1,4 +1,4 @@
-//! The messages of the Agent Client Protocol, version 1, as an agent sends them. What clients send is not here.
+//! Messages of the Agent Client Protocol, version 1, sent by an agent. Client messages are not defined here.
 
 mod content;
 mod extension;
@@ -9,7 +9,7 @@ mod request;
 mod tool;
 mod update;
 
-pub use content::{Content, text};
+pub use content::{Content, text_content};
 pub use extension::{
     Failure, RequestResolved, SessionEnded, SessionStarted, SubagentRole, SubagentSaid, TokenUsage, TurnCompleted,
     TurnStarted,

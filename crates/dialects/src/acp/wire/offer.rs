@@ -1,4 +1,4 @@
-//! What an agent offers: modes, settings, commands.
+//! Configuration offered by an agent: modes, options and commands.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an agent asks of the user: permissions, and forms to fill in.
+//! Requests to the user: permissions and forms.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -1,4 +1,4 @@
-//! Tool calls: as they begin, and what changes about them. In an update a list replaces the list before it.
+//! Tool calls and their updates. A list in an update replaces the previous list.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `session/update`: how a session goes on.
+//! `session/update` notifications.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,49 +1,50 @@
-//! Content as consumers get it.
+//! Content blocks for consumers.
 
 use super::super::{
-    unified::{Content, Json},
+    unified::{UnifiedContent, VerbatimJson},
     wire::Block,
 };
 
-/// The blocks of some content; what the protocol has no type for is an empty text, told apart.
-pub fn blocks(content: &[Content]) -> (Vec<Block>, Vec<String>, Vec<Json>) {
+/// Maps content to blocks. Types unknown to the protocol become empty text; their types and blocks are returned
+/// separately.
+pub fn map_blocks(content: &[UnifiedContent]) -> (Vec<Block>, Vec<String>, Vec<VerbatimJson>) {
     let (mut kinds, mut dropped) = (Vec::new(), Vec::new());
     let blocks = content.iter().map(|content| match content {
-        Content::Other { kind, block } => {
+        UnifiedContent::Other { kind, block } => {
             kinds.push(kind.clone());
             dropped.push(block.clone());
             Block::Text { text: String::new() }
         }
-        known => block(known),
+        known => map_block(known),
     });
     (blocks.collect(), kinds, dropped)
 }
 
-fn block(content: &Content) -> Block {
+fn map_block(content: &UnifiedContent) -> Block {
     match content.clone() {
-        Content::Text(text) => Block::Text { text },
-        Content::ToolUse { id, name, input } => Block::ToolUse { id, name, input },
-        Content::ToolResult { tool_use_id, content, is_error } => {
-            Block::ToolResult { tool_use_id, content: result(content), is_error }
+        UnifiedContent::Text(text) => Block::Text { text },
+        UnifiedContent::ToolUse { id, name, input } => Block::ToolUse { id, name, input },
+        UnifiedContent::ToolResult { tool_use_id, content, is_error } => {
+            Block::ToolResult { tool_use_id, content: map_tool_result(content), is_error }
         }
-        Content::Code { language, code } => Block::Code { language, code },
-        Content::Image { media_type, data } => Block::Image { media_type, data },
-        Content::Thinking { thinking, budget_tokens } => Block::Thinking { thinking, budget_tokens },
-        Content::Refusal(refusal) => Block::Refusal { refusal },
-        Content::Other { .. } => Block::Text { text: String::new() },
+        UnifiedContent::Code { language, code } => Block::Code { language, code },
+        UnifiedContent::Image { media_type, data } => Block::Image { media_type, data },
+        UnifiedContent::Thinking { thinking, budget_tokens } => Block::Thinking { thinking, budget_tokens },
+        UnifiedContent::Refusal(refusal) => Block::Refusal { refusal },
+        UnifiedContent::Other { .. } => Block::Text { text: String::new() },
     }
 }
 
-/// What a tool gave back is a text or blocks; anything else is told as its JSON.
-fn result(content: Json) -> Json {
+/// Maps a tool result to text or blocks; anything else becomes its JSON text.
+fn map_tool_result(content: VerbatimJson) -> VerbatimJson {
     if content.read::<String>().is_some() {
         return content;
     }
-    match content.read::<Vec<Json>>() {
+    match content.read::<Vec<VerbatimJson>>() {
         Some(pieces) => {
-            let pieces: Vec<Content> = pieces.iter().map(Content::read).collect();
-            Json::of(&blocks(&pieces).0)
+            let pieces: Vec<UnifiedContent> = pieces.iter().map(UnifiedContent::read).collect();
+            VerbatimJson::from_value(&map_blocks(&pieces).0)
         }
-        None => Json::of(&content.0.get()),
+        None => VerbatimJson::from_value(&content.0.get()),
     }
 }

@@ -1,48 +1,48 @@
-//! The consumer mapper: a unified message as consumers get it. Total: every type and every content has an answer, and
-//! the answer for some types is that nobody gets them.
+//! The consumer mapper: converts a unified message for consumers. Every message type is handled; some types are never
+//! sent.
 
 mod content;
 mod session;
 mod speech;
 mod tools;
 
-pub use session::permission;
+pub use session::map_permission;
 
 use super::{
     State,
-    unified::{MessageType, Unified},
+    unified::{UnifiedMessage, UnifiedMessageType},
     wire::ServerMessage,
 };
 
-/// What consumers get of a message, if they get it. The state is the one after the message.
+/// Maps a message for consumers; none if its type is not sent. `state` already includes the message.
 #[must_use]
-pub fn map(message: &Unified, state: &State) -> Option<ServerMessage> {
+pub fn map_message(message: &UnifiedMessage, state: &State) -> Option<ServerMessage> {
     match message.kind {
-        MessageType::Assistant => Some(speech::assistant(message, state)),
-        MessageType::StreamEvent => Some(speech::stream_event(message)),
-        MessageType::UserMessage => Some(speech::user_message(message)),
-        MessageType::Result => Some(session::result(message, state)),
-        MessageType::PermissionRequest => Some(session::permission_request(message)),
-        MessageType::PermissionResponse => Some(session::permission_cancelled(message)),
-        MessageType::ToolProgress => Some(tools::progress(message)),
-        MessageType::ToolUseSummary => Some(tools::summary(message)),
-        MessageType::AuthStatus => Some(session::auth_status(message)),
-        MessageType::ConfigurationChange => {
-            let (subtype, metadata) = (session::subtype(message), message.metadata.clone());
+        UnifiedMessageType::Assistant => Some(speech::map_assistant(message, state)),
+        UnifiedMessageType::StreamEvent => Some(speech::map_stream_event(message)),
+        UnifiedMessageType::UserMessage => Some(speech::map_user_message(message)),
+        UnifiedMessageType::Result => Some(session::map_result(message, state)),
+        UnifiedMessageType::PermissionRequest => Some(session::map_permission_request(message)),
+        UnifiedMessageType::PermissionResponse => Some(session::map_permission_cancelled(message)),
+        UnifiedMessageType::ToolProgress => Some(tools::map_progress(message)),
+        UnifiedMessageType::ToolUseSummary => Some(tools::map_summary(message)),
+        UnifiedMessageType::AuthStatus => Some(session::map_auth_status(message)),
+        UnifiedMessageType::ConfigurationChange => {
+            let (subtype, metadata) = (session::message_subtype(message), message.metadata.clone());
             Some(ServerMessage::ConfigurationChange { subtype, metadata })
         }
-        MessageType::SessionLifecycle => {
-            let (subtype, metadata) = (session::subtype(message), message.metadata.clone());
+        UnifiedMessageType::SessionLifecycle => {
+            let (subtype, metadata) = (session::message_subtype(message), message.metadata.clone());
             Some(ServerMessage::SessionLifecycle { subtype, metadata })
         }
-        MessageType::Unknown => session::printed(message),
-        // The router writes these itself.
-        MessageType::SessionInit | MessageType::StatusChange => None,
-        // Nobody gets these: they are for the state, for the agent, or no messages at all.
-        MessageType::ControlResponse
-        | MessageType::Interrupt
-        | MessageType::TeamMessage
-        | MessageType::TeamTaskUpdate
-        | MessageType::TeamStateChange => None,
+        UnifiedMessageType::Unknown => session::map_process_output(message),
+        // Written by the router itself.
+        UnifiedMessageType::SessionInit | UnifiedMessageType::StatusChange => None,
+        // Never sent: only relevant for the state or the agent, or not a message at all.
+        UnifiedMessageType::ControlResponse
+        | UnifiedMessageType::Interrupt
+        | UnifiedMessageType::TeamMessage
+        | UnifiedMessageType::TeamTaskUpdate
+        | UnifiedMessageType::TeamStateChange => None,
     }
 }

@@ -1,5 +1,5 @@
-//! The state reducer: a state and a message give the next state. What is not about the session itself falls to the
-//! team: tool calls that do something in it are remembered until they have ended.
+//! The state reducer: applies a message to the session state. Messages that are not about the session itself are
+//! scanned for team tool calls, which are tracked until they end.
 
 mod session;
 mod teams;
@@ -8,56 +8,58 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     State,
-    map::permission,
-    unified::{MessageType, Unified},
+    map::map_permission,
+    unified::{UnifiedMessage, UnifiedMessageType},
 };
-use teams::Calls;
+use teams::TeamCalls;
 
-/// A state, and what is needed to find the next one.
+/// A session state and the data needed to compute the next one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reduced {
-    /// What the session is like.
+pub struct StateReducer {
+    /// The session state.
     pub state: State,
-    calls: Calls,
+    calls: TeamCalls,
 }
 
-impl Reduced {
-    /// The next state.
+impl StateReducer {
+    /// Returns the next state.
     #[must_use]
-    pub fn next(mut self, message: &Unified) -> Self {
-        self.take(message);
+    pub fn with_message(mut self, message: &UnifiedMessage) -> Self {
+        self.apply_message(message);
         self
     }
 
-    /// The same, in place.
-    pub fn take(&mut self, message: &Unified) {
+    /// Applies a message in place.
+    pub fn apply_message(&mut self, message: &UnifiedMessage) {
         let state = &mut self.state;
         match message.kind {
-            MessageType::SessionInit => state.begin(message),
-            MessageType::StatusChange => state.status(message),
-            MessageType::Result => state.result(message),
-            // An agent's answer to a host may tell what it offers, like a change of its set-up.
-            MessageType::ControlResponse | MessageType::ConfigurationChange => state.learn(&message.metadata),
-            MessageType::SessionLifecycle => state.lifecycle(message),
-            MessageType::PermissionRequest => {
-                let asked = permission(message);
+            UnifiedMessageType::SessionInit => state.begin_run(message),
+            UnifiedMessageType::StatusChange => state.apply_status(message),
+            UnifiedMessageType::Result => state.apply_result(message),
+            // A control response may report what the agent offers, like a configuration change.
+            UnifiedMessageType::ControlResponse | UnifiedMessageType::ConfigurationChange => {
+                state.apply_settings(&message.metadata)
+            }
+            UnifiedMessageType::SessionLifecycle => state.apply_lifecycle(message),
+            UnifiedMessageType::PermissionRequest => {
+                let asked = map_permission(message);
                 state.pending_permissions.retain(|open| open.request_id != asked.request_id);
                 state.pending_permissions.push(asked);
             }
-            MessageType::PermissionResponse => {
-                let answered = message.metadata.text("request_id").unwrap_or_default();
+            UnifiedMessageType::PermissionResponse => {
+                let answered = message.metadata.get_text("request_id").unwrap_or_default();
                 state.pending_permissions.retain(|open| open.request_id != answered);
             }
-            _ => self.calls.scan(message, &mut state.team),
+            _ => self.calls.scan_message(message, &mut state.team),
         }
     }
 
-    /// A message of this type can change something.
+    /// Returns whether a message can change the state.
     #[must_use]
-    pub fn concerns(&self, message: &Unified) -> bool {
+    pub fn is_affected_by(&self, message: &UnifiedMessage) -> bool {
         match message.kind {
-            MessageType::StreamEvent | MessageType::ToolProgress | MessageType::Unknown => false,
-            MessageType::Assistant | MessageType::ToolUseSummary => self.calls.concerns(message),
+            UnifiedMessageType::StreamEvent | UnifiedMessageType::ToolProgress | UnifiedMessageType::Unknown => false,
+            UnifiedMessageType::Assistant | UnifiedMessageType::ToolUseSummary => self.calls.is_affected_by(message),
             _ => true,
         }
     }

@@ -1,16 +1,16 @@
-//! The seven types of content, each as consumers get it.
+//! The seven content types, as sent to consumers.
 
 use serde_json::{Value, json};
 
 use super::{
-    super::{map::map, unified::CONTENT_TYPES},
-    State, message, written,
+    super::{map::map_message, unified::CONTENT_TYPES},
+    State, parse_message, to_json_value,
 };
 
-/// What consumers get of a piece of content.
-fn check(content: Value, expected: Value) {
-    let message = message("assistant", json!({}), Value::Array(vec![content]));
-    let mapped = written(&map(&message, &State::default()).unwrap());
+/// Checks how consumers receive a piece of content.
+fn assert_content(content: Value, expected: Value) {
+    let message = parse_message("assistant", json!({}), Value::Array(vec![content]));
+    let mapped = to_json_value(&map_message(&message, &State::default()).unwrap());
     assert_eq!(mapped["message"]["content"], Value::Array(vec![expected]));
 }
 
@@ -27,32 +27,32 @@ fn every_type_of_content_is_passed_on() {
     ];
     let types: Vec<_> = pieces.iter().map(|piece| piece["type"].as_str().unwrap()).collect();
     assert_eq!(types, CONTENT_TYPES);
-    pieces.into_iter().for_each(|piece| check(piece.clone(), piece));
+    pieces.into_iter().for_each(|piece| assert_content(piece.clone(), piece));
 }
 
 #[test]
 fn content_in_other_shapes_is_understood() {
-    check(
+    assert_content(
         json!({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "AA"}}),
         json!({"type": "image", "media_type": "image/gif", "data": "AA"}),
     );
-    check(
+    assert_content(
         json!({"type": "tool_use", "id": "t", "name": "n", "input": 7}),
         json!({"type": "tool_use", "id": "t", "name": "n", "input": {}}),
     );
-    check(
+    assert_content(
         json!({"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "a"}, {"type": "video"}]}),
         json!({"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": ""}]}),
     );
-    check(
+    assert_content(
         json!({"type": "tool_result", "tool_use_id": "t", "content": {"a": 1}}),
         json!({"type": "tool_result", "tool_use_id": "t", "content": "{\"a\":1}"}),
     );
-    check(
+    assert_content(
         json!({"type": "tool_result", "tool_use_id": "t"}),
         json!({"type": "tool_result", "tool_use_id": "t", "content": ""}),
     );
-    check(json!("bare"), json!({"type": "text", "text": "bare"}));
+    assert_content(json!("bare"), json!({"type": "text", "text": "bare"}));
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn unknown_content_is_an_empty_text_and_told_apart() {
         (json!(7), "unknown"),
         (json!({"type": "image", "source": {"type": "url", "url": "u"}}), "image"),
     ] {
-        let message = message("assistant", json!({"dropped_content_block_types": ["audio"]}), json!([content]));
-        let mapped = written(&map(&message, &State::default()).unwrap())["message"].clone();
+        let message = parse_message("assistant", json!({"dropped_content_block_types": ["audio"]}), json!([content]));
+        let mapped = to_json_value(&map_message(&message, &State::default()).unwrap())["message"].clone();
         assert_eq!(mapped["content"], json!([{"type": "text", "text": ""}]));
         assert_eq!(mapped["dropped_content_block_types"], json!(["audio", kind]));
         assert_eq!(mapped["dropped_content_blocks"], json!([content]));

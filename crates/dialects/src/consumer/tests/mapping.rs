@@ -1,23 +1,23 @@
-//! The router and the mapper: every type has an answer.
+//! The router and the mapper handle every type.
 
 use serde_json::{Value, json};
 
 use super::{
     super::{
-        map::map,
-        route::{Broadcast, Handling, ROUTES, SPECIFIED, route},
-        unified::MessageType,
+        map::map_message,
+        route::{BroadcastRule, MessageHandling, ROUTES, SPECIFIED_ROUTES, find_handling},
+        unified::UnifiedMessageType,
     },
-    State, message, one_of_each, sample, written,
+    State, parse_message, sample_messages, sample_of_type, to_json_value,
 };
 
-/// What consumers get of a message.
-fn mapped(kind: &str, metadata: Value, content: Value) -> Value {
-    written(&map(&message(kind, metadata, content), &State::default()))
+/// Maps a message with the default state.
+fn map_sample(kind: &str, metadata: Value, content: Value) -> Value {
+    to_json_value(&map_message(&parse_message(kind, metadata, content), &State::default()))
 }
 
-/// It has at least this.
-fn check(mapped: &Value, expected: &Value) {
+/// Checks that the message has at least the expected fields.
+fn assert_fields(mapped: &Value, expected: &Value) {
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&mapped[name], value, "{name} in {mapped:#}");
     }
@@ -25,28 +25,29 @@ fn check(mapped: &Value, expected: &Value) {
 
 #[test]
 fn the_tables_have_every_type_once() {
-    for table in [SPECIFIED, ROUTES] {
+    for table in [SPECIFIED_ROUTES, ROUTES] {
         let kinds: Vec<_> = table.iter().map(|route| route.kind).collect();
-        let all: Vec<_> = MessageType::ALL.iter().map(|(kind, _)| *kind).collect();
+        let all: Vec<_> = UnifiedMessageType::ALL.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, all);
     }
-    let handled = |handling| !matches!(handling, Handling::Outbound | Handling::Taxonomy | Handling::Traced);
-    assert_eq!(SPECIFIED.iter().filter(|route| handled(route.handling)).count(), 12);
-    let mapped = |handling| matches!(handling, Handling::Mapped | Handling::Filtered);
-    assert_eq!(SPECIFIED.iter().filter(|route| mapped(route.handling)).count(), 9);
+    let handled =
+        |handling| !matches!(handling, MessageHandling::Outbound | MessageHandling::Taxonomy | MessageHandling::Traced);
+    assert_eq!(SPECIFIED_ROUTES.iter().filter(|route| handled(route.handling)).count(), 12);
+    let mapped = |handling| matches!(handling, MessageHandling::Mapped | MessageHandling::Filtered);
+    assert_eq!(SPECIFIED_ROUTES.iter().filter(|route| mapped(route.handling)).count(), 9);
 }
 
 #[test]
 fn the_mapper_gives_what_the_router_says() {
-    for message in one_of_each() {
-        let is_mapped = map(&message, &State::default()).is_some();
-        match route(message.kind) {
-            Handling::Mapped | Handling::Filtered => assert!(is_mapped, "{:?}", message.kind),
+    for message in sample_messages() {
+        let is_mapped = map_message(&message, &State::default()).is_some();
+        match find_handling(message.kind) {
+            MessageHandling::Mapped | MessageHandling::Filtered => assert!(is_mapped, "{:?}", message.kind),
             _ => assert!(!is_mapped, "{:?}", message.kind),
         }
     }
-    let told = ROUTES.iter().filter(|route| route.broadcast == Broadcast::Yes).map(|route| route.handling);
-    assert!(told.into_iter().all(|handling| matches!(handling, Handling::Mapped | Handling::Direct)));
+    let told = ROUTES.iter().filter(|route| route.broadcast == BroadcastRule::Yes).map(|route| route.handling);
+    assert!(told.into_iter().all(|handling| matches!(handling, MessageHandling::Mapped | MessageHandling::Direct)));
 }
 
 #[test]
@@ -54,51 +55,51 @@ fn every_type_has_the_shape_that_consumers_know() {
     let state = State { model: "m-1".to_owned(), total_cost_usd: 2.5, ..State::default() };
     for (kind, expected) in [
         (
-            MessageType::Assistant,
+            UnifiedMessageType::Assistant,
             json!({"type": "assistant", "parent_tool_use_id": null, "message": {"id": "m", "type": "message",
                 "role": "assistant", "model": "m-1", "content": [{"type": "text", "text": "hello"}], "stop_reason": null,
                 "usage": {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0,
                     "cache_read_input_tokens": 0, "reasoning_tokens": 0, "total_tokens": 0}, "item_id": "i"}}),
         ),
         (
-            MessageType::StreamEvent,
+            UnifiedMessageType::StreamEvent,
             json!({"type": "stream_event", "parent_tool_use_id": null,
                 "event": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "he"}}}),
         ),
         (
-            MessageType::PermissionRequest,
+            UnifiedMessageType::PermissionRequest,
             json!({"type": "permission_request", "request": {"request_id": "r", "subtype": "can_use_tool",
                 "tool_name": "t", "input": {"a": 1}, "tool_use_id": "", "timestamp": 7}}),
         ),
         (
-            MessageType::PermissionResponse,
+            UnifiedMessageType::PermissionResponse,
             json!({"type": "permission_cancelled", "request_id": "r", "behavior": "allow"}),
         ),
         (
-            MessageType::ToolProgress,
+            UnifiedMessageType::ToolProgress,
             json!({"type": "tool_progress", "tool_use_id": "t", "tool_name": "n", "elapsed_time_seconds": 0.0, "status": "running"}),
         ),
         (
-            MessageType::ToolUseSummary,
+            UnifiedMessageType::ToolUseSummary,
             json!({"type": "tool_use_summary", "summary": "done", "tool_use_ids": ["t"], "tool_use_id": "t",
                 "tool_name": "n", "is_error": false, "output": "out"}),
         ),
         (
-            MessageType::AuthStatus,
+            UnifiedMessageType::AuthStatus,
             json!({"type": "auth_status", "isAuthenticating": true, "output": ["log in"],
                 "metadata": {"text": "log in", "stage": "started"}}),
         ),
         (
-            MessageType::ConfigurationChange,
+            UnifiedMessageType::ConfigurationChange,
             json!({"type": "configuration_change", "subtype": "model", "metadata": {"subtype": "model", "model": "m-2"}}),
         ),
         (
-            MessageType::SessionLifecycle,
+            UnifiedMessageType::SessionLifecycle,
             json!({"type": "session_lifecycle", "subtype": "session_compacted", "metadata": {"subtype": "session_compacted"}}),
         ),
-        (MessageType::UserMessage, json!({"type": "user_message", "content": "do it", "item_id": "u"})),
+        (UnifiedMessageType::UserMessage, json!({"type": "user_message", "content": "do it", "item_id": "u"})),
     ] {
-        assert_eq!(written(&map(&sample(kind), &state).unwrap()), expected, "{kind:?}");
+        assert_eq!(to_json_value(&map_message(&sample_of_type(kind), &state).unwrap()), expected, "{kind:?}");
     }
 }
 
@@ -118,27 +119,30 @@ fn ends_of_turns_have_the_protocols_words() {
         ),
         (json!({}), json!({"subtype": "success", "stop_reason": null, "duration_ms": 0, "num_turns": 0})),
     ] {
-        check(&mapped("result", metadata, json!([]))["data"], &expected);
+        assert_fields(&map_sample("result", metadata, json!([]))["data"], &expected);
     }
 }
 
 #[test]
 fn what_is_no_question_about_a_tool_has_a_type_of_its_own() {
     for subtype in ["auth", "permissions", "elicitation", "hook", "other"] {
-        let told = mapped("permission_request", json!({"subtype": subtype, "request_id": "r"}), json!([]));
+        let told = map_sample("permission_request", json!({"subtype": subtype, "request_id": "r"}), json!([]));
         assert_eq!((&told["type"], &told["request"]["subtype"]), (&json!("agent_request"), &json!(subtype)));
     }
 }
 
 #[test]
 fn names_that_others_have_are_understood() {
-    let progress = mapped("tool_progress", json!({"part_id": "p", "tool": "bash"}), json!([]));
-    check(&progress, &json!({"tool_use_id": "p", "tool_name": "bash"}));
-    check(&mapped("tool_progress", json!({}), json!([])), &json!({"tool_use_id": "unknown", "tool_name": "tool"}));
+    let progress = map_sample("tool_progress", json!({"part_id": "p", "tool": "bash"}), json!([]));
+    assert_fields(&progress, &json!({"tool_use_id": "p", "tool_name": "bash"}));
+    assert_fields(
+        &map_sample("tool_progress", json!({}), json!([])),
+        &json!({"tool_use_id": "unknown", "tool_name": "tool"}),
+    );
     let event = json!({"type": "message_start"});
-    check(&mapped("stream_event", json!({"event": event}), json!([])), &json!({"event": event}));
-    let several = mapped("tool_use_summary", json!({"tool_use_ids": ["a", "b"]}), json!("read two files"));
-    check(&several, &json!({"summary": "read two files", "tool_use_ids": ["a", "b"]}));
+    assert_fields(&map_sample("stream_event", json!({"event": event}), json!([])), &json!({"event": event}));
+    let several = map_sample("tool_use_summary", json!({"tool_use_ids": ["a", "b"]}), json!("read two files"));
+    assert_fields(&several, &json!({"summary": "read two files", "tool_use_ids": ["a", "b"]}));
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn what_the_process_printed_is_passed_on() {
     for (subtype, expected) in
         [("stderr", json!({"stream": "stderr", "data": "oh"})), ("stdout", json!({"stream": "stdout"}))]
     {
-        check(&mapped("unknown", json!({"subtype": subtype, "text": "oh"}), json!([])), &expected);
+        assert_fields(&map_sample("unknown", json!({"subtype": subtype, "text": "oh"}), json!([])), &expected);
     }
-    assert_eq!(mapped("unknown", json!({"subtype": "snapshot", "text": "oh"}), json!([])), Value::Null);
+    assert_eq!(map_sample("unknown", json!({"subtype": "snapshot", "text": "oh"}), json!([])), Value::Null);
 }

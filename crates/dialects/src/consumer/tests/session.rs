@@ -1,30 +1,32 @@
-//! A whole session, from events to what consumers are told.
+//! A complete session, from events to consumer messages.
 
 use serde_json::{Value, json};
 
 use super::{super::DIALECT, State};
 use crate::{
-    Messages,
-    consumer::{said, state_of, unified::Fields},
-    test_sessions::{Samples, everything},
+    MessageBuffer,
+    consumer::{client_message_schema, restore_state, unified::VerbatimFields},
+    test_sessions::{SampleSession, full_sample_session},
 };
 
-fn types(messages: &[Value]) -> Vec<&str> {
+fn message_types(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["type"].as_str().unwrap()).collect()
 }
 
-/// What consumers know who were there from the beginning.
-fn known(messages: &[Value]) -> State {
+/// Returns the state of a consumer that received all messages.
+fn followed_state(messages: &[Value]) -> State {
     messages.iter().fold(State::default(), |state, message| match message["type"].as_str().unwrap() {
         "session_init" => serde_json::from_value(message["session"].clone()).unwrap(),
-        "session_update" => state.with(&serde_json::from_value::<Fields>(message["session"].clone()).unwrap()),
+        "session_update" => {
+            state.with_difference(&serde_json::from_value::<VerbatimFields>(message["session"].clone()).unwrap())
+        }
         _ => state,
     })
 }
 
 #[test]
 fn everything_is_valid_and_numbered() {
-    let messages = everything().in_dialect(&DIALECT);
+    let messages = full_sample_session().project_to(&DIALECT);
     for (place, message) in messages.iter().enumerate() {
         assert_eq!(message["seq"], json!(place + 1));
         assert!(message["timestamp"].is_i64());
@@ -33,29 +35,31 @@ fn everything_is_valid_and_numbered() {
 
 #[test]
 fn who_follows_knows_what_a_newcomer_is_told() {
-    let samples = everything();
-    let messages = samples.in_dialect(&DIALECT);
+    let samples = full_sample_session();
+    let messages = samples.project_to(&DIALECT);
     let mut projection = (DIALECT.projection)();
-    samples.events.iter().for_each(|event| projection.event(event, &mut Messages::default()));
-    let told = state_of(&projection.save().unwrap()).unwrap();
-    assert_eq!(known(&messages), told);
+    samples.events.iter().for_each(|event| projection.project_event(event, &mut MessageBuffer::default()));
+    let told = restore_state(&projection.save().unwrap()).unwrap();
+    assert_eq!(followed_state(&messages), told);
     assert_eq!((told.run, told.connected, told.num_turns), (2, false, 4));
 }
 
 #[test]
 fn a_session_is_told_from_its_beginning_to_its_end() {
-    let mut samples = Samples::in_turn();
-    samples
-        .starts("t", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other", "input": {"a": 1}}}));
-    samples.item("t", "request.opened", json!({"request": "r", "about": "tool", "title": "May I?"}));
-    samples.item("t", "request.resolved", json!({"request": "r", "outcome": "allowed", "by": "client"}));
-    samples.ends("t", json!({"type": "tool", "output": "out", "call": {"name": "t", "kind": "other"}}));
-    samples.add("session.updated", json!({"info": {"title": "A title", "commands": [{"name": "c"}]}}));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.add("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
-    let messages = samples.in_dialect(&DIALECT);
+    let mut samples = SampleSession::in_turn();
+    samples.start_item(
+        "t",
+        json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other", "input": {"a": 1}}}),
+    );
+    samples.add_item_event("t", "request.opened", json!({"request": "r", "about": "tool", "title": "May I?"}));
+    samples.add_item_event("t", "request.resolved", json!({"request": "r", "outcome": "allowed", "by": "client"}));
+    samples.end_item("t", json!({"type": "tool", "output": "out", "call": {"name": "t", "kind": "other"}}));
+    samples.add_event("session.updated", json!({"info": {"title": "A title", "commands": [{"name": "c"}]}}));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.add_event("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
+    let messages = samples.project_to(&DIALECT);
     assert_eq!(
-        types(&messages),
+        message_types(&messages),
         [
             "session_init",
             "cli_connected",
@@ -88,7 +92,7 @@ fn a_session_is_told_from_its_beginning_to_its_end() {
 
 #[test]
 fn the_schema_of_what_consumers_say_is_strict_where_it_matters() {
-    let validator = jsonschema::validator_for(&said()).unwrap();
+    let validator = jsonschema::validator_for(&client_message_schema()).unwrap();
     for (message, valid) in [
         (json!({"type": "user_message", "content": "x"}), true),
         (

@@ -1,105 +1,105 @@
-//! The seven types of content, read from whoever wrote them.
+//! The seven content types, parsed from any source.
 
-use super::{Fields, Json};
+use super::{VerbatimFields, VerbatimJson};
 
-/// A piece of a message.
+/// A piece of message content.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// Text.
+pub enum UnifiedContent {
+    /// Plain text.
     Text(String),
-    /// A call of a tool.
+    /// A tool call.
     ToolUse {
-        /// Its id.
+        /// The call id.
         id: String,
-        /// The tool.
+        /// The tool name.
         name: String,
-        /// What it is given.
-        input: Json,
+        /// The tool input.
+        input: VerbatimJson,
     },
-    /// What a tool gave back.
+    /// A tool result.
     ToolResult {
-        /// The call.
+        /// The id of the call.
         tool_use_id: String,
-        /// A text, or pieces.
-        content: Json,
-        /// It failed.
+        /// Text or content blocks.
+        content: VerbatimJson,
+        /// The tool failed.
         is_error: bool,
     },
-    /// Code.
+    /// A code block.
     Code {
-        /// In which language.
+        /// The programming language.
         language: String,
-        /// The code.
+        /// The source code.
         code: String,
     },
-    /// The bytes of an image.
+    /// An embedded image.
     Image {
-        /// What kind.
+        /// The media type.
         media_type: String,
-        /// As base64.
+        /// The bytes as base64.
         data: String,
     },
-    /// Thoughts.
+    /// Reasoning.
     Thinking {
-        /// The thoughts.
+        /// The reasoning text.
         thinking: String,
-        /// How many tokens they may take.
+        /// The token budget for reasoning.
         budget_tokens: Option<u64>,
     },
-    /// The model refused.
+    /// A refusal of the model.
     Refusal(String),
-    /// A type that the protocol does not have.
+    /// A type that is not part of the protocol.
     Other {
-        /// Its type.
+        /// The type name.
         kind: String,
-        /// All of it.
-        block: Json,
+        /// The complete block.
+        block: VerbatimJson,
     },
 }
 
-/// The types of content, in the order of the specification.
+/// The content types in the order of the specification.
 pub const CONTENT_TYPES: [&str; 7] = ["text", "tool_use", "tool_result", "thinking", "refusal", "code", "image"];
 
-impl Content {
-    /// Reads a piece; a bare string is text.
+impl UnifiedContent {
+    /// Reads a block; a bare string is text.
     #[must_use]
-    pub fn read(block: &Json) -> Self {
+    pub fn read(block: &VerbatimJson) -> Self {
         if let Some(text) = block.read::<String>() {
             return Self::Text(text);
         }
-        let fields: Fields = block.read().unwrap_or_default();
-        let text = |name: &str| fields.text(name).unwrap_or_default();
+        let fields: VerbatimFields = block.read().unwrap_or_default();
+        let text = |name: &str| fields.get_text(name).unwrap_or_default();
         match text("type").as_str() {
             "text" => Self::Text(text("text")),
-            "tool_use" => Self::ToolUse { id: text("id"), name: text("name"), input: input(&fields) },
+            "tool_use" => Self::ToolUse { id: text("id"), name: text("name"), input: tool_input(&fields) },
             "tool_result" => Self::ToolResult {
                 tool_use_id: text("tool_use_id"),
-                content: fields.get("content").cloned().unwrap_or_else(|| Json::of(&"")),
+                content: fields.get("content").cloned().unwrap_or_else(|| VerbatimJson::from_value(&"")),
                 is_error: fields.is_true("is_error"),
             },
             "code" => Self::Code { language: text("language"), code: text("code") },
-            "image" => image(&fields, block),
+            "image" => read_image(&fields, block),
             "thinking" => Self::Thinking { thinking: text("thinking"), budget_tokens: fields.read("budget_tokens") },
             "refusal" => Self::Refusal(text("refusal")),
-            kind => Self::other(kind, block),
+            kind => Self::unknown_block(kind, block),
         }
     }
 
-    fn other(kind: &str, block: &Json) -> Self {
+    fn unknown_block(kind: &str, block: &VerbatimJson) -> Self {
         let kind = if kind.is_empty() { "unknown" } else { kind };
         Self::Other { kind: kind.to_owned(), block: block.clone() }
     }
 }
 
-/// What a tool is given is an object.
-fn input(fields: &Fields) -> Json {
-    fields.get("input").filter(|input| input.is_object()).cloned().unwrap_or_else(Json::empty)
+/// Returns the tool input, which must be an object.
+fn tool_input(fields: &VerbatimFields) -> VerbatimJson {
+    fields.get("input").filter(|input| input.is_object()).cloned().unwrap_or_else(VerbatimJson::empty_object)
 }
 
-fn image(fields: &Fields, block: &Json) -> Content {
-    let source: Fields = fields.read("source").unwrap_or_else(|| fields.clone());
-    match (source.text("media_type"), source.text("data")) {
-        (Some(media_type), Some(data)) => Content::Image { media_type, data },
-        _ => Content::other("image", block),
+fn read_image(fields: &VerbatimFields, block: &VerbatimJson) -> UnifiedContent {
+    let source: VerbatimFields = fields.read("source").unwrap_or_else(|| fields.clone());
+    match (source.get_text("media_type"), source.get_text("data")) {
+        (Some(media_type), Some(data)) => UnifiedContent::Image { media_type, data },
+        _ => UnifiedContent::unknown_block("image", block),
     }
 }

@@ -1,5 +1,5 @@
-//! An object whose values are kept as they are written, and read when they are wanted. What is missing or of another
-//! type is not there; nothing fails.
+//! A JSON object whose values are kept verbatim and parsed on access. A missing value or one of another type reads as
+//! absent; access never fails.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,49 +7,49 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Any JSON, verbatim.
+/// Verbatim JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Json(pub Box<RawValue>);
+pub struct VerbatimJson(pub Box<RawValue>);
 
-impl Default for Json {
+impl Default for VerbatimJson {
     fn default() -> Self {
-        Self::empty()
+        Self::empty_object()
     }
 }
 
-impl PartialEq for Json {
+impl PartialEq for VerbatimJson {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
     }
 }
 
-impl Json {
-    /// JSON of something that can be written as JSON; `null` of what cannot.
-    pub fn of(value: &impl Serialize) -> Self {
+impl VerbatimJson {
+    /// Serializes a value; `null` if it cannot be serialized.
+    pub fn from_value(value: &impl Serialize) -> Self {
         Self(to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
-    /// An object without fields.
+    /// Returns an empty object.
     #[must_use]
-    pub fn empty() -> Self {
-        Self::of(&Fields::default())
+    pub fn empty_object() -> Self {
+        Self::from_value(&VerbatimFields::default())
     }
 
-    /// It is an object.
+    /// Returns whether this is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
         self.0.get().starts_with('{')
     }
 
-    /// As the type that is wanted, if it is of that type.
+    /// Parses the JSON; none if it is of another type.
     #[must_use]
     pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.0.get()).ok()
     }
 }
 
-impl JsonSchema for Json {
+impl JsonSchema for VerbatimJson {
     fn inline_schema() -> bool {
         true
     }
@@ -61,77 +61,77 @@ impl JsonSchema for Json {
     }
 }
 
-/// An object, field by field.
+/// The fields of a JSON object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Fields(BTreeMap<String, Json>);
+pub struct VerbatimFields(BTreeMap<String, VerbatimJson>);
 
-impl Fields {
-    /// The object that something is written as; without fields if it is none.
-    pub fn of(value: &impl Serialize) -> Self {
-        Json::of(value).read().unwrap_or_default()
+impl VerbatimFields {
+    /// Serializes a value to its fields; empty if it is not an object.
+    pub fn from_value(value: &impl Serialize) -> Self {
+        VerbatimJson::from_value(value).read().unwrap_or_default()
     }
 
-    /// A field, as it is.
+    /// Returns a field verbatim.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Json> {
+    pub fn get(&self, name: &str) -> Option<&VerbatimJson> {
         self.0.get(name)
     }
 
-    /// A field as the type that is wanted.
+    /// Parses a field; none if it is missing or of another type.
     #[must_use]
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.get(name)?.read()
     }
 
-    /// A field that is text.
+    /// Returns a text field.
     #[must_use]
-    pub fn text(&self, name: &str) -> Option<String> {
+    pub fn get_text(&self, name: &str) -> Option<String> {
         self.read(name)
     }
 
-    /// The first of several fields that is text, and not empty: other clients have other names for the same.
+    /// Returns the first non-empty text field of several; clients use different names for the same field.
     #[must_use]
     pub fn first_text(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.text(name).filter(|text| !text.is_empty()))
+        names.iter().find_map(|name| self.get_text(name).filter(|text| !text.is_empty()))
     }
 
-    /// A field that is `true`.
+    /// Returns whether a field is `true`.
     #[must_use]
     pub fn is_true(&self, name: &str) -> bool {
         self.read(name).unwrap_or(false)
     }
 
-    /// A list, without those of another type; empty where there is none.
+    /// Returns the list entries of the given type; empty if the field is missing.
     #[must_use]
-    pub fn list<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
-        let all: Vec<Json> = self.read(name).unwrap_or_default();
-        all.iter().filter_map(Json::read).collect()
+    pub fn get_list<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
+        let all: Vec<VerbatimJson> = self.read(name).unwrap_or_default();
+        all.iter().filter_map(VerbatimJson::read).collect()
     }
 
     /// Sets a field.
-    pub fn set(&mut self, name: &str, value: Json) {
+    pub fn insert(&mut self, name: &str, value: VerbatimJson) {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// Takes a field out.
+    /// Removes a field.
     pub fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
 
-    /// All fields by their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+    /// Returns all fields with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &VerbatimJson)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// There are none.
+    /// Returns whether there are no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl JsonSchema for Fields {
+impl JsonSchema for VerbatimFields {
     fn inline_schema() -> bool {
         true
     }

@@ -1,33 +1,33 @@
-//! A unified message, read back: from our own projection, or from anybody who writes such messages. Reading is
-//! lenient: an unknown type is `unknown`, a missing field is empty.
+//! Parses unified messages, from our own projection or any other source. Parsing is lenient: an unknown type is
+//! `unknown`, a missing field is empty.
 
 mod content;
 mod fields;
 
-pub use content::{CONTENT_TYPES, Content};
-pub use fields::{Fields, Json};
+pub use content::{CONTENT_TYPES, UnifiedContent};
+pub use fields::{VerbatimFields, VerbatimJson};
 
-/// One message.
+/// A unified message.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unified {
-    /// Its id.
+pub struct UnifiedMessage {
+    /// The message id.
     pub id: String,
     /// Milliseconds since 1970.
     pub timestamp: i64,
-    /// What it is.
-    pub kind: MessageType,
-    /// What it says.
-    pub content: Vec<Content>,
-    /// What is known about it.
-    pub metadata: Fields,
-    /// The message with the tool call that it belongs to.
+    /// The message type.
+    pub kind: UnifiedMessageType,
+    /// The content blocks.
+    pub content: Vec<UnifiedContent>,
+    /// The metadata fields.
+    pub metadata: VerbatimFields,
+    /// The message with the parent tool call.
     pub parent_id: Option<String>,
 }
 
-/// The types of messages.
+/// The message types of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are the protocol's, and `route.rs` says what becomes of each")]
-pub enum MessageType {
+pub enum UnifiedMessageType {
     SessionInit,
     StatusChange,
     Assistant,
@@ -49,8 +49,8 @@ pub enum MessageType {
     Unknown,
 }
 
-impl MessageType {
-    /// All nineteen, in the order of the specification.
+impl UnifiedMessageType {
+    /// All nineteen types in the order of the specification.
     pub const ALL: [(Self, &'static str); 19] = [
         (Self::SessionInit, "session_init"),
         (Self::StatusChange, "status_change"),
@@ -73,52 +73,52 @@ impl MessageType {
         (Self::Unknown, "unknown"),
     ];
 
-    /// The type of this name; `unknown` if there is none.
+    /// Returns the type with this name, or `unknown`.
     #[must_use]
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self::ALL.iter().find(|(_, known)| *known == name).map_or(Self::Unknown, |(kind, _)| *kind)
     }
 
-    /// Its name.
+    /// Returns the protocol's name of the type.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn type_name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, name)| name)
     }
 }
 
-impl Unified {
-    /// Reads a message; nothing if it is not a JSON object.
+impl UnifiedMessage {
+    /// Parses a message; none if it is not a JSON object.
     #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {
-        let fields: Fields = serde_json::from_slice(json).ok()?;
-        let kind = MessageType::named(&fields.text("type").unwrap_or_default());
-        let blocks: Vec<Json> = match fields.get("content") {
+        let fields: VerbatimFields = serde_json::from_slice(json).ok()?;
+        let kind = UnifiedMessageType::from_name(&fields.get_text("type").unwrap_or_default());
+        let blocks: Vec<VerbatimJson> = match fields.get("content") {
             Some(content) => content.read().unwrap_or_else(|| vec![content.clone()]),
             None => Vec::new(),
         };
         Some(Self {
-            id: fields.text("id").unwrap_or_default(),
+            id: fields.get_text("id").unwrap_or_default(),
             timestamp: fields.read("timestamp").unwrap_or_default(),
             kind,
-            content: blocks.iter().map(Content::read).collect(),
+            content: blocks.iter().map(UnifiedContent::read).collect(),
             metadata: fields.read("metadata").unwrap_or_default(),
-            parent_id: fields.text("parentId"),
+            parent_id: fields.get_text("parentId"),
         })
     }
 
-    /// All text that it says.
+    /// Returns all text of the message.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn joined_text(&self) -> String {
         let texts = self.content.iter().filter_map(|content| match content {
-            Content::Text(text) | Content::Refusal(text) => Some(text.as_str()),
+            UnifiedContent::Text(text) | UnifiedContent::Refusal(text) => Some(text.as_str()),
             _ => None,
         });
         texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The tool call below which it happened.
+    /// Returns the id of the tool call that the message belongs to.
     #[must_use]
-    pub fn parent_tool(&self) -> Option<String> {
-        self.metadata.text("parent_tool_use_id")
+    pub fn parent_tool_use_id(&self) -> Option<String> {
+        self.metadata.get_text("parent_tool_use_id")
     }
 }

@@ -1,9 +1,9 @@
-//! The seven types of content as consumers get them.
+//! The seven content types, as sent to consumers.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::super::unified::Json;
+use super::super::unified::VerbatimJson;
 
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -17,13 +17,13 @@ pub enum Block {
         id: String,
         name: String,
         #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-        input: Json,
+        input: VerbatimJson,
     },
     /// What a tool gave back.
     ToolResult {
         tool_use_id: String,
         #[schemars(schema_with = "text_or_blocks")]
-        content: Json,
+        content: VerbatimJson,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },

@@ -1,4 +1,4 @@
-//! What consumers say.
+//! Messages sent by consumers.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub enum ClientMessage {
     CancelQueuedMessage {},
 }
 
-/// The types of what consumers say.
+/// The types of client messages.
 pub const CLIENT_TYPES: [&str; 11] = [
     "user_message",
     "permission_response",

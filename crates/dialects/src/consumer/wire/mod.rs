@@ -1,5 +1,5 @@
-//! The messages of both directions. What the protocol says is always there; what we add is left out where it is not
-//! known.
+//! Messages of both directions. Fields of the protocol are always present; Switchboard's additions are omitted if
+//! unknown.
 
 mod block;
 mod client;

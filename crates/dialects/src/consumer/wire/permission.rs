@@ -1,10 +1,10 @@
-//! What the agent asks of its consumers.
+//! Requests of the agent to its consumers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Question, RequestOption};
 
-use super::super::unified::Json;
+use super::super::unified::VerbatimJson;
 
 /// Something that the agent asks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub struct Permission {
     pub tool_name: String,
     /// What it would be given.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
-    pub input: Json,
+    pub input: VerbatimJson,
     /// Why the agent asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -43,7 +43,7 @@ pub struct Permission {
     pub cwd: Option<String>,
     /// The files that would change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Json>,
+    pub changes: Vec<VerbatimJson>,
     /// The questions to answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,

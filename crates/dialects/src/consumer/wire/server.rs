@@ -1,5 +1,5 @@
-//! What consumers are told: what happens in the session, each with its `seq`, and what concerns the consumers
-//! themselves, without.
+//! Messages sent to consumers: session messages, numbered by `seq`, and unnumbered messages about the consumers
+//! themselves.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     super::{
         State,
-        unified::{Fields, Json},
+        unified::{VerbatimFields, VerbatimJson},
     },
     AssistantMessage, AuthStatus, ImageData, Permission, PermissionCancelled, ResultData, ToolProgress, ToolUseSummary,
     UserMessage,
@@ -52,7 +52,7 @@ pub enum ServerMessage {
     /// What of the session is different now; `null` is gone.
     SessionUpdate {
         #[schemars(schema_with = "part_of_state")]
-        session: Fields,
+        session: VerbatimFields,
     },
     /// What the agent said, thought or called: whole.
     Assistant {
@@ -64,7 +64,7 @@ pub enum ServerMessage {
     StreamEvent {
         /// A piece as the protocol has it, or the agent's own event.
         #[schemars(with = "super::StreamPiece")]
-        event: Json,
+        event: VerbatimJson,
         #[schemars(schema_with = "text_or_null")]
         parent_tool_use_id: Option<String>,
         /// What it is a piece of.
@@ -88,14 +88,14 @@ pub enum ServerMessage {
         /// `idle`, `running`, `requires_action`, `compacting` or `retrying`.
         #[schemars(schema_with = "text_or_null")]
         status: Option<String>,
-        metadata: Fields,
+        metadata: VerbatimFields,
     },
     /// Logging in.
     AuthStatus(AuthStatus),
     /// The session is set up differently.
-    ConfigurationChange { subtype: String, metadata: Fields },
+    ConfigurationChange { subtype: String, metadata: VerbatimFields },
     /// Something happened to the session or to its history.
-    SessionLifecycle { subtype: String, metadata: Fields },
+    SessionLifecycle { subtype: String, metadata: VerbatimFields },
     /// What the user said.
     UserMessage(UserMessage),
     /// The agent's process began to run.
@@ -123,8 +123,8 @@ pub enum ServerMessage {
     PresenceUpdate { consumers: Vec<Consumer> },
     /// What has happened.
     MessageHistory {
-        #[schemars(schema_with = "messages")]
-        messages: Vec<Json>,
+        #[schemars(schema_with = "message_list_schema")]
+        messages: Vec<VerbatimJson>,
         /// There is more of it to come.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         more: bool,
@@ -270,12 +270,12 @@ pub enum Role {
     Observer,
 }
 
-/// The protocol has `null` here, which is otherwise never written.
+/// Schema of a text that the protocol writes as `null` if unknown; elsewhere `null` is never written.
 pub fn text_or_null(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": [{"type": "string"}, {"type": "null"}]})
 }
 
-/// The fields of the state, each of which may be there, or `null`.
+/// Schema of a partial state, in which every field is optional and may be `null`.
 fn part_of_state(generator: &mut SchemaGenerator) -> Schema {
     let mut state = State::json_schema(generator);
     state.remove("required");
@@ -283,7 +283,7 @@ fn part_of_state(generator: &mut SchemaGenerator) -> Schema {
     state.insert("description".to_owned(), "What is different now.".into());
     if let Some(Value::Object(fields)) = state.get_mut("properties") {
         for field in fields.values_mut() {
-            // What is gone is null; so this is not an `anyOf`, which never is.
+            // A removed field is `null`. `oneOf` keeps the `null`, which is stripped from `anyOf`.
             let about = field.as_object_mut().and_then(|field| field.remove("description")).unwrap_or_default();
             *field = serde_json::json!({"description": about, "oneOf": [field.take(), {"type": "null"}]});
         }
@@ -291,8 +291,8 @@ fn part_of_state(generator: &mut SchemaGenerator) -> Schema {
     state
 }
 
-/// Messages as they were told when they happened.
-fn messages(generator: &mut SchemaGenerator) -> Schema {
+/// Schema of a list of past messages.
+fn message_list_schema(generator: &mut SchemaGenerator) -> Schema {
     let message = generator.subschema_for::<Sequenced>();
     json_schema!({"type": "array", "items": message})
 }

@@ -1,10 +1,10 @@
-//! What is said.
+//! Messages of the agent and the user, and the authentication status.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    super::unified::{Fields, Json},
+    super::unified::{VerbatimFields, VerbatimJson},
     Block, Tokens,
     server::text_or_null,
 };
@@ -57,7 +57,7 @@ pub struct AssistantMessage {
     pub dropped_content_block_types: Vec<String>,
     /// And the content itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dropped_content_blocks: Vec<Json>,
+    pub dropped_content_blocks: Vec<VerbatimJson>,
 }
 
 /// A piece of what the agent is saying or thinking.
@@ -121,5 +121,5 @@ pub struct AuthStatus {
     #[serde(rename = "validationLink", skip_serializing_if = "Option::is_none")]
     pub validation_link: Option<String>,
     /// All that is known.
-    pub metadata: Fields,
+    pub metadata: VerbatimFields,
 }

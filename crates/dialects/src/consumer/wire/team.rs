@@ -1,4 +1,4 @@
-//! A team of agents that work for each other.
+//! A team of cooperating agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
-//! What tools do.
+//! Tool progress and results.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{super::unified::Json, Block};
+use super::{super::unified::VerbatimJson, Block};
 
 /// A tool is going on.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct ToolProgress {
     pub kind: Option<String>,
     /// What it was given; when it begins, and when that changes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Json>,
+    pub input: Option<VerbatimJson>,
     /// How far, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<f64>,
@@ -64,10 +64,10 @@ pub struct ToolUseSummary {
     pub is_error: Option<bool>,
     /// What it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub input: Option<Json>,
+    pub input: Option<VerbatimJson>,
     /// What it gave back: a text, or whatever it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Json>,
+    pub output: Option<VerbatimJson>,
     /// What it gave back beside that: images, say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Block>,
@@ -91,7 +91,7 @@ pub struct ToolUseSummary {
     pub duration_ms: Option<u64>,
     /// The files that it changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Json>,
+    pub changes: Vec<VerbatimJson>,
     /// There was more output.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

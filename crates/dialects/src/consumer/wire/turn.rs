@@ -1,9 +1,9 @@
-//! How a turn ended, and what it used.
+//! The result and token usage of a turn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::unified::Json;
+use super::super::unified::VerbatimJson;
 
 /// Tokens of several turns. Input is without the cache, output includes reasoning, the total is everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Adds those of a turn.
+    /// Adds the tokens of a turn.
     pub fn add(&mut self, other: &Self) {
         let add = |into: &mut u64, more: u64| *into = into.saturating_add(more);
         add(&mut self.input_tokens, other.input_tokens);
@@ -31,7 +31,7 @@ impl Tokens {
     }
 }
 
-/// Tokens as unified messages have them, by all names that are in use.
+/// Tokens in a unified message, under any of their known names.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct TurnTokens {
@@ -107,7 +107,7 @@ pub struct ResultData {
     pub model: Option<String>,
     /// Tools that were not allowed to run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub permission_denials: Vec<Json>,
+    pub permission_denials: Vec<VerbatimJson>,
 }
 
 /// How a turn ended.

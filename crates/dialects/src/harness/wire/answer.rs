@@ -1,4 +1,4 @@
-//! What a client is answered: the results of its requests.
+//! Results of client requests.
 
 use schemars::JsonSchema;
 use serde::Serialize;

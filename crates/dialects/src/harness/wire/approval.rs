@@ -1,4 +1,4 @@
-//! Requests for approval.
+//! Approval requests.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a client asks: the parameters of its requests. Read leniently: what is not known is passed by.
+//! Parameters of client requests. Unknown fields are ignored.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How items grow.
+//! Item deltas.
 
 use schemars::JsonSchema;
 use serde::Serialize;

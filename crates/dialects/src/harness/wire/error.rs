@@ -1,4 +1,4 @@
-//! Errors: the numbers of the specification, and what else is said.
+//! Errors with the codes of the specification.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,42 +25,42 @@ pub struct ErrorData {
     pub hint: Option<String>,
 }
 
-/// The numbers of errors.
+/// Error codes.
 pub mod code {
-    /// It is not JSON.
+    /// The line is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// It is JSON, and no message.
+    /// The JSON is not a valid message.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The parameters make no sense.
+    /// The parameters are invalid.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// Something went wrong here.
+    /// An internal error occurred.
     pub const INTERNAL_ERROR: i32 = -32603;
-    /// `initialize` must come first.
+    /// `initialize` must be sent first.
     pub const NOT_INITIALIZED: i32 = -32000;
-    /// There is no such thread.
+    /// The thread does not exist.
     pub const THREAD_NOT_FOUND: i32 = -32001;
-    /// The thread has a turn already.
+    /// The thread already has a running turn.
     pub const TURN_IN_PROGRESS: i32 = -32002;
     /// The turn is not running.
     pub const NOT_RUNNING: i32 = -32003;
 }
 
 impl RpcError {
-    /// An error of a number.
+    /// Creates an error with a code.
     #[must_use]
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// The parameters make no sense.
+    /// Creates an error for invalid parameters.
     #[must_use]
     pub fn bad_params(message: impl Into<String>) -> Self {
         Self::new(code::INVALID_PARAMS, message)
     }
 
-    /// The same with something for programs.
+    /// Adds machine-readable details.
     #[must_use]
     pub fn with_data(self, code: impl Into<String>, hint: Option<String>) -> Self {
         Self { data: Some(ErrorData { code: code.into(), hint }), ..self }

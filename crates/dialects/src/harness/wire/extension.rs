@@ -1,4 +1,4 @@
-//! Our own methods. What they carry is in the words of the event model.
+//! Switchboard's extension methods. Their contents use the terms of the event model.
 
 use std::collections::BTreeMap;
 

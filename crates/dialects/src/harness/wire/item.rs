@@ -1,11 +1,11 @@
-//! Items: what a turn is made of. Owned, since a turn's items are kept until it ends.
+//! Thread items. They are owned, because a turn's items are kept until it ends.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::value::RawValue;
-use switchboard_event::{CallKind, Content, FileOp, Id, Location, Status, Team, raw_string};
+use switchboard_event::{CallKind, Content, FileOp, Id, Location, Status, Team, to_raw_string};
 
-use crate::saved::present;
+use crate::saved::read_present;
 
 /// One item.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -29,8 +29,8 @@ pub enum SubagentRole {
     Reasoning,
 }
 
-/// The same variants twice. On the wire the type stands among the fields; verbatim JSON cannot be read back from that
-/// form, only from one in which the type comes first.
+/// Defines the variants twice. On the wire the type is one of the fields; verbatim JSON can only be deserialized from a
+/// form in which the type comes first.
 macro_rules! item_body {
     ($($variants:tt)*) => {
         /// What an item is. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
@@ -77,11 +77,11 @@ item_body! {
     McpToolCall {
         server: String,
         tool: String,
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<Box<RawValue>>,
         status: McpStatus,
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Value>")]
         result: Option<Box<RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,11 +100,11 @@ item_body! {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<Box<RawValue>>,
         status: ItemStatus,
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<serde_json::Value>")]
         result: Option<Box<RawValue>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,16 +129,16 @@ item_body! {
 impl<'de> Deserialize<'de> for ThreadItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
-        let Rest { id, kind, meta } = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
-        let type_first = format!("{{{}:{json}}}", raw_string(&kind));
+        let ItemEnvelope { id, kind, meta } = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
+        let type_first = format!("{{{}:{json}}}", to_raw_string(&kind));
         let body = TypeFirst::deserialize(&mut serde_json::Deserializer::from_str(&type_first));
         Ok(Self { id, body: body.map_err(D::Error::custom)?, meta })
     }
 }
 
-/// What is not in the body.
+/// The fields outside the body.
 #[derive(Deserialize)]
-struct Rest {
+struct ItemEnvelope {
     id: Id,
     #[serde(rename = "type")]
     kind: String,
@@ -147,15 +147,15 @@ struct Rest {
 }
 
 impl ThreadItem {
-    /// Sets how far a command or a change got.
+    /// Sets the status of a command or file change.
     pub fn set_status(&mut self, now: ItemStatus) {
         if let ItemBody::CommandExecution { status, .. } | ItemBody::FileChange { status, .. } = &mut self.body {
             *status = now;
         }
     }
 
-    /// Ends a command or a change of which nothing more was heard.
-    pub fn end(&mut self) {
+    /// Fails a command or file change that is still in progress.
+    pub fn fail_if_open(&mut self) {
         if let ItemBody::CommandExecution { status, .. } | ItemBody::FileChange { status, .. } = &mut self.body
             && *status == ItemStatus::InProgress
         {
@@ -293,7 +293,7 @@ pub struct ItemMeta {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
     /// What was found.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
     /// Whether a message is a comment on the way or the answer.

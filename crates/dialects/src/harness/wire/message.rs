@@ -1,4 +1,4 @@
-//! What stands on a line: a notification, or a request that waits for a response.
+//! Messages of the agent's side: notifications and requests.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The messages of both sides, as the specification has them. What is ours is marked: `_meta`, which any object may
-//! carry, the methods that begin with `switchboard/`, two types of item, and some parameters.
+//! Messages of both sides as defined by the specification. Additions are marked: `_meta`, which any object may have,
+//! methods that start with `switchboard/`, two item types, and some parameters.
 
 mod answer;
 mod approval;

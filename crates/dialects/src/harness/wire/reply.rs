@@ -1,4 +1,4 @@
-//! What a client responds when the agent asks.
+//! Client responses to requests of the agent.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::saved::present;
+use crate::saved::read_present;
 
 /// The response to a request for approval.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct RequestResponse {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, Vec<String>>,
     /// The input that is allowed instead of what was asked for.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub input: Option<Box<RawValue>>,
     /// What the agent is told.

@@ -1,4 +1,4 @@
-//! Threads: what they are, what is known about them, what they use.
+//! Threads, their metadata and token usage.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Turns: one prompt and all that follows from it.
+//! Turns: a prompt and everything that results from it.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use switchboard_event::{Denied, ErrorCode, Origin, Stop};
 
 use super::{PlanEntry, ThreadItem};
 
-/// A turn's id: `turn_` and its number in the thread. What happens before the first turn is in `turn_0`, which
-/// neither begins nor ends.
+/// A turn id: `turn_` and the number of the turn in the thread. Events before the first turn are in `turn_0`, which
+/// neither starts nor ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnId(pub u32);
 

@@ -1,4 +1,4 @@
-//! What clients of the unified message protocol rely on.
+//! Tests of the guarantees for clients of the unified message protocol.
 
 mod items;
 mod session;
@@ -6,25 +6,25 @@ mod session;
 use serde_json::{Value, json};
 
 use super::DIALECT;
-use crate::test_sessions::{Samples, everything};
+use crate::test_sessions::{SampleSession, full_sample_session};
 
-/// The types of all messages, in their order.
-fn types(messages: &[Value]) -> Vec<&str> {
+/// Returns the types of all messages in order.
+fn message_types(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["type"].as_str().unwrap()).collect()
 }
 
-/// The messages of one type.
-fn of<'a>(messages: &'a [Value], kind: &str) -> Vec<&'a Value> {
+/// Returns the messages of one type.
+fn messages_of_type<'a>(messages: &'a [Value], kind: &str) -> Vec<&'a Value> {
     messages.iter().filter(|message| message["type"] == kind).collect()
 }
 
-/// The messages of the session that follow its beginning and that of its first turn.
-fn after_start(samples: &Samples) -> Vec<Value> {
-    samples.in_dialect(&DIALECT).split_off(2)
+/// Returns the messages after the start of the session and of its first turn.
+fn after_start(samples: &SampleSession) -> Vec<Value> {
+    samples.project_to(&DIALECT).split_off(2)
 }
 
-/// The types, with the status of those that are about it.
-fn told(messages: &[Value]) -> Vec<String> {
+/// Returns the message types, with the status in place of `status_change`.
+fn types_and_statuses(messages: &[Value]) -> Vec<String> {
     let told = |message: &Value| match message["type"].as_str().unwrap() {
         "status_change" => message["metadata"]["status"].as_str().unwrap().to_owned(),
         other => other.to_owned(),
@@ -34,13 +34,13 @@ fn told(messages: &[Value]) -> Vec<String> {
 
 #[test]
 fn everything_is_valid_with_unique_ids_and_a_session() {
-    let messages = everything().in_dialect(&DIALECT);
+    let messages = full_sample_session().project_to(&DIALECT);
     let mut ids: Vec<_> = messages.iter().map(|message| message["id"].as_str().unwrap()).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), messages.len());
     assert!(messages.iter().all(|message| message["metadata"]["session_id"] == "s"));
-    let mut seen = types(&messages);
+    let mut seen = message_types(&messages);
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), 16, "all nineteen types but the three of teams: {seen:?}");

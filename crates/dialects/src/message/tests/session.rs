@@ -2,28 +2,30 @@
 
 use serde_json::{Value, json};
 
-use super::{after_start, of, told, types};
+use super::{after_start, message_types, messages_of_type, types_and_statuses};
 use crate::{
     message::DIALECT,
-    test_sessions::{Samples, TOPICS},
+    test_sessions::{NOTICE_TOPICS, SampleSession},
 };
 
 #[test]
 fn the_status_follows_turns_and_requests() {
-    let mut samples = Samples::in_turn();
-    samples
-        .starts("t", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other", "input": {"a": 1}}}));
-    samples.item("t", "request.opened", json!({"request": "r1", "about": "tool", "title": "May I?"}));
-    samples.add("request.opened", json!({"request": "r2", "about": "question", "title": "Which?"}));
-    samples.item("t", "request.resolved", json!({"request": "r1", "outcome": "allowed", "by": "client"}));
-    samples.add("session.updated", json!({"info": {"status": "requires_action"}}));
-    samples.add("request.resolved", json!({"request": "r2", "outcome": "expired", "by": "timeout"}));
-    samples.add("session.updated", json!({"info": {"status": "idle"}}));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn"}));
-    samples.add("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
+    let mut samples = SampleSession::in_turn();
+    samples.start_item(
+        "t",
+        json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other", "input": {"a": 1}}}),
+    );
+    samples.add_item_event("t", "request.opened", json!({"request": "r1", "about": "tool", "title": "May I?"}));
+    samples.add_event("request.opened", json!({"request": "r2", "about": "question", "title": "Which?"}));
+    samples.add_item_event("t", "request.resolved", json!({"request": "r1", "outcome": "allowed", "by": "client"}));
+    samples.add_event("session.updated", json!({"info": {"status": "requires_action"}}));
+    samples.add_event("request.resolved", json!({"request": "r2", "outcome": "expired", "by": "timeout"}));
+    samples.add_event("session.updated", json!({"info": {"status": "idle"}}));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn"}));
+    samples.add_event("session.ended", json!({"reason": "completed", "duration_ms": 1, "by": "agent"}));
     let messages = after_start(&samples);
     assert_eq!(
-        told(&messages),
+        types_and_statuses(&messages),
         [
             "tool_progress",
             "permission_request",
@@ -37,7 +39,8 @@ fn the_status_follows_turns_and_requests() {
             "session_lifecycle"
         ]
     );
-    let (asked, answered) = (of(&messages, "permission_request"), of(&messages, "permission_response"));
+    let (asked, answered) =
+        (messages_of_type(&messages, "permission_request"), messages_of_type(&messages, "permission_response"));
     let ask = &asked[0]["metadata"];
     assert_eq!(
         [&ask["subtype"], &ask["request_id"], &ask["tool_name"], &ask["tool_use_id"], &ask["input"]],
@@ -54,26 +57,30 @@ fn the_status_follows_turns_and_requests() {
 
 #[test]
 fn a_tool_that_waits_for_an_answer_is_pending() {
-    let mut samples = Samples::in_turn();
-    samples.item("t", "request.opened", json!({"request": "r", "about": "command", "title": "", "command": "ls"}));
-    samples.starts("t", json!({"type": "command", "command": "ls", "output": ""}));
-    let messages = samples.in_dialect(&DIALECT);
-    assert_eq!(of(&messages, "permission_request")[0]["metadata"]["input"], json!({"command": "ls"}));
-    assert_eq!(of(&messages, "tool_progress")[0]["metadata"]["status"], "pending");
+    let mut samples = SampleSession::in_turn();
+    samples.add_item_event(
+        "t",
+        "request.opened",
+        json!({"request": "r", "about": "command", "title": "", "command": "ls"}),
+    );
+    samples.start_item("t", json!({"type": "command", "command": "ls", "output": ""}));
+    let messages = samples.project_to(&DIALECT);
+    assert_eq!(messages_of_type(&messages, "permission_request")[0]["metadata"]["input"], json!({"command": "ls"}));
+    assert_eq!(messages_of_type(&messages, "tool_progress")[0]["metadata"]["status"], "pending");
 }
 
 #[test]
 fn a_result_has_one_shape() {
-    let mut samples = Samples::in_turn();
-    samples.add(
+    let mut samples = SampleSession::in_turn();
+    samples.add_event(
         "usage",
         json!({"input": 10, "output": 5, "cache_read": 3, "cache_write_5m": 2, "reasoning": 1, "cost_usd": 0.25}),
     );
-    samples.add("usage", json!({"input": 10, "output": 5, "cost_usd": 0.25}));
-    samples.add("usage", json!({"input": 999, "output": 999, "cumulative": true}));
-    samples.turn_ends(json!({"status": "completed", "stop": "end_turn", "steps": 2}));
-    let messages = samples.in_dialect(&DIALECT);
-    let metadata = &of(&messages, "result")[0]["metadata"];
+    samples.add_event("usage", json!({"input": 10, "output": 5, "cost_usd": 0.25}));
+    samples.add_event("usage", json!({"input": 999, "output": 999, "cumulative": true}));
+    samples.end_turn(json!({"status": "completed", "stop": "end_turn", "steps": 2}));
+    let messages = samples.project_to(&DIALECT);
+    let metadata = &messages_of_type(&messages, "result")[0]["metadata"];
     assert_eq!(
         metadata,
         &json!({"session_id": "s", "turn": 1, "status": "completed", "stop_reason": "end_turn", "is_error": false,
@@ -85,16 +92,19 @@ fn a_result_has_one_shape() {
 
 #[test]
 fn failed_and_interrupted_turns_differ() {
-    let mut samples = Samples::in_turn();
-    samples.add("notice", json!({"topic": "warning", "error": {"code": "api_error", "message": "first"}}));
-    samples.turn_ends(
+    let mut samples = SampleSession::in_turn();
+    samples.add_event("notice", json!({"topic": "warning", "error": {"code": "api_error", "message": "first"}}));
+    samples.end_turn(
         json!({"status": "failed", "stop": "error", "error": {"code": "provider_auth", "message": "no key"}}),
     );
-    samples.turn("again");
-    samples.turn_ends(json!({"status": "interrupted", "stop": "cancelled"}));
+    samples.start_turn("again");
+    samples.end_turn(json!({"status": "interrupted", "stop": "cancelled"}));
     let messages = after_start(&samples);
-    assert_eq!(told(&messages), ["running", "auth_status", "result", "idle", "running", "result", "idle"]);
-    let metadata: Vec<_> = of(&messages, "result").iter().map(|message| &message["metadata"]).collect();
+    assert_eq!(
+        types_and_statuses(&messages),
+        ["running", "auth_status", "result", "idle", "running", "result", "idle"]
+    );
+    let metadata: Vec<_> = messages_of_type(&messages, "result").iter().map(|message| &message["metadata"]).collect();
     assert_eq!(
         [&metadata[0]["is_error"], &metadata[0]["error"], &metadata[0]["error_code"], &metadata[0]["errors"]],
         [&json!(true), &json!("no key"), &json!("provider_auth"), &json!(["first", "no key"])]
@@ -107,7 +117,7 @@ fn failed_and_interrupted_turns_differ() {
 
 #[test]
 fn what_a_session_says_about_itself_has_a_type() {
-    let mut samples = Samples::begun();
+    let mut samples = SampleSession::new_started();
     for info in [
         json!({"mode": "plan"}),
         json!({"commands": [{"name": "c"}]}),
@@ -115,12 +125,12 @@ fn what_a_session_says_about_itself_has_a_type() {
         json!({"status": "compacting"}),
         json!({"context": {"used": 1, "size": 2}}),
     ] {
-        samples.add("session.updated", json!({"info": info}));
+        samples.add_event("session.updated", json!({"info": info}));
     }
-    samples.add("notice", json!({"topic": "compaction", "status": "completed"}));
-    let messages = samples.in_dialect(&DIALECT).split_off(1);
+    samples.add_event("notice", json!({"topic": "compaction", "status": "completed"}));
+    let messages = samples.project_to(&DIALECT).split_off(1);
     assert_eq!(
-        told(&messages),
+        types_and_statuses(&messages),
         [
             "configuration_change",
             "configuration_change",
@@ -166,29 +176,29 @@ fn every_topic_has_its_type() {
         "",
         "unknown",
     ];
-    for (topic, kind) in TOPICS.into_iter().zip(expected) {
-        let mut samples = Samples::in_turn();
-        samples.add("notice", json!({"topic": topic, "text": "told", "name": "named"}));
+    for (topic, kind) in NOTICE_TOPICS.into_iter().zip(expected) {
+        let mut samples = SampleSession::in_turn();
+        samples.add_event("notice", json!({"topic": topic, "text": "told", "name": "named"}));
         let messages = after_start(&samples);
-        assert_eq!(types(&messages), if kind.is_empty() { vec![] } else { vec![kind] }, "{topic}");
+        assert_eq!(message_types(&messages), if kind.is_empty() { vec![] } else { vec![kind] }, "{topic}");
     }
 }
 
 #[test]
 fn only_answers_of_the_agent_are_control_responses() {
-    let mut samples = Samples::in_turn();
-    samples.add("notice", json!({"topic": "control", "name": "initialize"}));
-    samples.add("notice", json!({"topic": "control", "name": "initialize", "status": "answered"}));
-    assert_eq!(types(&after_start(&samples)), ["control_response"]);
+    let mut samples = SampleSession::in_turn();
+    samples.add_event("notice", json!({"topic": "control", "name": "initialize"}));
+    samples.add_event("notice", json!({"topic": "control", "name": "initialize", "status": "answered"}));
+    assert_eq!(message_types(&after_start(&samples)), ["control_response"]);
 }
 
 #[test]
 fn an_agent_that_goes_on_no_longer_retries() {
-    let mut samples = Samples::in_turn();
-    samples.add("notice", json!({"topic": "retry", "error": {"code": "rate_limit", "message": "slow down"}}));
-    samples.starts("m", json!({"type": "agent_message", "text": "here"}));
+    let mut samples = SampleSession::in_turn();
+    samples.add_event("notice", json!({"topic": "retry", "error": {"code": "rate_limit", "message": "slow down"}}));
+    samples.start_item("m", json!({"type": "agent_message", "text": "here"}));
     let messages = after_start(&samples);
-    assert_eq!(told(&messages), ["retrying", "running", "stream_event"]);
+    assert_eq!(types_and_statuses(&messages), ["retrying", "running", "stream_event"]);
     assert_eq!(
         (&messages[0]["metadata"]["error_code"], &messages[0]["metadata"]["is_error"]),
         (&json!("rate_limit"), &json!(true))
@@ -197,15 +207,15 @@ fn an_agent_that_goes_on_no_longer_retries() {
 
 #[test]
 fn the_end_of_a_run_says_why() {
-    let mut samples = Samples::begun();
-    samples.add(
+    let mut samples = SampleSession::new_started();
+    samples.add_event(
         "session.ended",
         json!({"reason": "failed", "duration_ms": 1, "by": "agent", "exit_code": 1,
         "error": {"code": "api_error", "message": "broken"}}),
     );
-    samples.rerun();
-    let messages = samples.in_dialect(&DIALECT);
-    assert_eq!(types(&messages), ["session_init", "session_lifecycle", "session_init"]);
+    samples.start_run();
+    let messages = samples.project_to(&DIALECT);
+    assert_eq!(message_types(&messages), ["session_init", "session_lifecycle", "session_init"]);
     assert_eq!(
         messages[1]["metadata"],
         json!({"session_id": "s", "subtype": "session_ended", "reason": "failed", "exit_code": 1, "duration_ms": 1,

@@ -1,4 +1,4 @@
-//! The seven types of content.
+//! The seven content types.
 
 use std::borrow::Cow;
 
@@ -48,8 +48,8 @@ pub enum ImageSource<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// A piece of text.
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+    /// Creates a text block.
+    pub fn from_text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text { text: text.into() }
     }
 }

@@ -1,4 +1,4 @@
-//! Metadata of what is said.
+//! Metadata of agent and user messages.
 
 use schemars::JsonSchema;
 use serde::Serialize;

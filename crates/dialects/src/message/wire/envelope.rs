@@ -1,4 +1,4 @@
-//! The envelope: what every message has.
+//! The message envelope.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub enum Role {
 }
 
 impl Kind<'_> {
-    /// Who speaks in a message of this type.
+    /// Returns the role that the message type implies.
     pub fn role(&self) -> Role {
         match self {
             Self::UserMessage(_) | Self::PermissionResponse(_) | Self::Interrupt(_) => Role::User,

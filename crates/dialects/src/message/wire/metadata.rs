@@ -1,4 +1,4 @@
-//! What the metadata of several types have in common: the same keys for the same things, whatever the agent.
+//! Metadata shared by several message types; the keys are the same for every agent.
 
 use std::borrow::Cow;
 
@@ -53,8 +53,8 @@ pub struct Failure<'a> {
 }
 
 impl<'a> Failure<'a> {
-    /// The same for all agents.
-    pub fn of(fault: &'a Fault) -> Self {
+    /// Converts a fault.
+    pub fn from_fault(fault: &'a Fault) -> Self {
         Self {
             is_error: true,
             error: Some(Cow::Borrowed(&fault.message)),
@@ -64,7 +64,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// A failure that is only words.
+    /// Creates a failure from a code and a message.
     pub fn new(code: ErrorCode, error: impl Into<Cow<'a, str>>) -> Self {
         Self { is_error: true, error: Some(error.into()), error_code: Some(code.message_code()), ..Self::default() }
     }
@@ -135,7 +135,7 @@ impl From<&Usage> for Tokens {
             cache_write_tokens: usage.cache_write(),
             reasoning_tokens: usage.reasoning,
             tool_tokens: usage.tool,
-            total_tokens: usage.total(),
+            total_tokens: usage.total_tokens(),
             cost_usd: usage.cost_usd,
         }
     }

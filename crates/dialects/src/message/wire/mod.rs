@@ -1,4 +1,4 @@
-//! The messages, as the specification has them. What is not known is left out, never `null`.
+//! Message types of the specification. Unknown values are omitted, never `null`.
 
 mod content;
 mod conversation;

@@ -1,4 +1,4 @@
-//! Metadata of sessions and of what an agent asks.
+//! Metadata of sessions and requests.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -135,7 +135,7 @@ pub struct SessionLifecycle<'a> {
 }
 
 impl<'a> SessionLifecycle<'a> {
-    /// Something happened, and nothing more is known about it.
+    /// Creates lifecycle metadata without details.
     pub fn new(subtype: LifecycleSubtype, place: Place<'a>) -> Self {
         Self {
             place,

@@ -1,4 +1,4 @@
-//! Metadata of what the session is doing and how turns end.
+//! Metadata of the session status and of turn results.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct StatusChange<'a> {
 }
 
 impl<'a> StatusChange<'a> {
-    /// A status, and nothing more.
+    /// Creates a status change without details.
     pub fn new(status: SessionStatus, place: Place<'a>) -> Self {
         Self {
             place,

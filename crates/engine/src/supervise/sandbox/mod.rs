@@ -1,21 +1,37 @@
-//! The sandbox of a confined session, in layers: namespaces decide what the agent can see and signal, mounts and Landlock
-//! where it can write, seccomp which system calls it has. Each layer is applied by trying, and reported.
+//! The sandbox of a confined session, in layers: namespaces decide what the agent can see and signal, mounts and
+//! Landlock where it can write, seccomp which system calls it has. Each layer is tried, and the result is reported.
 
-pub mod capabilities;
 pub mod landlock;
 pub mod mounts;
 pub mod namespaces;
-mod probe;
+pub mod network;
 pub mod seccomp;
 
-use std::{fmt, io};
+use std::{fmt, fs, io, path::Path};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use probe::{probe, refusal_hint};
+use super::{Confinement, IsolatedNetwork, LaunchError, ProcessSpec, hidden::NOTHING_MODE, start_agent};
+
+/// Kernel settings that forbid namespaces, the forbidding value, and the fix.
+const KERNEL_SETTINGS: &[(&str, &str, &str)] = &[
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor restricts user namespaces: run `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or add an \
+         AppArmor profile for switchboard with the rule `userns,`",
+    ),
+    ("/proc/sys/kernel/unprivileged_userns_clone", "0", "run `sudo sysctl kernel.unprivileged_userns_clone=1`"),
+    ("/proc/sys/user/max_user_namespaces", "0", "run `sudo sysctl user.max_user_namespaces=10000`"),
+    ("/proc/sys/user/max_net_namespaces", "0", "run `sudo sysctl user.max_net_namespaces=10000`"),
+];
+
+/// Files that container engines leave inside their containers.
+const CONTAINER_MARKS: &[&str] = &["/.dockerenv", "/run/.containerenv"];
 
 /// A protection that the kernel offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SandboxFeature {
     /// Landlock decides which files can be written.
     LandlockFiles,
@@ -35,12 +51,13 @@ pub enum SandboxFeature {
     Seccomp,
     /// No process of the session can gain privileges.
     NoCapabilities,
+    /// The session has an isolated network, from which only Switchboard's proxy can be reached.
+    NetworkNamespace,
     /// The processes of the session are in a control group, which the kernel kills as a whole.
     Cgroup,
 }
 
 impl SandboxFeature {
-    /// All of them.
     pub const ALL: &'static [Self] = &[
         Self::LandlockFiles,
         Self::LandlockDevices,
@@ -51,17 +68,16 @@ impl SandboxFeature {
         Self::OwnDevices,
         Self::Seccomp,
         Self::NoCapabilities,
+        Self::NetworkNamespace,
         Self::Cgroup,
     ];
 
-    /// The promise of a confined session cannot be kept without it. The others only repeat what these already refuse.
-    #[must_use]
+    /// Returns whether a session cannot be confined without it. The others only repeat restrictions of the required
+    /// ones.
     pub fn is_required(self) -> bool {
         !matches!(self, Self::LandlockDevices | Self::LandlockScopes | Self::OwnProc | Self::Cgroup)
     }
 
-    /// Its name on the wire and in reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::LandlockFiles => "landlock-files",
@@ -73,14 +89,9 @@ impl SandboxFeature {
             Self::OwnDevices => "own-devices",
             Self::Seccomp => "seccomp",
             Self::NoCapabilities => "no-capabilities",
+            Self::NetworkNamespace => "network-namespace",
             Self::Cgroup => "cgroup",
         }
-    }
-
-    /// The feature of a name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|feature| feature.name() == name)
     }
 }
 
@@ -90,53 +101,95 @@ impl fmt::Display for SandboxFeature {
     }
 }
 
-/// The features that are in force around a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SandboxReport {
-    /// Those in force.
     pub enforced: Vec<SandboxFeature>,
-    /// Those that are not, and the reason.
+    /// The features that are not in force, and the reason.
     pub missing: Vec<(SandboxFeature, String)>,
 }
 
 impl SandboxReport {
-    /// Notes that a feature is in force.
-    pub fn enforce(&mut self, feature: SandboxFeature) {
-        self.enforced.push(feature);
-    }
-
-    /// Notes that a feature is missing.
-    pub fn miss(&mut self, feature: SandboxFeature, reason: impl fmt::Display) {
+    pub(super) fn add_missing(&mut self, feature: SandboxFeature, reason: impl fmt::Display) {
         self.missing.push((feature, reason.to_string()));
     }
 
-    /// Notes what came of applying a feature.
-    pub fn record<E: fmt::Display>(&mut self, feature: SandboxFeature, result: Result<(), E>) {
+    pub(super) fn record<E: fmt::Display>(&mut self, feature: SandboxFeature, result: Result<(), E>) {
         match result {
-            Ok(()) => self.enforce(feature),
-            Err(error) => self.miss(feature, error),
+            Ok(()) => self.enforced.push(feature),
+            Err(error) => self.add_missing(feature, error),
         }
     }
 
-    /// The first missing feature without which the session must not start.
-    #[must_use]
-    pub fn shortfall(&self) -> Option<SandboxError> {
+    /// Returns the first missing feature without which the session must not start.
+    pub fn shortfall(&self) -> Option<SandboxShortfall> {
         let (feature, reason) = self.missing.iter().find(|(feature, _)| feature.is_required())?;
-        Some(SandboxError { feature: *feature, reason: reason.clone() })
+        Some(SandboxShortfall { feature: *feature, reason: reason.clone() })
     }
 }
 
-/// A required feature that cannot be enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{feature} is not available: {reason}")]
-pub struct SandboxError {
-    /// The feature.
+pub struct SandboxShortfall {
     pub feature: SandboxFeature,
-    /// What the kernel answered.
+    /// The answer of the kernel.
     pub reason: String,
 }
 
-/// An error of the system, with what was tried.
-pub fn context(what: impl fmt::Display) -> impl FnOnce(rustix::io::Errno) -> io::Error {
-    move |errno| io::Error::new(io::Error::from(errno).kind(), format!("{what}: {errno}"))
+/// Adds the attempted operation to a system error.
+fn context<E: Into<io::Error>>(operation: impl fmt::Display) -> impl FnOnce(E) -> io::Error {
+    move |errno| {
+        let error: io::Error = errno.into();
+        io::Error::new(error.kind(), format!("{operation}: {error}"))
+    }
+}
+
+/// Starts a confined process that does nothing, and returns the features in force around it.
+pub async fn probe_sandbox(exe: &Path) -> Result<SandboxReport, LaunchError> {
+    let network = Some(IsolatedNetwork::default());
+    let spec = ProcessSpec {
+        argv: vec![exe.into(), NOTHING_MODE.into()],
+        env: Vec::new(),
+        cwd: "/".into(),
+        cwd_identity: None,
+        has_stdin: false,
+        confinement: Some(Confinement { best_effort: true, network, ..Confinement::default() }),
+        session: format!("probe-{}", std::process::id()),
+    };
+    let running = start_agent(exe, spec).await?;
+    running.control.wait_until_gone().await;
+    Ok(running.sandbox.unwrap_or_default())
+}
+
+/// Returns a hint for a person on how to make a refused sandbox enforceable.
+pub fn sandbox_refusal_hint(cause: &str) -> String {
+    let accept = match cause.contains("network namespace") {
+        true => {
+            "give the session the whole network with --network-access, or accept a weaker sandbox with --sandbox-best-effort"
+        }
+        false => "or accept a weaker sandbox with --sandbox-best-effort",
+    };
+    if cause.contains("Landlock") || cause.contains("landlock") {
+        return format!(
+            "run on Linux 6.2 or newer with Landlock enabled (`landlock` in the boot option lsm=), {accept}"
+        );
+    }
+    if ["Not a directory", "No such file or directory"].iter().any(|text| cause.contains(text)) {
+        return "a file or directory was moved or replaced while the session started: start it again".to_owned();
+    }
+    let is_forbidden = ["not permitted", "ermission denied"].iter().any(|text| cause.contains(text));
+    let is_refused = cause.contains("namespace") || cause.contains("mount") && is_forbidden;
+    if !is_refused {
+        return format!("run `switchboard doctor` for details, {accept}");
+    }
+    let value = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let found = KERNEL_SETTINGS.iter().find(|(path, forbids, _)| value(path) == *forbids);
+    let is_container = CONTAINER_MARKS.iter().any(|mark| Path::new(mark).exists());
+    match found {
+        Some((_, _, fix)) => format!("{fix}, {accept}"),
+        None if is_container => format!(
+            "start the container with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+             --security-opt systempaths=unconfined`, {accept}"
+        ),
+        None => format!("allow user namespaces for this user, {accept}"),
+    }
 }

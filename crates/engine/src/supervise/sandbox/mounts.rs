@@ -1,7 +1,7 @@
-//! The mounts of a confined session: everything is read-only but the writable paths, protected paths below those are
-//! read-only again, and processes, devices and terminals are the session's own.
+//! The mounts of a confined session: everything is read-only except for the writable paths, protected paths below those
+//! are read-only again, and processes, devices and terminals are the session's own.
 //!
-//! Paths are opened before anything is mounted, so that a mount never leads to another file than was meant.
+//! Paths are opened before anything is mounted, so that a mount never leads to a file other than the intended one.
 
 use std::{
     collections::BTreeSet,
@@ -27,63 +27,70 @@ use rustix::{
     },
 };
 
-use super::{SandboxFeature, SandboxReport, context, namespaces};
-use crate::supervise::spec::{Confinement, DirectoryView};
+use super::{SandboxFeature, SandboxReport, context, namespaces::enter_mount_namespace};
+use crate::supervise::{Confinement, DirectoryView};
 
-/// File systems that are not touched: looking at one may hang, or mount something. Landlock still guards them.
-const LEFT_ALONE: &[&str] = &["autofs", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph"];
+/// File systems that are not remounted: accessing one may hang, or mount something. Landlock still guards them.
+const SKIPPED_FILE_SYSTEMS: &[&str] = &["autofs", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph"];
 
 /// Devices that programs use.
-const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+const COMMON_DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Enters a mount namespace of its own and arranges it. Notes in `report` what was done.
+/// Enters a new mount namespace and arranges it. Records the enforced features in `report`.
 ///
 /// # Errors
-/// If something cannot be arranged after the first mount has changed. The process must not go on then.
-pub fn arrange(confinement: &Confinement, report: &mut SandboxReport) -> io::Result<()> {
-    if let Err(error) = separate() {
-        // Nothing has changed yet: whether the session can do without is for others to say.
-        report.miss(SandboxFeature::MountNamespace, &error);
-        report.miss(SandboxFeature::OwnDevices, &error);
-        report.miss(SandboxFeature::OwnProc, error);
+/// If something cannot be arranged after the first mount has changed. The process must not continue then.
+pub fn arrange_mounts(confinement: &Confinement, report: &mut SandboxReport) -> io::Result<()> {
+    if let Err(error) = separate_mounts() {
+        // Nothing has changed yet. The caller decides whether the session can start without it.
+        report.add_missing(SandboxFeature::MountNamespace, &error);
+        report.add_missing(SandboxFeature::OwnDevices, &error);
+        report.add_missing(SandboxFeature::OwnProc, error);
         return Ok(());
     }
-    let sources = Sources::open(confinement)?;
+    let sources = MountSources::open(confinement)?;
     make_read_only()?;
     for (path, source) in &sources.writable {
         bind_writable(source, path)?;
     }
     arrange_views(&sources.views)?;
-    protect(&sources.protected, &confinement.writable)?;
-    hide(&sources.hidden)?;
-    report.enforce(SandboxFeature::MountNamespace);
-    report.record(SandboxFeature::OwnDevices, own_devices());
-    report.record(SandboxFeature::OwnProc, own_proc());
+    protect_paths(&sources.protected, &confinement.writable)?;
+    // Switchboard's data directory may lie in the workspace, with the session's private directory in it.
+    let is_below =
+        |path: &Path| confinement.protected.iter().any(|protected| path.starts_with(protected) && path != protected);
+    for (path, source) in sources.writable.iter().filter(|(path, _)| is_below(path)) {
+        bind_writable(source, path)?;
+    }
+    hide_paths(&sources.hidden)?;
+    report.enforced.push(SandboxFeature::MountNamespace);
+    report.record(SandboxFeature::OwnDevices, mount_own_devices());
+    report.record(SandboxFeature::OwnProc, mount_own_proc());
     Ok(())
 }
 
-/// From now on nothing that is mounted here is seen elsewhere.
-fn separate() -> io::Result<()> {
-    namespaces::enter_mount_namespace()?;
+/// Enters a namespace whose mounts are not visible elsewhere.
+fn separate_mounts() -> io::Result<()> {
+    enter_mount_namespace()?;
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(context("cannot separate the mounts"))
 }
 
 /// Files and directories that were opened by their paths, before any of them was covered by a mount.
-struct Sources {
+struct MountSources {
     writable: Vec<(PathBuf, OwnedFd)>,
     protected: Vec<(PathBuf, OwnedFd)>,
     hidden: Vec<(PathBuf, bool)>,
     views: Vec<ViewSources>,
 }
 
-impl Sources {
+impl MountSources {
     fn open(confinement: &Confinement) -> io::Result<Self> {
-        // Parents first: what is mounted on a parent later would cover its child.
+        // Parents first: a later mount on a parent would cover its child.
         let sorted: BTreeSet<_> = confinement.writable.iter().collect();
-        let writable = sorted.into_iter().map(|path| Ok((path.clone(), open(path)?))).collect::<io::Result<_>>()?;
+        let writable =
+            sorted.into_iter().map(|path| Ok((path.clone(), open_path(path)?))).collect::<io::Result<_>>()?;
         let sorted: BTreeSet<_> = confinement.protected.iter().collect();
-        let protected = sorted.into_iter().filter_map(|path| Some((path.clone(), open(path).ok()?))).collect();
+        let protected = sorted.into_iter().filter_map(|path| Some((path.clone(), open_path(path).ok()?))).collect();
         let existing = |path: &PathBuf| Some((path.clone(), fs::symlink_metadata(path).ok()?.is_dir()));
         let hidden = confinement.hidden.iter().filter_map(existing).collect();
         let mut views: Vec<_> = confinement.views.iter().collect();
@@ -108,7 +115,7 @@ impl ViewSources {
             let source = openat(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
             Ok((path.clone(), source.map_err(context(format!("cannot open {}", path.display())))?))
         });
-        Ok(Self { path: view.path.clone(), directory: open(&view.path)?, kept: kept.collect::<io::Result<_>>()? })
+        Ok(Self { path: view.path.clone(), directory: open_path(&view.path)?, kept: kept.collect::<io::Result<_>>()? })
     }
 
     /// Mounts the view, with its changes in the directory `layers`.
@@ -128,12 +135,12 @@ impl ViewSources {
     }
 }
 
-/// The views of directories, whose changes are in memory, where no path leads to.
+/// Mounts the views of directories. Their changes are kept in memory, where no path leads.
 fn arrange_views(views: &[ViewSources]) -> io::Result<()> {
     if views.is_empty() {
         return Ok(());
     }
-    // Any directory will do: it is covered for this moment only.
+    // Any directory will do: it is covered only for a moment.
     let place = Path::new("/dev");
     let flags = MountFlags::NODEV | MountFlags::NOSUID;
     mount("tmpfs", place, "tmpfs", flags, c"mode=700").map_err(context("cannot mount a temporary file system"))?;
@@ -143,23 +150,23 @@ fn arrange_views(views: &[ViewSources]) -> io::Result<()> {
     unmount(place, UnmountFlags::DETACH).map_err(context("cannot unmount a temporary file system"))
 }
 
-fn open(path: &Path) -> io::Result<OwnedFd> {
+fn open_path(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty()).map_err(context(format!("cannot open {}", path.display())))
 }
 
-/// A path that names an open file, whatever is mounted over it.
+/// Returns a path that names an open file, whatever is mounted over it.
 fn descriptor_path(file: &OwnedFd) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Every mount of the machine, as far as its file system answers.
+/// Makes every mount of the machine read-only, as far as its file system responds.
 fn make_read_only() -> io::Result<()> {
     let table = fs::read("/proc/self/mountinfo")?;
-    let mounts: BTreeSet<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(mount_point).collect();
+    let mounts: BTreeSet<PathBuf> = table.split(|byte| *byte == b'\n').filter_map(parse_mount_point).collect();
     for path in &mounts {
         match set_read_only(path, true) {
-            // One that is hidden below another mount cannot be reached, and a file system may refuse.
+            // A mount that is hidden below another one cannot be reached, and a file system may refuse.
             Err(_) if path != Path::new("/") => {}
             result => result?,
         }
@@ -167,16 +174,16 @@ fn make_read_only() -> io::Result<()> {
     Ok(())
 }
 
-/// `ID PARENT DEVICE ROOT POINT OPTIONS … - TYPE SOURCE OPTIONS`, with spaces in paths as `\040`.
-fn mount_point(line: &[u8]) -> Option<PathBuf> {
+/// Parses `ID PARENT DEVICE ROOT POINT OPTIONS … - TYPE SOURCE OPTIONS`, with spaces in paths as `\040`.
+fn parse_mount_point(line: &[u8]) -> Option<PathBuf> {
     let mut fields = line.split(|byte| *byte == b' ');
     let point = fields.nth(4)?;
     let kind = std::str::from_utf8(fields.skip_while(|field| *field != b"-").nth(1)?).ok()?;
-    let is_touched = !LEFT_ALONE.contains(&kind) && !kind.starts_with("fuse");
-    is_touched.then(|| OsString::from_vec(unescape(point)).into())
+    let is_touched = !SKIPPED_FILE_SYSTEMS.contains(&kind) && !kind.starts_with("fuse");
+    is_touched.then(|| OsString::from_vec(unescape_octal(point)).into())
 }
 
-fn unescape(text: &[u8]) -> Vec<u8> {
+fn unescape_octal(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
         let octal = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
@@ -194,9 +201,9 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Changes one mount, and keeps what else it forbids: the kernel refuses to forget that.
+/// Changes one mount and keeps its other restrictions, which the kernel refuses to lift.
 fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
-    let has = statvfs(path).map_err(context(format!("cannot look at {}", path.display())))?.f_flag;
+    let has = statvfs(path).map_err(context(format!("cannot inspect {}", path.display())))?.f_flag;
     let kept = [
         (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
         (StatVfsMountFlags::NODEV, MountFlags::NODEV),
@@ -213,26 +220,27 @@ fn set_read_only(path: &Path, read_only: bool) -> io::Result<()> {
     mount_remount(path, flags, c"").map_err(context(format!("cannot make {} {mode}", path.display())))
 }
 
-fn bind(source: &OwnedFd, path: &Path) -> io::Result<()> {
+fn bind_mount(source: &OwnedFd, path: &Path) -> io::Result<()> {
     mount_bind_recursive(descriptor_path(source), path).map_err(context(format!("cannot mount {}", path.display())))
 }
 
 fn bind_writable(source: &OwnedFd, path: &Path) -> io::Result<()> {
-    bind(source, path)?;
+    bind_mount(source, path)?;
     match set_read_only(path, false) {
-        // The machine itself has it read-only, so nothing is lost.
+        // It is read-only on the machine itself, so nothing is lost.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         result => result,
     }
 }
 
 fn bind_read_only(source: &OwnedFd, path: &Path) -> io::Result<()> {
-    bind(source, path)?;
+    bind_mount(source, path)?;
     set_read_only(path, true)
 }
 
-/// Each directory on the way becomes a mount, too: otherwise it could be renamed, and another one put in its place.
-fn protect(paths: &[(PathBuf, OwnedFd)], writable: &[PathBuf]) -> io::Result<()> {
+/// Mounts paths read-only. Each directory above them becomes a mount, too: otherwise it could be renamed and replaced
+/// by another one.
+fn protect_paths(paths: &[(PathBuf, OwnedFd)], writable: &[PathBuf]) -> io::Result<()> {
     let is_below_writable = |path: &&Path| writable.iter().any(|root| path.starts_with(root) && path != root);
     let parents = paths.iter().flat_map(|(path, _)| path.ancestors().skip(1).take_while(is_below_writable));
     for parent in parents.collect::<BTreeSet<_>>() {
@@ -241,8 +249,8 @@ fn protect(paths: &[(PathBuf, OwnedFd)], writable: &[PathBuf]) -> io::Result<()>
     paths.iter().try_for_each(|(path, source)| bind_read_only(source, path))
 }
 
-/// Puts something empty in the place of each path.
-fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
+/// Covers each path with an empty file or directory.
+fn hide_paths(paths: &[(PathBuf, bool)]) -> io::Result<()> {
     for (path, is_directory) in paths {
         let hidden = if *is_directory {
             mount(
@@ -256,7 +264,7 @@ fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
             mount_bind("/dev/null", path)
         };
         match hidden {
-            // It was removed since it was listed, as the socket of a process that ended is.
+            // It was removed since it was listed, like the socket of a process that has ended.
             Err(Errno::NOENT) => {}
             hidden => hidden.map_err(context(format!("cannot hide {}", path.display())))?,
         }
@@ -264,15 +272,15 @@ fn hide(paths: &[(PathBuf, bool)]) -> io::Result<()> {
     Ok(())
 }
 
-fn own_proc() -> io::Result<()> {
+fn mount_own_proc() -> io::Result<()> {
     let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(context("cannot mount /proc"))
 }
 
-/// The usual devices, and terminals and shared memory that no other process has.
-fn own_devices() -> io::Result<()> {
-    let device = |name: &'static str| Some((name, open(&Path::new("/dev").join(name)).ok()?));
-    let devices: Vec<_> = DEVICES.iter().copied().filter_map(device).collect();
+/// Mounts the usual devices, with terminals and shared memory of the session alone.
+fn mount_own_devices() -> io::Result<()> {
+    let device = |name: &'static str| Some((name, open_path(&Path::new("/dev").join(name)).ok()?));
+    let devices: Vec<_> = COMMON_DEVICES.iter().copied().filter_map(device).collect();
     let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount("tmpfs", "/dev", "tmpfs", plain, c"mode=755,size=64k").map_err(context("cannot mount /dev"))?;
     for (name, source) in &devices {
@@ -304,11 +312,11 @@ fn own_devices() -> io::Result<()> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::mount_point;
+    use super::parse_mount_point;
 
     #[test]
     fn mount_points_are_read() {
-        let read = |line: &str| mount_point(line.as_bytes());
+        let read = |line: &str| parse_mount_point(line.as_bytes());
         let line = r"36 35 98:0 /mnt1 /mnt/a\040b\134 rw,noatime master:1 - ext3 /dev/root rw";
         assert_eq!(read(line), Some(PathBuf::from(r"/mnt/a b\")));
         assert_eq!(read("28 27 0:25 / /x ro - tmpfs none ro"), Some(PathBuf::from("/x")));

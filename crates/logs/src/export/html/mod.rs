@@ -1,5 +1,5 @@
-//! A story as one page of HTML: no script, no picture, no address but its own, light and dark. What agents say is text
-//! here and nothing else; the page's own policy forbids the rest, should a browser see it otherwise.
+//! Renders a session as a single HTML page: no scripts, no images, no external URLs, light and dark. Agent output is
+//! always escaped as text; the page's Content-Security-Policy blocks everything else as a second line of defense.
 
 mod parts;
 #[cfg(test)]
@@ -9,46 +9,46 @@ use jiff::tz::TimeZone;
 use switchboard_event::Timestamp;
 
 use super::{
-    Story,
-    figures::{self, used},
+    TranscriptDocument,
+    figures::{self, format_usage},
     plain,
-    story::Turn,
+    story::TranscriptTurn,
 };
 
-const STYLE: &str = include_str!("style.css");
+const STYLE_CSS: &str = include_str!("style.css");
 
-/// With so many turns there is a list of them.
-const LISTED: usize = 4;
+/// Pages with at least this many turns get a table of contents.
+const MIN_LISTED_TURNS: usize = 4;
 
-/// The page. Times are those of the zone.
+/// Renders the page, with times in `zone`.
 #[must_use]
-pub fn page(story: &Story, zone: &TimeZone) -> String {
-    let mut page = Page { out: String::with_capacity(64 << 10), zone };
-    page.head(&story.title);
-    page.about(story);
-    if story.turns.len() >= LISTED {
-        page.contents(&story.turns);
+pub fn render_html(story: &TranscriptDocument, zone: &TimeZone) -> String {
+    let mut page = HtmlPage { out: String::with_capacity(64 << 10), zone };
+    page.push_head(&story.title);
+    page.push_about(story);
+    if story.turns.len() >= MIN_LISTED_TURNS {
+        page.push_contents(&story.turns);
     }
-    story.turns.iter().for_each(|turn| page.turn(turn));
+    story.turns.iter().for_each(|turn| page.push_turn(turn));
     page.out.push_str("</body>\n</html>\n");
     page.out
 }
 
-/// A page as it is written. Tags are ours; all text goes through [`Page::text`].
-struct Page<'a> {
+/// A page being written. Tags are trusted; all other text goes through [`Page::text`].
+struct HtmlPage<'a> {
     out: String,
     zone: &'a TimeZone,
 }
 
-impl Page<'_> {
-    /// Adds what is ours.
-    fn tag(&mut self, tag: &str) {
+impl HtmlPage<'_> {
+    /// Appends trusted markup.
+    fn push_tag(&mut self, tag: &str) {
         self.out.push_str(tag);
     }
 
-    /// Adds what is not ours.
-    fn text(&mut self, text: &str) {
-        for c in plain::text(text).chars() {
+    /// Appends untrusted text, escaped.
+    fn push_text(&mut self, text: &str) {
+        for c in plain::visible_text(text).chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
                 '<' => self.out.push_str("&lt;"),
@@ -60,76 +60,75 @@ impl Page<'_> {
         }
     }
 
-    /// An element with a text.
-    fn element(&mut self, name: &str, class: &str, text: &str) {
+    fn push_element(&mut self, name: &str, class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        self.tag(&format!("<{name}{class}>"));
-        self.text(text);
-        self.tag(&format!("</{name}>\n"));
+        self.push_tag(&format!("<{name}{class}>"));
+        self.push_text(text);
+        self.push_tag(&format!("</{name}>\n"));
     }
 
-    fn head(&mut self, title: &str) {
-        self.tag("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-        self.tag(
+    fn push_head(&mut self, title: &str) {
+        self.push_tag("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        self.push_tag(
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
         );
-        self.tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        self.tag("<meta name=\"referrer\" content=\"no-referrer\">\n");
-        self.element("title", "", &plain::line(title));
-        self.tag("<style>\n");
-        self.tag(STYLE);
-        self.tag("</style>\n</head>\n<body>\n");
-        self.element("h1", "", &plain::line(title));
+        self.push_tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+        self.push_tag("<meta name=\"referrer\" content=\"no-referrer\">\n");
+        self.push_element("title", "", &plain::visible_line(title));
+        self.push_tag("<style>\n");
+        self.push_tag(STYLE_CSS);
+        self.push_tag("</style>\n</head>\n<body>\n");
+        self.push_element("h1", "", &plain::visible_line(title));
     }
 
-    fn about(&mut self, story: &Story) {
-        self.tag("<dl>\n");
-        let total = used(&story.usage, None);
+    fn push_about(&mut self, story: &TranscriptDocument) {
+        self.push_tag("<dl>\n");
+        let total = format_usage(&story.usage, None);
         let all = story.about.iter().map(|(name, value)| (*name, value)).chain([("used", &total)]);
         for (name, value) in all.filter(|(_, value)| !value.is_empty()) {
-            self.element("dt", "", name);
-            self.element("dd", "", value);
+            self.push_element("dt", "", name);
+            self.push_element("dd", "", value);
         }
-        self.tag("</dl>\n");
+        self.push_tag("</dl>\n");
     }
 
-    fn contents(&mut self, turns: &[Turn]) {
-        self.tag("<nav><details><summary>Turns</summary><ol>\n");
+    fn push_contents(&mut self, turns: &[TranscriptTurn]) {
+        self.push_tag("<nav><details><summary>Turns</summary><ol>\n");
         for turn in turns.iter().filter(|turn| turn.number > 0) {
-            self.tag(&format!("<li value=\"{0}\"><a href=\"#turn-{0}\">", turn.number));
-            let prompt = plain::line(turn.prompt.as_deref().unwrap_or_default());
-            self.text(&prompt.chars().take(120).collect::<String>());
-            self.tag("</a></li>\n");
+            self.push_tag(&format!("<li value=\"{0}\"><a href=\"#turn-{0}\">", turn.number));
+            let prompt = plain::visible_line(turn.prompt.as_deref().unwrap_or_default());
+            self.push_text(&prompt.chars().take(120).collect::<String>());
+            self.push_tag("</a></li>\n");
         }
-        self.tag("</ol></details></nav>\n");
+        self.push_tag("</ol></details></nav>\n");
     }
 
-    fn turn(&mut self, turn: &Turn) {
-        self.tag(&format!("<section id=\"turn-{0}\">\n", turn.number));
+    fn push_turn(&mut self, turn: &TranscriptTurn) {
+        self.push_tag(&format!("<section id=\"turn-{0}\">\n", turn.number));
         if turn.number > 0 {
-            self.tag(&format!("<h2><a href=\"#turn-{0}\">Turn {0}</a> ", turn.number));
-            self.time(turn.at);
-            self.tag("</h2>\n");
+            self.push_tag(&format!("<h2><a href=\"#turn-{0}\">Turn {0}</a> ", turn.number));
+            self.push_time(turn.at);
+            self.push_tag("</h2>\n");
         }
         if let Some(prompt) = &turn.prompt {
-            self.element("div", "text ask", prompt);
+            self.push_element("div", "text ask", prompt);
         }
-        turn.steps.iter().for_each(|step| self.step(step));
+        turn.steps.iter().for_each(|step| self.push_step(step));
         if let Some(problem) = &turn.problem {
-            self.element("p", "bad", problem);
+            self.push_element("p", "bad", problem);
         }
-        let figures = used(&turn.usage, turn.duration_ms);
+        let figures = format_usage(&turn.usage, turn.duration_ms);
         if !figures.is_empty() {
-            self.element("p", "end", &figures);
+            self.push_element("p", "end", &figures);
         }
-        self.tag("</section>\n");
+        self.push_tag("</section>\n");
     }
 
-    fn time(&mut self, at: Option<Timestamp>) {
+    fn push_time(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
-            self.tag(&format!("<time datetime=\"{at}\">"));
-            self.text(&figures::minute(at, self.zone));
-            self.tag("</time>");
+            self.push_tag(&format!("<time datetime=\"{at}\">"));
+            self.push_text(&figures::format_minute(at, self.zone));
+            self.push_tag("</time>");
         }
     }
 }

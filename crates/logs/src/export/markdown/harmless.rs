@@ -1,33 +1,32 @@
-//! Markdown of an agent that stays Markdown and is no more than text: no tags, no pictures from elsewhere, no block of
-//! code that swallows what follows. Where code ends is not guessed: what may be read in two ways counts as text, which at
-//! worst shows `&lt;` in a piece of code.
+//! Sanitizes Markdown from an agent: no HTML tags, no remote images, no code block that swallows the rest of the page.
+//! It does not guess where code ends: ambiguous input counts as text, which at worst shows `&lt;` inside code.
 
 use super::plain;
 
-/// Within one paragraph, which a blank line ends.
+/// State within one paragraph, which ends at a blank line.
 #[derive(Default)]
-struct Paragraph {
-    /// A run of backticks has no partner on its line, and may find one further down.
+struct ParagraphEscaper {
+    /// A run of backticks is unmatched on its line and may be closed on a later one.
     is_open: bool,
 }
 
-/// A text of several lines.
-pub fn text(given: &str) -> String {
-    let given = plain::text(given.trim_matches('\n'));
-    let (mut out, mut fence, mut paragraph) = (String::new(), None::<&str>, Paragraph::default());
+/// Sanitizes a text of several lines.
+pub fn escape_text(given: &str) -> String {
+    let given = plain::visible_text(given.trim_matches('\n'));
+    let (mut out, mut fence, mut paragraph) = (String::new(), None::<&str>, ParagraphEscaper::default());
     for line in given.split('\n') {
         match fence {
             Some(open) => {
                 out.push_str(line);
-                if closes(line, open) {
+                if closes_fence(line, open) {
                     fence = None;
                 }
             }
-            None if opens(line).is_some() => {
-                (fence, paragraph) = (opens(line), Paragraph::default());
+            None if opening_fence(line).is_some() => {
+                (fence, paragraph) = (opening_fence(line), ParagraphEscaper::default());
                 out.push_str(line);
             }
-            None => paragraph.line(line, &mut out),
+            None => paragraph.escape_line(line, &mut out),
         }
         out.push('\n');
     }
@@ -38,10 +37,10 @@ pub fn text(given: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// A text of one line, none of which is Markdown.
-pub fn line(given: &str) -> String {
+/// Escapes a text as a single line without any Markdown.
+pub fn escape_single_line(given: &str) -> String {
     let mut out = String::new();
-    for c in plain::line(given).chars() {
+    for c in plain::visible_line(given).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
@@ -49,7 +48,7 @@ pub fn line(given: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Between letters it is only a character.
+            // Between letters an underscore has no meaning.
             '_' if !out.ends_with(char::is_alphanumeric) => out.push_str("\\_"),
             c => out.push(c),
         }
@@ -57,8 +56,8 @@ pub fn line(given: &str) -> String {
     out
 }
 
-/// The fence that a line opens. One that is indented may belong to a list, and end with it.
-fn opens(line: &str) -> Option<&str> {
+/// Returns the fence that a line opens. An indented fence is ignored: it may belong to a list and end with it.
+fn opening_fence(line: &str) -> Option<&str> {
     ['`', '~'].into_iter().find_map(|mark| {
         let rest = line.trim_start_matches(mark);
         let fence = line.get(..line.len() - rest.len())?;
@@ -66,7 +65,7 @@ fn opens(line: &str) -> Option<&str> {
     })
 }
 
-fn closes(line: &str, fence: &str) -> bool {
+fn closes_fence(line: &str, fence: &str) -> bool {
     let inner = line.trim_start_matches(' ');
     let mark = fence.chars().next().unwrap_or('`');
     let indent = line.len() - inner.len();
@@ -74,8 +73,8 @@ fn closes(line: &str, fence: &str) -> bool {
     indent <= 3 && run.len() >= fence.len() && run.chars().all(|c| c == mark)
 }
 
-impl Paragraph {
-    fn line(&mut self, line: &str, out: &mut String) {
+impl ParagraphEscaper {
+    fn escape_line(&mut self, line: &str, out: &mut String) {
         if line.trim().is_empty() {
             *self = Self::default();
             return;
@@ -85,26 +84,26 @@ impl Paragraph {
             let Some(at) = rest.find('`') else { break };
             let (before, from) = rest.split_at(at);
             let run: usize = from.len() - from.trim_start_matches('`').len();
-            let Some(end) = partner(from.get(run..).unwrap_or_default(), run) else {
+            let Some(end) = closing_backticks(from.get(run..).unwrap_or_default(), run) else {
                 self.is_open = true;
                 break;
             };
-            // A backslash makes it no code.
+            // An escaped backtick does not start code.
             if before.ends_with('\\') {
                 self.is_open = true;
                 break;
             }
-            escape(before, out);
+            escape_inline(before, out);
             let (code, after) = from.split_at(run + end);
             out.push_str(code);
             rest = after;
         }
-        escape(rest, out);
+        escape_inline(rest, out);
     }
 }
 
-/// Where the next run of so many backticks ends.
-fn partner(text: &str, run: usize) -> Option<usize> {
+/// Returns the end of the next run of exactly `run` backticks.
+fn closing_backticks(text: &str, run: usize) -> Option<usize> {
     let mut at = 0;
     loop {
         at += text.get(at..)?.find('`')?;
@@ -117,8 +116,8 @@ fn partner(text: &str, run: usize) -> Option<usize> {
     }
 }
 
-/// No tag, no picture.
-fn escape(text: &str, out: &mut String) {
+/// Escapes tags and images.
+fn escape_inline(text: &str, out: &mut String) {
     let mut before = '\0';
     for c in text.chars() {
         match c {
@@ -132,7 +131,7 @@ fn escape(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, text};
+    use super::{escape_single_line, escape_text};
 
     #[test]
     fn what_is_code_stays() {
@@ -142,7 +141,7 @@ mod tests {
             "~~~\n<b>\n~~~",
             "# Heading\n\n- a *list* with [a link](https://example.org)\n\n| a | b |\n| - | - |",
         ] {
-            assert_eq!(text(same), same);
+            assert_eq!(escape_text(same), same);
         }
     }
 
@@ -160,12 +159,12 @@ mod tests {
             ("````\n```\n<b>", "````\n```\n<b>\n````"),
             ("a\u{202e}b\x1b[31mred\x07", "a[U+202E]bred␇"),
         ] {
-            assert_eq!(text(given), shown, "{given:?}");
+            assert_eq!(escape_text(given), shown, "{given:?}");
         }
     }
 
     #[test]
     fn a_line_has_no_markdown() {
-        assert_eq!(line("a_b *c* <d> `e`\n# f"), "a_b \\*c\\* &lt;d> \\`e\\` \\# f");
+        assert_eq!(escape_single_line("a_b *c* <d> `e`\n# f"), "a_b \\*c\\* &lt;d> \\`e\\` \\# f");
     }
 }

@@ -1,78 +1,80 @@
-//! Private keys whose lines stand apart, as the lines of a patch do: each a string of its own in an array. From the line
-//! that begins the key to the one that ends it, nothing is shown.
+//! Private keys split over several strings, such as the lines of a patch in a JSON array. Everything between the BEGIN
+//! and END lines is removed.
 
 use regex::Regex;
 
-use super::mark;
+use super::redaction_mark;
 
-/// Where a private key begins.
-const BEGIN: &str = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
+const BEGIN_PATTERN: &str = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
 
-/// Where it ends.
-const END: &str = r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
+const END_PATTERN: &str = r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----";
 
-/// A line in between, with what editors and patches put before it.
-const LINE: &str = r"^(?:[\s+<>|\-]|[0-9]{1,6}[→\t:|])*(?:[A-Za-z0-9+/=]{1,100}|(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):.*)?\s*$";
+/// A line within a key, with the margin that editors and patches add.
+const KEY_LINE_PATTERN: &str = r"^(?:[\s+<>|\-]|[0-9]{1,6}[→\t:|])*(?:[A-Za-z0-9+/=]{1,100}|(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):.*)?\s*$";
 
-/// What tells where keys begin and end.
-pub struct Armour {
+/// Detects keys that span several strings.
+pub struct PrivateKeyScanner {
     begin: Regex,
     end: Regex,
     line: Regex,
 }
 
-/// Where in a key one is.
+/// Position relative to a private key.
 #[derive(Default)]
-pub enum Place {
-    /// In none.
+pub enum KeyScanState {
+    /// Not inside a key.
     #[default]
     Outside,
-    /// Behind its first line.
+    /// After the BEGIN line; nothing was removed yet.
     Begun,
-    /// Some of it was taken out already.
+    /// Some lines were already removed.
     Within,
 }
 
-impl Armour {
-    /// What it takes.
+impl PrivateKeyScanner {
+    /// Compiles the patterns.
     pub fn new() -> Result<Self, regex::Error> {
-        Ok(Self { begin: Regex::new(BEGIN)?, end: Regex::new(END)?, line: Regex::new(LINE)? })
+        Ok(Self {
+            begin: Regex::new(BEGIN_PATTERN)?,
+            end: Regex::new(END_PATTERN)?,
+            line: Regex::new(KEY_LINE_PATTERN)?,
+        })
     }
 
-    /// A string without what of it belongs to a key that began before it. None if nothing does.
-    pub fn without(&self, text: &str, place: &mut Place) -> Option<String> {
-        if matches!(place, Place::Outside) {
+    /// Removes the part of a string that belongs to a key begun earlier. Returns `None` if there is none.
+    pub fn strip_key_lines(&self, text: &str, place: &mut KeyScanState) -> Option<String> {
+        if matches!(place, KeyScanState::Outside) {
             return None;
         }
         let rest = match self.end.find(text) {
             Some(end) => {
-                *place = Place::Outside;
+                *place = KeyScanState::Outside;
                 text.get(end.start()..).filter(|_| end.start() > 0)?
             }
             None if self.line.is_match(text) => {
-                *place = Place::Within;
+                *place = KeyScanState::Within;
                 text.get(text.len()..).filter(|_| !text.trim().is_empty())?
             }
             None => {
-                *place = Place::Outside;
+                *place = KeyScanState::Outside;
                 return None;
             }
         };
-        // What a patch has before a line is no part of the key.
+        // The margin of a patch line is not part of the key.
         let margin = text.strip_prefix(['+', '-', ' ']).map_or("", |line| text.strip_suffix(line).unwrap_or_default());
         let has_key = text.len() > margin.len() + rest.len();
-        has_key.then(|| format!("{margin}{}{rest}", mark("private-key")))
+        has_key.then(|| format!("{margin}{}{rest}", redaction_mark("private-key")))
     }
 
-    /// Takes note of a key that begins in a string and does not end in it.
-    pub fn see(&self, text: &str, place: &mut Place) {
+    /// Notes a key that begins in this string and does not end in it.
+    pub fn note_key_start(&self, text: &str, place: &mut KeyScanState) {
         if !text.contains("-----BEGIN ") {
             return;
         }
         if let Some(begin) = self.begin.find_iter(text).last()
             && !self.end.is_match_at(text, begin.end())
         {
-            *place = Place::Begun;
+            *place = KeyScanState::Begun;
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Secrets in JSON: every string is looked at as the text that it stands for, and JSON within it as JSON. What has none
-//! stays byte for byte, numbers and doubled keys included, so nothing is parsed and written anew.
+//! Redacts secrets in JSON. Every string is checked in its unescaped form, and nested JSON as JSON. Everything else
+//! stays byte for byte, including numbers and duplicate keys: nothing is parsed and serialized again.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,26 @@ use memchr::memchr;
 use serde::de::IgnoredAny;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Redactor, armour::Place, cookies, cut_cookies, mark};
+use super::{Redactor, armour::KeyScanState, cookies, push_cookie_spans, redaction_mark};
 
-/// JSON within JSON within JSON is looked into so deep.
-const DEEPEST: usize = 6;
+/// Maximum nesting of JSON documents within strings.
+const MAX_NESTED_JSON_DEPTH: usize = 6;
 
-/// A name so short is no key.
-const SHORTEST_KEY: usize = 16;
+/// Shorter object keys are not checked for secrets.
+const MIN_KEY_BYTES: usize = 16;
 
-/// A string so long is worth remembering.
-const LONG: usize = 64;
+/// Shorter strings are not cached.
+const MIN_CACHED_BYTES: usize = 64;
 
-/// What says what the next string is.
-struct Name<'a> {
+/// A name that describes the next string.
+struct PrecedingName<'a> {
     name: Cow<'a, str>,
-    /// What has to stand between them: a colon behind the name of a field, a comma behind an option.
+    /// The separator that must follow: a colon after an object key, a comma after a command-line option.
     gap: &'static str,
 }
 
-impl<'a> Name<'a> {
-    fn of(text: Cow<'a, str>, is_key: bool) -> Option<Self> {
+impl<'a> PrecedingName<'a> {
+    fn from_string(text: Cow<'a, str>, is_key: bool) -> Option<Self> {
         let is_option = text.starts_with("--") && !text.contains([' ', '=']);
         let gap = if is_key { ":" } else { "," };
         (is_key || is_option).then_some(Self { name: text, gap })
@@ -34,15 +34,14 @@ impl<'a> Name<'a> {
 }
 
 impl Redactor {
-    /// JSON without the secrets in its strings.
     #[must_use]
-    pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        self.json_in(json, 0)
+    pub fn redact_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        self.redact_json_at(json, 0)
     }
 
-    fn json_in<'a>(&self, json: &'a str, depth: usize) -> Cow<'a, str> {
+    fn redact_json_at<'a>(&self, json: &'a str, depth: usize) -> Cow<'a, str> {
         let (mut out, mut copied, mut last) = (String::new(), 0, 0);
-        let (mut key, mut place) = (None::<Name<'_>>, Place::Outside);
+        let (mut key, mut place) = (None::<PrecedingName<'_>>, KeyScanState::Outside);
         while let Some(start) =
             json.as_bytes().get(last..).and_then(|rest| memchr(b'"', rest)).map(|found| last + found)
         {
@@ -50,25 +49,27 @@ impl Redactor {
             let (literal, after) = (json.get(start..end).unwrap_or_default(), json.get(end..).unwrap_or_default());
             let gap = json.get(last..start).unwrap_or_default().trim();
             last = end;
-            let (text, is_read) = read(literal);
+            let (text, is_read) = unescape_literal(literal);
             let is_key = after.trim_start().starts_with(':');
             let named = key.take().filter(|name| gap == name.gap);
-            // Between lines of an array stands a comma.
+            // Array elements are separated by a comma.
             if gap != "," {
-                place = Place::Outside;
+                place = KeyScanState::Outside;
             }
             let clean = match named {
-                _ if is_key => self.name(&text),
-                Some(Name { name, .. }) if self.is_named(&name, &text) => Cow::Owned(mark("secret")),
-                Some(Name { name, .. }) if cookies::is_cookie(&name) => self.cookies(&text),
-                _ => self.string(&text, &mut place, depth),
+                _ if is_key => self.redact_key(&text),
+                Some(PrecedingName { name, .. }) if self.is_secret_value(&name, &text) => {
+                    Cow::Owned(redaction_mark("secret"))
+                }
+                Some(PrecedingName { name, .. }) if cookies::is_cookie_header(&name) => self.redact_cookies(&text),
+                _ => self.redact_string(&text, &mut place, depth),
             };
             if let Cow::Owned(clean) = clean {
                 out.push_str(json.get(copied..start).unwrap_or_default());
-                out.push_str(&written(&clean, is_read));
+                out.push_str(&escape_literal(&clean, is_read));
                 copied = end;
             }
-            key = Name::of(text, is_key);
+            key = PrecedingName::from_string(text, is_key);
         }
         if copied == 0 {
             return Cow::Borrowed(json);
@@ -77,50 +78,55 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    fn name<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if text.len() < SHORTEST_KEY { Cow::Borrowed(text) } else { self.text(text) }
+    fn redact_key<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if text.len() < MIN_KEY_BYTES { Cow::Borrowed(text) } else { self.redact_text(text) }
     }
 
-    /// The value of a cookie's header.
-    fn cookies<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut cuts = self.cuts(text);
-        cut_cookies(text, 0, &mut cuts);
-        self.cut(text, cuts)
+    /// Redacts the value of a cookie header.
+    fn redact_cookies<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut cuts = self.find_spans(text);
+        push_cookie_spans(text, 0, &mut cuts);
+        self.replace_spans(text, cuts)
     }
 
-    /// A string, which may be a line of a key that began in the one before it.
-    fn string<'a>(&self, text: &'a str, place: &mut Place, depth: usize) -> Cow<'a, str> {
-        // What is long is often told twice: as what was said, and in the agent's own record.
-        let seen = (text.len() >= LONG && matches!(place, Place::Outside)).then(|| xxh3_128(text.as_bytes()));
-        if seen.is_some_and(|seen| self.clean.has(seen)) {
+    /// Redacts a string, which may be a line of a key that began in an earlier string.
+    fn redact_string<'a>(&self, text: &'a str, place: &mut KeyScanState, depth: usize) -> Cow<'a, str> {
+        // Long texts often occur twice: in the event and in the agent's own record.
+        let seen = (text.len() >= MIN_CACHED_BYTES && matches!(place, KeyScanState::Outside))
+            .then(|| xxh3_128(text.as_bytes()));
+        if seen.is_some_and(|seen| self.clean.contains(seen)) {
             return Cow::Borrowed(text);
         }
-        let clean = self.new_string(text, place, depth);
-        // Less deep, more is looked into.
-        if depth == 0 && matches!((&clean, &place), (Cow::Borrowed(_), Place::Outside)) {
-            seen.into_iter().for_each(|seen| self.clean.add(seen));
+        let clean = self.redact_uncached(text, place, depth);
+        // At greater depth fewer levels of nested JSON are checked.
+        if depth == 0 && matches!((&clean, &place), (Cow::Borrowed(_), KeyScanState::Outside)) {
+            seen.into_iter().for_each(|seen| self.clean.insert(seen));
         }
         clean
     }
 
-    fn new_string<'a>(&self, text: &'a str, place: &mut Place, depth: usize) -> Cow<'a, str> {
-        let is_first = matches!(place, Place::Begun);
-        if let Some(rest) = self.armour.without(text, place) {
-            self.counted(usize::from(is_first));
-            self.armour.see(&rest, place);
-            return Cow::Owned(self.text(&rest).into_owned());
+    fn redact_uncached<'a>(&self, text: &'a str, place: &mut KeyScanState, depth: usize) -> Cow<'a, str> {
+        let is_first = matches!(place, KeyScanState::Begun);
+        if let Some(rest) = self.armour.strip_key_lines(text, place) {
+            self.add_to_count(usize::from(is_first));
+            self.armour.note_key_start(&rest, place);
+            return Cow::Owned(self.redact_text(&rest).into_owned());
         }
-        self.armour.see(text, place);
-        if depth < DEEPEST && is_json(text) { self.json_in(text, depth + 1) } else { self.text(text) }
+        self.armour.note_key_start(text, place);
+        if depth < MAX_NESTED_JSON_DEPTH && is_json(text) {
+            self.redact_json_at(text, depth + 1)
+        } else {
+            self.redact_text(text)
+        }
     }
 }
 
-/// The text is an object or a list.
+/// Returns whether the text is a JSON object or array.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Where the string that begins here ends, its quotation mark included.
+/// Returns the end of the string literal at `start`, including the closing quote.
 fn end_of_string(json: &str, start: usize) -> Option<usize> {
     let (mut at, bytes) = (start + 1, json.as_bytes());
     loop {
@@ -134,8 +140,9 @@ fn end_of_string(json: &str, start: usize) -> Option<usize> {
     }
 }
 
-/// What a string stands for, and true. One that serde does not read (lone surrogates) is looked at as it is written.
-fn read(literal: &str) -> (Cow<'_, str>, bool) {
+/// Returns the unescaped string and `true`. A literal that serde rejects (lone surrogates) is returned as written, with
+/// `false`.
+fn unescape_literal(literal: &str) -> (Cow<'_, str>, bool) {
     let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
     if !inner.contains('\\') {
         return (Cow::Borrowed(inner), true);
@@ -144,6 +151,6 @@ fn read(literal: &str) -> (Cow<'_, str>, bool) {
     read.map_or((Cow::Borrowed(inner), false), |text| (Cow::Owned(text), true))
 }
 
-fn written(text: &str, is_read: bool) -> String {
+fn escape_literal(text: &str, is_read: bool) -> String {
     if is_read { serde_json::to_string(text).unwrap_or_default() } else { format!("\"{text}\"") }
 }

@@ -1,25 +1,26 @@
-//! Whether what stands beside a telling name is a secret, or a type, a variable, a number, an example, a word.
+//! Heuristics that tell secrets from types, variables, numbers, examples and ordinary words.
 
 use super::{
-    named::{Named, Way},
-    names::{self, Sort},
+    named::{AssignmentStyle, NamedValue},
+    names::{self, SecretKind},
 };
 
-/// The name says that its value is secret.
-pub fn is_telling(key: &str) -> bool {
-    names::sort(key).is_some()
+/// Returns whether the name denotes a secret.
+pub fn is_secret_name(key: &str) -> bool {
+    names::secret_kind(key).is_some()
 }
 
-/// It can be the end of a name, cut off, whose value comes next.
+/// Returns whether the text can be the end of a truncated name whose value follows.
 pub fn may_end_name(end: &str) -> bool {
     let word = end.trim_end_matches(['"', '\'', '\\']);
     let lower = word.to_lowercase();
     let others = ["bearer", "basic", "digest", "sshpass", "-p", "-u", "--user", "curl"];
-    word.ends_with([':', '=']) || !word.is_empty() && names::words().chain(others).any(|name| name.ends_with(&lower))
+    word.ends_with([':', '='])
+        || !word.is_empty() && names::secret_words().chain(others).any(|name| name.ends_with(&lower))
 }
 
-/// Values that stand for something: examples, types, and what is said of a secret in its place.
-const STAND_INS: &[&str] = &[
+/// Values that are never secret: examples, type names, and descriptions of a secret.
+const PLACEHOLDER_VALUES: &[&str] = &[
     "access",
     "any",
     "bool",
@@ -74,8 +75,8 @@ const STAND_INS: &[&str] = &[
     "your",
 ];
 
-/// How what stands for a secret begins.
-const BEGINNINGS: &[&str] = &[
+/// Prefixes of placeholders.
+const PLACEHOLDER_PREFIXES: &[&str] = &[
     "your",
     "example",
     "redacted",
@@ -91,15 +92,18 @@ const BEGINNINGS: &[&str] = &[
     "settings.",
 ];
 
-/// It stands for a secret and is none.
+/// Returns whether the value is a placeholder for a secret.
 pub fn is_placeholder(value: &str) -> bool {
     let lower = value.to_lowercase();
     let same = value.chars().next().is_none_or(|first| value.chars().all(|c| c == first));
     let dots = value.chars().all(|c| "xX*.-_…".contains(c));
-    same || dots || is_reference(value) || STAND_INS.contains(&lower.as_str()) || begins_as_stand_in(&lower)
+    same || dots
+        || is_reference(value)
+        || PLACEHOLDER_VALUES.contains(&lower.as_str())
+        || has_placeholder_prefix(&lower)
 }
 
-/// A variable, or a place where something is to be filled in: `$NAME`, `${NAME}`, `%NAME%`, `<name>`, `{name}`.
+/// Returns whether the value is a variable or template: `$NAME`, `${NAME}`, `%NAME%`, `<name>`, `{name}`.
 fn is_reference(value: &str) -> bool {
     let within = |open, close| value.starts_with(open) && value.ends_with(close);
     let filled = value.contains(['{', '<']) && value.ends_with(['}', '>']);
@@ -108,39 +112,40 @@ fn is_reference(value: &str) -> bool {
         || within('[', ']')
         || within('(', ')')
         || filled
-        || is_percent(value)
+        || is_percent_variable(value)
 }
 
-fn is_percent(value: &str) -> bool {
+fn is_percent_variable(value: &str) -> bool {
     value.starts_with('%') && (value.len() <= 3 || value.ends_with('%'))
 }
 
-fn begins_as_stand_in(lower: &str) -> bool {
-    BEGINNINGS.iter().any(|word| {
+fn has_placeholder_prefix(lower: &str) -> bool {
+    PLACEHOLDER_PREFIXES.iter().any(|word| {
         let rest = lower.strip_prefix(word);
         rest.is_some_and(|rest| word.ends_with('.') || rest.starts_with(['-', '_', '.', ' ', '[', '(']))
     })
 }
 
-/// It looks as if nobody thought of it: long, with letters and digits.
+/// Returns whether the value looks machine-generated: long, with letters and digits.
 pub fn is_random(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let [lower, upper] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|is| value.bytes().any(|byte| is(&byte)));
     let mixed = digits > 0 && (lower || upper);
     let long = value.len() >= 16 && mixed || value.len() >= 10 && mixed && lower && upper;
-    // Letters alone can be a key too, if they are many and of both cases without being words.
-    let letters = value.len() >= 24 && lower && upper && changes(value) >= 6;
+    // Letters alone can be a key too, if there are many and their case changes more often than in words.
+    let letters = value.len() >= 24 && lower && upper && case_changes(value) >= 6;
     (long || letters) && !is_code(value) && !is_time(value) && !is_placeholder(value)
 }
 
-/// How often the case changes.
-fn changes(value: &str) -> usize {
+/// Counts the changes between upper and lower case.
+fn case_changes(value: &str) -> usize {
     let cases: Vec<bool> =
         value.bytes().filter(u8::is_ascii_alphabetic).map(|byte| byte.is_ascii_uppercase()).collect();
     cases.windows(2).filter(|pair| matches!(pair, [a, b] if a != b)).count()
 }
 
-/// A path of names, as code has them: `self.tokens.next_1`, `crate::auth::Token`, `/etc/secrets/token.txt`.
+/// Returns whether the value is a path of identifiers, such as `self.tokens.next_1`, `crate::auth::Token` or
+/// `/etc/secrets/token.txt`.
 pub fn is_code(value: &str) -> bool {
     let names = |separator: &str| {
         let mut parts = value.split(separator).filter(|part| !part.is_empty());
@@ -149,71 +154,70 @@ pub fn is_code(value: &str) -> bool {
     names("::") || names(".") || names("/") || value.contains("()")
 }
 
-/// One or several words, with a digit at the end at most.
+/// Returns whether the part consists of words, with digits only at the end.
 fn is_name(part: &str) -> bool {
     let stem = part.trim_end_matches(|c: char| c.is_ascii_digit());
     !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphabetic() || c == '_' || c == '-')
 }
 
-/// A date or a number.
 fn is_time(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     digits * 2 >= value.len() && value.bytes().all(|byte| byte.is_ascii_digit() || b"-:.TZ+_".contains(&byte))
 }
 
-/// A path in the file system.
 fn is_path(value: &str) -> bool {
     value.starts_with(['/', '~', '.']) && (value.len() < 3 || is_code(value))
 }
 
-/// The value of a name is secret. Values that are plainly something else are not.
-pub fn is_named_secret(found: &Named<'_>) -> bool {
-    let Some(sort) = names::sort(found.key) else { return false };
+pub fn is_named_secret(found: &NamedValue<'_>) -> bool {
+    let Some(sort) = names::secret_kind(found.key) else { return false };
     if is_placeholder(found.value) || is_path(found.value) {
         return false;
     }
     match found.way {
-        _ if sort == Sort::Several => is_random(found.value),
-        Way::Compared => is_random(found.value) || sort == Sort::Password && is_password(found.value),
+        _ if sort == SecretKind::Several => is_random(found.value),
+        AssignmentStyle::Compared => is_random(found.value) || sort == SecretKind::Password && is_password(found.value),
         _ if found.quoted => is_quoted_secret(found, sort),
-        _ if is_called(found) => false,
-        Way::Set => found.value.len() > 1,
-        Way::Query => found.value.len() > 3,
-        Way::Given => !is_metavariable(found.value),
-        Way::Option => !is_prose(found) && !is_metavariable(found.value),
-        Way::Tight | Way::Loose | Way::Colon => is_bare_secret(found, sort),
+        _ if is_call_or_type(found) => false,
+        AssignmentStyle::Set => found.value.len() > 1,
+        AssignmentStyle::Query => found.value.len() > 3,
+        AssignmentStyle::Given => !is_metavariable(found.value),
+        AssignmentStyle::Option => !is_prose(found) && !is_metavariable(found.value),
+        AssignmentStyle::Tight | AssignmentStyle::Loose | AssignmentStyle::Colon => is_bare_secret(found, sort),
     }
 }
 
-/// The value of a name in JSON.
+/// Returns whether a JSON value is secret because of its key.
 pub fn is_secret_string(key: &str, value: &str) -> bool {
-    is_named_secret(&Named { key, value, way: Way::Colon, quoted: true, after: "" })
+    is_named_secret(&NamedValue { key, value, way: AssignmentStyle::Colon, quoted: true, after: "" })
 }
 
-/// It can be a secret key of AWS: letters of both cases and digits. A hash of git is of the same length, and has neither.
+/// Returns whether the value can be an AWS secret key: letters of both cases and digits. A Git hash has the same
+/// length, but is hexadecimal.
 pub fn is_aws_secret(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let is_hash = value.bytes().all(|byte| byte.is_ascii_hexdigit());
     has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && !is_hash
 }
 
-/// The password of a login: any word, if a machine was named before, else what is no word of a sentence.
-pub fn is_machines_password(machine: &str, value: &str) -> bool {
+/// Returns whether the value is a `.netrc` password: any word after a machine name, else something that is not an
+/// ordinary word.
+pub fn is_netrc_password(machine: &str, value: &str) -> bool {
     !is_placeholder(value) && (!machine.is_empty() || is_password(value))
 }
 
-/// The password that a command is given: neither a variable nor a port.
-pub fn is_argument(value: &str) -> bool {
+/// Returns whether a command argument is a password, and not a variable or a port.
+pub fn is_password_argument(value: &str) -> bool {
     !is_placeholder(value) && !is_time(value)
 }
 
-/// A name of a function or of a type stands there, not a value.
-fn is_called(found: &Named<'_>) -> bool {
+/// Returns whether a function or type name stands in place of a value.
+fn is_call_or_type(found: &NamedValue<'_>) -> bool {
     let is_name = found.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:!&?".contains(&byte));
     is_name && found.after.starts_with(['(', '<', '[', '{'])
 }
 
-/// Somebody may have thought of it, and it is no word.
+/// Returns whether the value looks like a password chosen by a person.
 fn is_password(value: &str) -> bool {
     let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
     let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
@@ -221,27 +225,29 @@ fn is_password(value: &str) -> bool {
     (mixed || odd) && value.len() >= 6 && !is_code(value) && !value.ends_with(':')
 }
 
-/// What stands in quotation marks is a value, and no name of something. Keys have no blanks in them; a password may, if
-/// it is no sentence about passwords.
-fn is_quoted_secret(found: &Named<'_>, sort: Sort) -> bool {
+/// Quoted values are values and not identifiers. Keys contain no spaces; a password may, unless it is a sentence about
+/// passwords.
+fn is_quoted_secret(found: &NamedValue<'_>, sort: SecretKind) -> bool {
     let value = found.value.trim();
     let is_told = found.key.to_ascii_lowercase().contains("authorization");
     match value.split_whitespace().count() {
-        0 | 1 if sort == Sort::Password => value.len() > 2,
+        0 | 1 if sort == SecretKind::Password => value.len() > 2,
         0 | 1 => value.len() > 3 && !is_code(value) && !is_time(value),
         2 if is_told => value.split_whitespace().last().is_some_and(|word| word.len() > 3 && !is_placeholder(word)),
-        words => (sort == Sort::Password || found.way == Way::Set) && words < 8 && !is_sentence(value),
+        words => {
+            (sort == SecretKind::Password || found.way == AssignmentStyle::Set) && words < 8 && !is_sentence(value)
+        }
     }
 }
 
-/// It says something about secrets.
+/// Returns whether the value is a sentence about secrets.
 fn is_sentence(value: &str) -> bool {
     let lower = value.to_lowercase();
-    value.ends_with(['.', '?', '!', ':', '…']) || names::words().any(|word| lower.contains(word))
+    value.ends_with(['.', '?', '!', ':', '…']) || names::secret_words().any(|word| lower.contains(word))
 }
 
-/// A value that could be a name as well: neither quotation marks nor capitals in its own name say that it is one.
-fn is_bare_secret(found: &Named<'_>, sort: Sort) -> bool {
+/// Unquoted values of names that are not all caps may also be identifiers, so they need more evidence.
+fn is_bare_secret(found: &NamedValue<'_>, sort: SecretKind) -> bool {
     let value = found.value;
     if is_code(value) || value.ends_with(':') || value.starts_with(['&', '*', '@', '!']) {
         return false;
@@ -250,23 +256,25 @@ fn is_bare_secret(found: &Named<'_>, sort: Sort) -> bool {
         return true;
     }
     match sort {
-        Sort::Password => is_password(value) || is_number(found) || is_chosen(found),
-        Sort::Key | Sort::Several => has_digits_within(value) || is_given(found),
+        SecretKind::Password => is_password(value) || is_numeric_password(found) || is_word_password(found),
+        SecretKind::Key | SecretKind::Several => has_digits_within(value) || is_word_key(found),
     }
 }
 
-/// Digits can be a password, where no colon says that they count something.
-fn is_number(found: &Named<'_>) -> bool {
-    found.way != Way::Colon && found.value.len() > 3 && found.value.bytes().all(|byte| byte.is_ascii_digit())
+/// Digits can be a password unless they follow a colon, which indicates a count.
+fn is_numeric_password(found: &NamedValue<'_>) -> bool {
+    found.way != AssignmentStyle::Colon
+        && found.value.len() > 3
+        && found.value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A word that is a password: it ends its line, and is not named like a type or a variable.
-fn is_chosen(found: &Named<'_>) -> bool {
+/// Returns whether a plain word is a password: it ends its line and does not look like a type or variable.
+fn is_word_password(found: &NamedValue<'_>) -> bool {
     let is_word = found.value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-    is_word && found.value.len() > 3 && ends(found) && !is_telling(found.value)
+    is_word && found.value.len() > 3 && ends_value(found) && !is_secret_name(found.value)
 }
 
-/// Letters and digits in turn, as no variable has them.
+/// Returns whether letters and digits alternate in a way that variable names do not.
 fn has_digits_within(value: &str) -> bool {
     let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+/=.".contains(&byte));
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
@@ -278,16 +286,19 @@ fn has_digits_within(value: &str) -> bool {
         && !is_time(value)
 }
 
-/// A word in the place of a key: in a header, or where no code would leave out the blanks.
-fn is_given(found: &Named<'_>) -> bool {
+/// Returns whether a plain word is a key: in a header, or after `=` without spaces, which code rarely has.
+fn is_word_key(found: &NamedValue<'_>) -> bool {
     let is_header = found.key.get(..2).is_some_and(|begin| begin.eq_ignore_ascii_case("x-"));
-    (is_header || found.way == Way::Tight) && found.value.len() > 7 && ends(found) && !is_telling(found.value)
+    (is_header || found.way == AssignmentStyle::Tight)
+        && found.value.len() > 7
+        && ends_value(found)
+        && !is_secret_name(found.value)
 }
 
-/// Nothing follows that a value in code has behind it, and no word of a sentence.
-fn ends(found: &Named<'_>) -> bool {
+/// Returns whether the value is followed neither by code punctuation nor by another word.
+fn ends_value(found: &NamedValue<'_>) -> bool {
     match found.way {
-        Way::Tight => !found.after.starts_with([',', ')', '(', '.', ';']),
+        AssignmentStyle::Tight => !found.after.starts_with([',', ')', '(', '.', ';']),
         _ => {
             let next = found.after.trim_start_matches([' ', '\t', '\r']);
             next.is_empty() || next.starts_with(['\n', '\\', '"', '\'', '`', '#'])
@@ -295,8 +306,8 @@ fn ends(found: &Named<'_>) -> bool {
     }
 }
 
-/// A word behind an option that somebody writes about: `--token is required`.
-fn is_prose(found: &Named<'_>) -> bool {
+/// Returns whether a word after an option is prose, as in `--token is required`.
+fn is_prose(found: &NamedValue<'_>) -> bool {
     let is_word = found.value.bytes().all(|byte| byte.is_ascii_lowercase() || b".,:!?-".contains(&byte));
     let next = found.after.trim_start_matches(' ');
     let goes_on = found.after.starts_with([' ', ',', ')', '`'])
@@ -304,7 +315,7 @@ fn is_prose(found: &Named<'_>) -> bool {
     is_word && (goes_on || found.value.starts_with('-') || found.value.ends_with(['.', ',', ':', '!', '?']))
 }
 
-/// What a help calls a value: `--token TOKEN`.
+/// Returns whether the value is a metavariable of a help text, as in `--token TOKEN`.
 fn is_metavariable(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_uppercase() || b"_|-".contains(&byte)) || value.starts_with('-')
 }

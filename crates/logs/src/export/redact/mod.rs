@@ -1,5 +1,5 @@
-//! Secrets taken out of what leaves the machine: keys, tokens, passwords, private keys. By their shape, and by the names
-//! that they are given. What is no secret stays as it is, to the byte.
+//! Removes secrets from exported data: keys, tokens, passwords, private keys. Secrets are recognized by their shape and
+//! by the name of a value. Everything else stays byte for byte.
 
 mod armour;
 mod cookies;
@@ -24,142 +24,145 @@ use std::{
 use regex::{Captures, Regex};
 
 use crate::LogsError;
-use armour::Armour;
-use marks::{Marks, Met};
-use rules::{Found, RULES};
-use seen::Seen;
+use armour::PrivateKeyScanner;
+use marks::{PrefilterMatches, RedactionPrefilter};
+use rules::{PatternMatch, SECRET_PATTERNS};
+use seen::CleanTextCache;
 
-/// Takes secrets out of texts, and counts them.
+/// Removes secrets from texts and counts them.
 pub struct Redactor {
-    marks: Marks,
+    marks: RedactionPrefilter,
     rules: Vec<Regex>,
     escapes: Regex,
-    armour: Armour,
-    clean: Seen,
+    armour: PrivateKeyScanner,
+    clean: CleanTextCache,
     count: AtomicU64,
 }
 
 impl Redactor {
-    /// One that knows all shapes.
+    /// Compiles all patterns.
     ///
     /// # Errors
-    /// Never with the shapes that are in the table.
+    /// Never with the built-in patterns.
     pub fn new() -> Result<Self, LogsError> {
         let broken = |error: regex::Error| LogsError::Regex(error.to_string());
-        let rules: Result<_, _> = RULES.iter().map(|rule| Regex::new(rule.pattern)).collect();
+        let rules: Result<_, _> = SECRET_PATTERNS.iter().map(|rule| Regex::new(rule.pattern)).collect();
         Ok(Self {
-            marks: Marks::new().map_err(|error| LogsError::Regex(error.to_string()))?,
+            marks: RedactionPrefilter::new().map_err(|error| LogsError::Regex(error.to_string()))?,
             rules: rules.map_err(broken)?,
-            escapes: Regex::new(shadow::ESCAPES).map_err(broken)?,
-            armour: Armour::new().map_err(broken)?,
-            clean: Seen::default(),
+            escapes: Regex::new(shadow::ESCAPE_PATTERN).map_err(broken)?,
+            armour: PrivateKeyScanner::new().map_err(broken)?,
+            clean: CleanTextCache::default(),
             count: AtomicU64::new(0),
         })
     }
 
-    /// How many secrets were taken out so far.
+    /// Returns the number of secrets removed so far.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub fn redaction_count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The text without its secrets.
     #[must_use]
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.cut(text, self.cuts(text))
+    pub fn redact_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replace_spans(text, self.find_spans(text))
     }
 
-    /// Where its secrets are.
-    fn cuts(&self, text: &str) -> Vec<Cut> {
-        let met = self.marks.met(text);
+    /// Finds the secrets in a text.
+    fn find_spans(&self, text: &str) -> Vec<SecretSpan> {
+        let met = self.marks.find_marks(text);
         let mut cuts = Vec::new();
-        self.look(text, &met, &mut cuts);
-        if met.any()
-            && let Some(shadow) = shadow::of(text, &self.escapes)
+        self.find_by_pattern(text, &met, &mut cuts);
+        if met.has_pattern_mark()
+            && let Some(shadow) = shadow::mask_escapes(text, &self.escapes)
         {
-            self.look(&shadow, &met, &mut cuts);
+            self.find_by_pattern(&shadow, &met, &mut cuts);
         }
-        look_for_named(text, &met, &mut cuts);
+        find_by_name(text, &met, &mut cuts);
         cuts
     }
 
-    /// Where secrets are that are known by their shape.
-    fn look(&self, text: &str, met: &Met, cuts: &mut Vec<Cut>) {
-        for ((number, rule), regex) in
-            RULES.iter().enumerate().zip(&self.rules).filter(|((number, _), _)| met.has(*number))
+    /// Finds secrets by their shape.
+    fn find_by_pattern(&self, text: &str, met: &PrefilterMatches, cuts: &mut Vec<SecretSpan>) {
+        for ((number, rule), regex) in SECRET_PATTERNS
+            .iter()
+            .enumerate()
+            .zip(&self.rules)
+            .filter(|((number, _), _)| met.may_match_pattern(*number))
         {
             for captures in regex.captures_iter(text) {
-                let Some((place, found)) = found(&captures) else { continue };
+                let Some((place, found)) = pattern_match(&captures) else { continue };
                 if (rule.is_secret)(&found) {
-                    cuts.push(Cut { place, number, name: rule.name });
+                    cuts.push(SecretSpan { place, number, name: rule.name });
                 }
             }
         }
     }
 
-    /// The text without what is cut out.
-    fn cut<'a>(&self, text: &'a str, cuts: Vec<Cut>) -> Cow<'a, str> {
+    /// Replaces the given spans.
+    fn replace_spans<'a>(&self, text: &'a str, cuts: Vec<SecretSpan>) -> Cow<'a, str> {
         if cuts.is_empty() {
             return Cow::Borrowed(text);
         }
-        let cuts = together(cuts);
-        self.counted(cuts.len());
-        Cow::Owned(without(text, &cuts))
+        let cuts = merge_overlapping(cuts);
+        self.add_to_count(cuts.len());
+        Cow::Owned(splice_marks(text, &cuts))
     }
 
-    fn counted(&self, secrets: usize) {
+    fn add_to_count(&self, secrets: usize) {
         self.count.fetch_add(secrets as u64, Ordering::Relaxed);
     }
 
-    /// A value that was given a name, as in a JSON object.
+    /// Redacts a value that has a name, as in a JSON object.
     #[must_use]
-    pub fn value<'a>(&self, key: &str, value: &'a str) -> Cow<'a, str> {
-        if self.is_named(key, value) { Cow::Owned(mark("secret")) } else { self.text(value) }
+    pub fn redact_value<'a>(&self, key: &str, value: &'a str) -> Cow<'a, str> {
+        if self.is_secret_value(key, value) { Cow::Owned(redaction_mark("secret")) } else { self.redact_text(value) }
     }
 
-    /// The name says that the value is secret; then it is counted.
-    fn is_named(&self, key: &str, value: &str) -> bool {
+    /// Returns whether the name marks the value as secret, and counts it.
+    fn is_secret_value(&self, key: &str, value: &str) -> bool {
         let is = self.marks.has_any(key) && judge::is_secret_string(key, value);
-        self.counted(usize::from(is));
+        self.add_to_count(usize::from(is));
         is
     }
 }
 
-/// Where secrets are that are known by their names.
-fn look_for_named(text: &str, met: &Met, cuts: &mut Vec<Cut>) {
+/// Finds secrets by their names.
+fn find_by_name(text: &str, met: &PrefilterMatches, cuts: &mut Vec<SecretSpan>) {
     for word in &met.words {
-        if let Some((place, found)) = named::named(text, word.clone())
+        if let Some((place, found)) = named::find_named_value(text, word.clone())
             && judge::is_named_secret(&found)
         {
-            cuts.push(Cut { place, number: RULES.len(), name: "secret" });
+            cuts.push(SecretSpan { place, number: SECRET_PATTERNS.len(), name: "secret" });
         }
     }
     for word in &met.cookies {
-        if let Some((name, start)) = named::header(text, word.clone())
-            && cookies::is_cookie(name)
+        if let Some((name, start)) = named::find_header(text, word.clone())
+            && cookies::is_cookie_header(name)
         {
-            cut_cookies(text, start, cuts);
+            push_cookie_spans(text, start, cuts);
         }
     }
 }
 
-fn cut_cookies(text: &str, start: usize, cuts: &mut Vec<Cut>) {
-    let places = cookies::secrets(text, start).into_iter();
-    cuts.extend(places.map(|place| Cut { place, number: RULES.len(), name: "cookie" }));
+fn push_cookie_spans(text: &str, start: usize, cuts: &mut Vec<SecretSpan>) {
+    let places = cookies::find_cookie_secrets(text, start).into_iter();
+    cuts.extend(places.map(|place| SecretSpan { place, number: SECRET_PATTERNS.len(), name: "cookie" }));
 }
 
-/// A part of a text that is secret.
-struct Cut {
+/// A secret part of a text.
+struct SecretSpan {
     place: Range<usize>,
-    /// The rule that says so.
+    /// Index of the pattern that matched.
     number: usize,
     name: &'static str,
 }
 
-/// Cuts in order, those that overlap made into one. Rules with a sure mark come first, and know best what it is.
-fn together(mut cuts: Vec<Cut>) -> Vec<Cut> {
+/// Sorts spans and merges those that overlap. Patterns with a fixed prefix come first in the table and determine the
+/// label.
+fn merge_overlapping(mut cuts: Vec<SecretSpan>) -> Vec<SecretSpan> {
     cuts.sort_by_key(|cut| (cut.place.start, cut.number));
-    let mut out: Vec<Cut> = Vec::with_capacity(cuts.len());
+    let mut out: Vec<SecretSpan> = Vec::with_capacity(cuts.len());
     for cut in cuts {
         match out.last_mut().filter(|last| cut.place.start < last.place.end) {
             Some(last) => {
@@ -174,25 +177,24 @@ fn together(mut cuts: Vec<Cut>) -> Vec<Cut> {
     out
 }
 
-/// What of a match may be secret, and where it is.
-fn found<'a>(captures: &Captures<'a>) -> Option<(Range<usize>, Found<'a>)> {
+/// Returns the capture that may be secret, with its position.
+fn pattern_match<'a>(captures: &Captures<'a>) -> Option<(Range<usize>, PatternMatch<'a>)> {
     let secret = captures.name("s").or_else(|| captures.get(0))?;
     let key = captures.name("k").map_or("", |part| part.as_str());
-    Some((secret.range(), Found { key, value: secret.as_str() }))
+    Some((secret.range(), PatternMatch { key, value: secret.as_str() }))
 }
 
-fn without(text: &str, cuts: &[Cut]) -> String {
+fn splice_marks(text: &str, cuts: &[SecretSpan]) -> String {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for Cut { place, name, .. } in cuts {
+    for SecretSpan { place, name, .. } in cuts {
         out.push_str(text.get(at..place.start).unwrap_or_default());
-        out.push_str(&mark(name));
+        out.push_str(&redaction_mark(name));
         at = place.end;
     }
     out.push_str(text.get(at..).unwrap_or_default());
     out
 }
 
-/// What stands in place of a secret.
-fn mark(name: &str) -> String {
+fn redaction_mark(name: &str) -> String {
     format!("[redacted:{name}]")
 }

@@ -1,21 +1,21 @@
-//! Values that are given a name: `NAME=value`, `"name": "value"`, `name: value`, `--name value`, `?name=value`, also within
-//! text that is itself quoted. Where the name is, what stands between, how far the value goes. Whether the value is
-//! secret is the judge's business.
+//! Finds values with a name: `NAME=value`, `"name": "value"`, `name: value`, `--name value`, `?name=value`, also within
+//! quoted text. It locates the name, the assignment and the end of the value; whether the value is secret is decided
+//! elsewhere.
 
 use std::ops::Range;
 
-/// A value so long is no password.
-const LONGEST: usize = 4_096;
+/// Longer values are not passwords.
+const MAX_VALUE_BYTES: usize = 4_096;
 
-/// Quotation marks in text that was quoted several times have so many backslashes before them.
-const MOST_BACKSLASHES: usize = 15;
+/// Maximum number of backslashes before a quote in text that was quoted repeatedly.
+const MAX_BACKSLASHES: usize = 15;
 
-/// Words before what lets somebody in.
-const SCHEMES: &[&str] = &["bearer", "basic", "digest", "token", "apikey"];
+/// HTTP authentication schemes.
+const AUTH_SCHEMES: &[&str] = &["bearer", "basic", "digest", "token", "apikey"];
 
-/// How a value is given its name.
+/// How a value is assigned to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AssignmentStyle {
     /// `NAME=value`, as in an environment.
     Set,
     /// `--name value`
@@ -34,41 +34,39 @@ pub enum Way {
     Compared,
 }
 
-/// A value and its name.
 #[derive(Debug)]
-pub struct Named<'a> {
+pub struct NamedValue<'a> {
     pub key: &'a str,
     pub value: &'a str,
-    pub way: Way,
-    /// It stands in quotation marks.
+    pub way: AssignmentStyle,
     pub quoted: bool,
-    /// What comes behind it.
+    /// The text after the value.
     pub after: &'a str,
 }
 
-/// The value that a name with this word in it is given, and where it is.
-pub fn named(text: &str, word: Range<usize>) -> Option<(Range<usize>, Named<'_>)> {
-    let name = name(text, word);
-    let (way, start) = between(text, &name)?;
-    let (quoted, place) = match quote(text, start) {
-        Some((mark, depth, begin)) => (true, quoted(text, mark, depth, begin)?),
-        None => (false, word_at(text, start, way)),
+/// Returns the value assigned to the name that contains `word`, with its position.
+pub fn find_named_value(text: &str, word: Range<usize>) -> Option<(Range<usize>, NamedValue<'_>)> {
+    let name = expand_name(text, word);
+    let (way, start) = find_assignment(text, &name)?;
+    let (quoted, place) = match opening_quote(text, start) {
+        Some((mark, depth, begin)) => (true, quoted_range(text, mark, depth, begin)?),
+        None => (false, bare_range(text, start, way)),
     };
     let part = |place: Range<usize>| text.get(place).unwrap_or_default();
     let after = part(place.end..text.len());
-    Some((place.clone(), Named { key: part(name), value: part(place), way, quoted, after }))
+    Some((place.clone(), NamedValue { key: part(name), value: part(place), way, quoted, after }))
 }
 
-/// The name of a header with this word in it, and where its value begins.
-pub fn header(text: &str, word: Range<usize>) -> Option<(&str, usize)> {
-    let name = name(text, word);
-    let (_, start) = between(text, &name)?;
-    let start = quote(text, start).map_or(start, |(_, _, begin)| begin);
+/// Returns the header name that contains `word`, and where its value begins.
+pub fn find_header(text: &str, word: Range<usize>) -> Option<(&str, usize)> {
+    let name = expand_name(text, word);
+    let (_, start) = find_assignment(text, &name)?;
+    let start = opening_quote(text, start).map_or(start, |(_, _, begin)| begin);
     Some((text.get(name)?, start))
 }
 
-/// The whole name around a word of it.
-fn name(text: &str, word: Range<usize>) -> Range<usize> {
+/// Extends a word to the whole name around it.
+fn expand_name(text: &str, word: Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_left = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
     let is_right = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -77,59 +75,59 @@ fn name(text: &str, word: Range<usize>) -> Range<usize> {
     word.start - before..word.end + behind
 }
 
-/// How a name is given a value, and where that begins.
-fn between(text: &str, name: &Range<usize>) -> Option<(Way, usize)> {
+/// Returns how a name is assigned a value, and where the value begins.
+fn find_assignment(text: &str, name: &Range<usize>) -> Option<(AssignmentStyle, usize)> {
     let (bytes, key) = (text.as_bytes(), text.get(name.clone())?);
-    // The name's own quotation mark, and a bracket: `env["NAME"] = …`.
-    let mut at = name.end + run(bytes, name.end, b"\\").min(MOST_BACKSLASHES);
+    // The closing quote of the name, and a bracket: `env["NAME"] = …`.
+    let mut at = name.end + run_length(bytes, name.end, b"\\").min(MAX_BACKSLASHES);
     at += usize::from(matches!(bytes.get(at), Some(b'"' | b'\'')));
     at += usize::from(matches!(bytes.get(at), Some(b']')));
-    let blanks = run(bytes, at, b" \t");
+    let blanks = run_length(bytes, at, b" \t");
     let signs = at + blanks;
-    let many = run(bytes, signs, b":=>");
+    let many = run_length(bytes, signs, b":=>");
     let value = signs + many;
-    let value = value + run(bytes, value, b" \t");
+    let value = value + run_length(bytes, value, b" \t");
     let before = name.start.checked_sub(1).and_then(|before| bytes.get(before));
     let way = match bytes.get(signs..signs + many)? {
-        b"" if key.starts_with("--") && blanks > 0 => Way::Option,
-        b"=" if key.starts_with("--") => Way::Given,
-        b"=" if matches!(before, Some(b'?' | b'&')) => Way::Query,
-        b"=" if value == at + 1 && is_capital(key) => Way::Set,
-        b"=" if value == at + 1 => Way::Tight,
-        b"=" | b":=" => Way::Loose,
-        b":" => Way::Colon,
-        b"==" | b"===" | b"=>" => Way::Compared,
+        b"" if key.starts_with("--") && blanks > 0 => AssignmentStyle::Option,
+        b"=" if key.starts_with("--") => AssignmentStyle::Given,
+        b"=" if matches!(before, Some(b'?' | b'&')) => AssignmentStyle::Query,
+        b"=" if value == at + 1 && is_env_name(key) => AssignmentStyle::Set,
+        b"=" if value == at + 1 => AssignmentStyle::Tight,
+        b"=" | b":=" => AssignmentStyle::Loose,
+        b":" => AssignmentStyle::Colon,
+        b"==" | b"===" | b"=>" => AssignmentStyle::Compared,
         _ => return None,
     };
     Some((way, value))
 }
 
-/// How many of these bytes stand here.
-fn run(bytes: &[u8], at: usize, of: &[u8]) -> usize {
+/// Returns the length of the run of these bytes at `at`.
+fn run_length(bytes: &[u8], at: usize, of: &[u8]) -> usize {
     bytes.get(at..).unwrap_or_default().iter().take_while(|byte| of.contains(byte)).count()
 }
 
-/// As names of variables of an environment are.
-fn is_capital(name: &str) -> bool {
+/// Returns whether the name is written like an environment variable.
+fn is_env_name(name: &str) -> bool {
     let name = name.trim_start_matches(['.', '-']);
-    // Behind an escape, as in `\nNAME=`, the name seems to begin with a small letter.
+    // After an escape, as in `\nNAME=`, the name appears to begin with a lowercase letter.
     let name = name.strip_prefix(['n', 'r', 't']).unwrap_or(name);
     !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// The quotation mark that stands here, how many backslashes are before it, and where it ends.
-fn quote(text: &str, at: usize) -> Option<(u8, usize, usize)> {
+/// Returns the quote at `at`, the number of backslashes before it, and the position after it.
+fn opening_quote(text: &str, at: usize) -> Option<(u8, usize, usize)> {
     let bytes = text.as_bytes();
-    let depth = run(bytes, at, b"\\");
+    let depth = run_length(bytes, at, b"\\");
     let mark = *bytes.get(at + depth).filter(|mark| b"\"'`".contains(mark))?;
-    (depth <= MOST_BACKSLASHES).then_some((mark, depth, at + depth + 1))
+    (depth <= MAX_BACKSLASHES).then_some((mark, depth, at + depth + 1))
 }
 
-/// What stands in quotation marks: up to the next such mark that is not escaped more often. Nothing if the line ends
-/// before.
-fn quoted(text: &str, mark: u8, depth: usize, begin: usize) -> Option<Range<usize>> {
+/// Returns the quoted range: up to the next such quote that is not escaped more often. Returns `None` if the line ends
+/// first.
+fn quoted_range(text: &str, mark: u8, depth: usize, begin: usize) -> Option<Range<usize>> {
     let mut escapes = 0;
-    for (at, byte) in text.bytes().enumerate().skip(begin).take(LONGEST) {
+    for (at, byte) in text.bytes().enumerate().skip(begin).take(MAX_VALUE_BYTES) {
         match byte {
             b'\\' => escapes += 1,
             b'\n' => return None,
@@ -142,66 +140,67 @@ fn quoted(text: &str, mark: u8, depth: usize, begin: usize) -> Option<Range<usiz
     None
 }
 
-/// A value without quotation marks.
-fn word_at(text: &str, start: usize, way: Way) -> Range<usize> {
-    let begin = start + scheme(text, start);
+fn bare_range(text: &str, start: usize, way: AssignmentStyle) -> Range<usize> {
+    let begin = start + auth_scheme_len(text, start);
     let bytes = text.as_bytes();
     let ends = |at: usize, byte: u8| match byte {
         b'"' | b'\'' | b'`' | b'\\' | b'<' | b'>' | b'(' | b')' => true,
-        b'&' | b'#' if way == Way::Query => true,
-        // A password may have these in it; what parts it from something else has a blank behind it, or is doubled.
-        b'&' => is_apart(bytes, at),
-        b',' | b';' | b'|' | b'{' | b'}' | b'[' | b']' => !matches!(way, Way::Set | Way::Given) || is_apart(bytes, at),
+        b'&' | b'#' if way == AssignmentStyle::Query => true,
+        // Passwords may contain these characters; a separator is followed by whitespace or doubled.
+        b'&' => is_separator(bytes, at),
+        b',' | b';' | b'|' | b'{' | b'}' | b'[' | b']' => {
+            !matches!(way, AssignmentStyle::Set | AssignmentStyle::Given) || is_separator(bytes, at)
+        }
         _ => byte.is_ascii_whitespace(),
     };
     let end = text.bytes().enumerate().skip(begin).find(|(at, byte)| ends(*at, *byte));
     begin..end.map_or(text.len(), |(at, _)| at)
 }
 
-fn is_apart(bytes: &[u8], at: usize) -> bool {
+fn is_separator(bytes: &[u8], at: usize) -> bool {
     let next = at.checked_add(1).and_then(|next| bytes.get(next));
     next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`\\".contains(next) || Some(next) == bytes.get(at))
 }
 
-/// The length of what says how somebody is let in: `Bearer `.
-fn scheme(text: &str, start: usize) -> usize {
+/// Returns the length of an authentication scheme such as `Bearer `.
+fn auth_scheme_len(text: &str, start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let Some(word) = rest.split([' ', '\t']).next().filter(|word| word.len() < rest.len()) else { return 0 };
-    let is_scheme = SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme));
-    if is_scheme { word.len() + run(rest.as_bytes(), word.len(), b" \t") } else { 0 }
+    let is_scheme = AUTH_SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme));
+    if is_scheme { word.len() + run_length(rest.as_bytes(), word.len(), b" \t") } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Way, named};
+    use super::{AssignmentStyle, find_named_value};
 
     #[test]
     fn a_value_is_found_with_its_name() {
         for (text, way, value) in [
-            ("TOKEN=a&b,c;d", Way::Set, "a&b,c;d"),
-            ("TOKEN=abc; ls", Way::Set, "abc"),
-            ("TOKEN=abc&&ls", Way::Set, "abc"),
-            ("export TOKEN='a b'", Way::Set, "a b"),
-            (r"x\nTOKEN=abc\nY=1", Way::Set, "abc"),
-            ("x?token=abc&y=1", Way::Query, "abc"),
-            ("f(token=abc, y=1)", Way::Tight, "abc"),
-            ("token := abc", Way::Loose, "abc"),
-            ("env[\"token\"] = \"abc\"", Way::Loose, "abc"),
-            ("run --token abc x", Way::Option, "abc"),
-            ("run --token=abc x", Way::Given, "abc"),
-            ("token: Bearer abc", Way::Colon, "abc"),
-            (r#"{\"token\": \"a,b\", \"c\": 1}"#, Way::Colon, "a,b"),
-            (r#"{"token":"a\"b"}"#, Way::Colon, r#"a\"b"#),
-            (r#"\\\"token\\\":\\\"a\\\""#, Way::Colon, "a"),
-            ("token == 'abc'", Way::Compared, "abc"),
+            ("TOKEN=a&b,c;d", AssignmentStyle::Set, "a&b,c;d"),
+            ("TOKEN=abc; ls", AssignmentStyle::Set, "abc"),
+            ("TOKEN=abc&&ls", AssignmentStyle::Set, "abc"),
+            ("export TOKEN='a b'", AssignmentStyle::Set, "a b"),
+            (r"x\nTOKEN=abc\nY=1", AssignmentStyle::Set, "abc"),
+            ("x?token=abc&y=1", AssignmentStyle::Query, "abc"),
+            ("f(token=abc, y=1)", AssignmentStyle::Tight, "abc"),
+            ("token := abc", AssignmentStyle::Loose, "abc"),
+            ("env[\"token\"] = \"abc\"", AssignmentStyle::Loose, "abc"),
+            ("run --token abc x", AssignmentStyle::Option, "abc"),
+            ("run --token=abc x", AssignmentStyle::Given, "abc"),
+            ("token: Bearer abc", AssignmentStyle::Colon, "abc"),
+            (r#"{\"token\": \"a,b\", \"c\": 1}"#, AssignmentStyle::Colon, "a,b"),
+            (r#"{"token":"a\"b"}"#, AssignmentStyle::Colon, r#"a\"b"#),
+            (r#"\\\"token\\\":\\\"a\\\""#, AssignmentStyle::Colon, "a"),
+            ("token == 'abc'", AssignmentStyle::Compared, "abc"),
         ] {
             let at = text.to_lowercase().find("token").unwrap();
-            let (place, found) = named(text, at..at + 5).unwrap();
+            let (place, found) = find_named_value(text, at..at + 5).unwrap();
             assert_eq!((found.way, found.value, text.get(place)), (way, value, Some(value)), "{text}");
         }
         for text in ["token::abc", "the token is", "token", "token: \"abc\n\""] {
             let at = text.find("token").unwrap();
-            assert!(named(text, at..at + 5).is_none(), "{text}");
+            assert!(find_named_value(text, at..at + 5).is_none(), "{text}");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What a name says of its value: that it is a password, a key, several of them, or something else about one.
+//! Classifies names by what they say about their value: a password, a key, several of them, or metadata about a secret.
 
-/// What the value of a telling name is.
+/// The kind of value that a name denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    /// Somebody may have thought of it.
+pub enum SecretKind {
+    /// Possibly chosen by a person.
     Password,
-    /// A machine made it.
+    /// Machine-generated.
     Key,
-    /// Most often a number, or a list: `tokens`, `secrets`.
+    /// Usually a number or a list: `tokens`, `secrets`.
     Several,
 }
 
-const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pwd", "_pass", "-pass"];
+const PASSWORD_WORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pwd", "_pass", "-pass"];
 
-const KEYS: &[&str] = &[
+const KEY_WORDS: &[&str] = &[
     "apikey",
     "api_key",
     "api-key",
@@ -32,13 +32,13 @@ const KEYS: &[&str] = &[
     "authorization",
 ];
 
-/// All words that can make a name tell that its value is secret.
-pub fn words() -> impl Iterator<Item = &'static str> {
-    PASSWORDS.iter().chain(KEYS).copied()
+/// Returns all words that mark a name as secret.
+pub fn secret_words() -> impl Iterator<Item = &'static str> {
+    PASSWORD_WORDS.iter().chain(KEY_WORDS).copied()
 }
 
-/// Behind a telling word: the name is that of something about the secret.
-const ABOUT: &[&str] = &[
+/// After a secret word: the name denotes metadata about the secret.
+const METADATA_WORDS: &[&str] = &[
     "age",
     "budget",
     "cancel",
@@ -97,8 +97,8 @@ const ABOUT: &[&str] = &[
     "version",
 ];
 
-/// Before `token`: what a lexer, a model or a list of pages calls one.
-const NO_SECRETS: &[&str] = &[
+/// Before `token`: tokens of a lexer, a model or a paginated list.
+const NON_SECRET_TOKEN_PREFIXES: &[&str] = &[
     "bos",
     "cancel",
     "cancellation",
@@ -120,31 +120,33 @@ const NO_SECRETS: &[&str] = &[
     "unk",
 ];
 
-/// What a name says of its value. Nothing if it does not tell.
-pub fn sort(name: &str) -> Option<Sort> {
+/// Returns what a name says about its value, or `None` if it is not a secret name.
+pub fn secret_kind(name: &str) -> Option<SecretKind> {
     let lower = name.to_ascii_lowercase();
     let end_of = |word: &&str| lower.rfind(*word).map(|at| at + word.len());
-    let [password, key] = [PASSWORDS, KEYS].map(|words| words.iter().filter_map(&end_of).max());
+    let [password, key] = [PASSWORD_WORDS, KEY_WORDS].map(|words| words.iter().filter_map(&end_of).max());
     let end = password.max(key)?;
     let (before, behind) = (lower.get(..end)?, lower.get(end..)?);
     let is_token = before.strip_suffix("token").map(|before| before.trim_end_matches(['_', '-', '.']));
-    if is_token.is_some_and(|before| NO_SECRETS.iter().any(|word| before.ends_with(word))) || is_about(behind) {
+    if is_token.is_some_and(|before| NON_SECRET_TOKEN_PREFIXES.iter().any(|word| before.ends_with(word)))
+        || is_metadata(behind)
+    {
         return None;
     }
-    if is_part(name, end) {
-        return is_plural(behind).then_some(Sort::Several);
+    if is_part_of_word(name, end) {
+        return is_plural(behind).then_some(SecretKind::Several);
     }
-    Some(if password > key { Sort::Password } else { Sort::Key })
+    Some(if password > key { SecretKind::Password } else { SecretKind::Key })
 }
 
-/// The name goes on to say what of the secret it means.
-fn is_about(behind: &str) -> bool {
+/// Returns whether the name denotes metadata about a secret.
+fn is_metadata(behind: &str) -> bool {
     let behind = behind.trim_start_matches(['_', '-']);
-    behind == "id" || ABOUT.iter().any(|word| behind.contains(word)) || behind.ends_with("_at")
+    behind == "id" || METADATA_WORDS.iter().any(|word| behind.contains(word)) || behind.ends_with("_at")
 }
 
-/// The telling word is only the beginning of another one, as in `tokenizer` and `secretary`.
-fn is_part(name: &str, end: usize) -> bool {
+/// Returns whether the word is only the beginning of another one, as in `tokenizer` and `secretary`.
+fn is_part_of_word(name: &str, end: usize) -> bool {
     let (before, behind) = name.split_at_checked(end).unwrap_or((name, ""));
     let same = |is: fn(&char) -> bool| {
         before.chars().next_back().zip(behind.chars().next()).is_some_and(|(a, b)| is(&a) && is(&b))
@@ -159,12 +161,12 @@ fn is_plural(behind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sort, sort};
+    use super::{SecretKind, secret_kind};
 
     #[test]
     fn names_tell_or_do_not() {
         for (names, expected) in [
-            (&["PASSWORD", "dbPassword", "DB_PASS", "user_name_password", "pwd"][..], Some(Sort::Password)),
+            (&["PASSWORD", "dbPassword", "DB_PASS", "user_name_password", "pwd"][..], Some(SecretKind::Password)),
             (
                 &[
                     "token",
@@ -175,9 +177,9 @@ mod tests {
                     "x-api-key",
                     "secretkey",
                 ],
-                Some(Sort::Key),
+                Some(SecretKind::Key),
             ),
-            (&["tokens", "usedTokens", "TOKENS", "secrets", "credentials"], Some(Sort::Several)),
+            (&["tokens", "usedTokens", "TOKENS", "secrets", "credentials"], Some(SecretKind::Several)),
             (
                 &[
                     "tokenizer",
@@ -201,7 +203,7 @@ mod tests {
             ),
         ] {
             for name in names {
-                assert_eq!(sort(name), expected, "{name}");
+                assert_eq!(secret_kind(name), expected, "{name}");
             }
         }
     }

@@ -1,218 +1,244 @@
-//! What secrets look like by themselves: a table, one row a shape. Where only a part of a match is the secret, the
-//! pattern calls that part `s`, and the rest stays to say what was there.
+//! Table of secrets with a recognizable shape. If only a part of a match is secret, the pattern names that group `s`,
+//! and the rest stays as context.
 
 use super::judge;
 
-/// A shape of secrets.
-pub struct Rule {
-    /// What stands in its place says this.
+/// The shape of a kind of secret.
+pub struct SecretPattern {
+    /// Label in the replacement text.
     pub name: &'static str,
-    /// What looks like it has one of these in it, whatever the case. Without any, every text is looked through.
+    /// Every match contains one of these strings, ignoring case. Without any, the pattern runs on every text.
     pub marks: &'static [&'static str],
-    /// What it looks like.
     pub pattern: &'static str,
-    /// Whether what looks like one is one.
-    pub is_secret: fn(&Found<'_>) -> bool,
+    /// Confirms that a match is a secret.
+    pub is_secret: fn(&PatternMatch<'_>) -> bool,
 }
 
-/// Something that looks like a secret.
-pub struct Found<'a> {
-    /// The name that it was given, where the pattern has a part `k`.
+/// A possible secret.
+pub struct PatternMatch<'a> {
+    /// The name of the value, if the pattern has a group `k`.
     pub key: &'a str,
-    /// What may be secret.
     pub value: &'a str,
 }
 
-const fn shape(name: &'static str, marks: &'static [&'static str], pattern: &'static str) -> Rule {
-    Rule { name, marks, pattern, is_secret: |_| true }
+const fn secret_pattern(name: &'static str, marks: &'static [&'static str], pattern: &'static str) -> SecretPattern {
+    SecretPattern { name, marks, pattern, is_secret: |_| true }
 }
 
-/// All shapes. Those with a sure mark come first, and those of commands at the end.
-pub const RULES: &[Rule] = &[
-    shape(
+/// All patterns. Those with a fixed prefix come first, those for commands last.
+pub const SECRET_PATTERNS: &[SecretPattern] = &[
+    secret_pattern(
         "private-key",
         &["-----begin"],
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<s>(?s:.*?))-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
     ),
-    // Cut off before its end: what follows as long as it looks like a key.
-    shape(
+    // Truncated: everything that still looks like a key.
+    secret_pattern(
         "private-key",
         &["-----begin"],
         r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?P<s>(?:[\s+>|→\-]*(?:Proc-Type|DEK-Info|Version|Comment):[^\n]*\n)*(?:(?:[\s+>|→\-]|\\+[nrt]|[0-9]{1,5}[→\t:|])*[A-Za-z0-9+/=]{16,})+(?:[\s+>|→]+[A-Za-z0-9+/]{1,63}={1,2})?)",
     ),
-    // Its beginning is cut off.
-    shape(
+    // The beginning is missing.
+    secret_pattern(
         "private-key",
         &["-----end"],
         r"(?P<s>[A-Za-z0-9+/=]{16,}(?:(?:[\s+>|→]|\\+[nrt]|[0-9]{1,5}[→\t:|])+[A-Za-z0-9+/=]+)*)[\s+>|→]*(?:\\+[nrt])?[\s+>|→]*-----END (?:[A-Z0-9]+ )*PRIVATE KEY",
     ),
-    shape("private-key", &["age-secret-key-"], r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
+    secret_pattern("private-key", &["age-secret-key-"], r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
     // Model providers.
-    shape("api-key", &["sk-"], r"(?-u:\b)sk-(?:ant|proj|svcacct|admin|or-v1|or|lf|live|test)-[A-Za-z0-9_-]{16,}"),
-    shape("api-key", &["sk-"], r"(?-u:\b)sk-[A-Za-z0-9]{32,}"),
-    shape("api-key", &["aiza"], r"(?-u:\b)AIza[0-9A-Za-z_-]{35}"),
-    shape(
+    secret_pattern(
+        "api-key",
+        &["sk-"],
+        r"(?-u:\b)sk-(?:ant|proj|svcacct|admin|or-v1|or|lf|live|test)-[A-Za-z0-9_-]{16,}",
+    ),
+    secret_pattern("api-key", &["sk-"], r"(?-u:\b)sk-[A-Za-z0-9]{32,}"),
+    secret_pattern("api-key", &["aiza"], r"(?-u:\b)AIza[0-9A-Za-z_-]{35}"),
+    secret_pattern(
         "api-key",
         &["xai-", "gsk_", "pplx-", "r8_", "hf_", "nvapi-", "fw_", "csk-", "tgp_v1_"],
         r"(?-u:\b)(?:xai-|gsk_|pplx-|r8_|hf_|nvapi-|fw_|csk-|tgp_v1_)[A-Za-z0-9_-]{30,}",
     ),
-    // Clouds.
-    shape("aws-key", &["akia", "asia", "abia", "acca"], r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)"),
-    // The secret key has no shape of its own. It stands next to its id, or to its name.
-    Rule {
+    // Cloud providers.
+    secret_pattern(
+        "aws-key",
+        &["akia", "asia", "abia", "acca"],
+        r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)",
+    ),
+    // The secret key has no shape of its own. It occurs next to its ID or its name.
+    SecretPattern {
         name: "aws-secret",
         marks: &["akia", "asia"],
         pattern: r#"(?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)[^A-Za-z0-9+/]{1,8}(?:(?:aws|secret|access|key|and|the|is)[^A-Za-z0-9+/]{1,6}){0,8}(?P<s>[A-Za-z0-9+/]{40})(?:$|[^A-Za-z0-9+/=])"#,
         is_secret: |found| judge::is_aws_secret(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "aws-secret",
         marks: &["akia", "asia"],
         pattern: r#"(?:^|[^A-Za-z0-9+/])(?P<s>[A-Za-z0-9+/]{40})[^A-Za-z0-9+/]{1,8}(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)"#,
         is_secret: |found| judge::is_aws_secret(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "aws-secret",
         marks: &["secret"],
         pattern: r#"(?i)(?:aws[^\n]{0,20}secret|secret[ _-]?access[ _-]?key|secretaccesskey)(?:[^\nA-Za-z0-9+/]{1,6}(?:aws|access|key|is|was|for|the)){0,6}[^\nA-Za-z0-9+/]{1,6}(?P<s>[A-Za-z0-9+/]{40})(?:$|[^A-Za-z0-9+/=])"#,
         is_secret: |found| judge::is_aws_secret(found.value),
     },
-    shape(
+    secret_pattern(
         "google-token",
         &["ya29.", "1//0", "gocspx-"],
         r"(?-u:\b)(?:ya29\.[0-9A-Za-z_-]{20,}|1//0[0-9A-Za-z_-]{30,}|GOCSPX-[0-9A-Za-z_-]{20,})",
     ),
-    shape(
+    secret_pattern(
         "azure-key",
         &["accountkey=", "sharedaccesskey="],
         r"(?-u:\b)(?:AccountKey|SharedAccessKey)=(?P<s>[A-Za-z0-9+/=]{40,})",
     ),
-    shape("azure-signature", &["sig="], r"[?&]sig=(?P<s>[A-Za-z0-9%+/=_-]{30,})"),
-    shape(
+    secret_pattern("azure-signature", &["sig="], r"[?&]sig=(?P<s>[A-Za-z0-9%+/=_-]{30,})"),
+    secret_pattern(
         "cloud-token",
         &["o_v1_", "p_v1_", "r_v1_", "dapi", "hvs.", "hvb.", "hvr."],
         r"(?-u:\b)(?:do[opr]_v1_[a-f0-9]{60,}|dapi[0-9a-f]{32}|hv[sbr]\.[A-Za-z0-9_-]{20,})",
     ),
-    shape("cloud-token", &[".atlasv1."], r"(?-u:\b)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
-    // Where code lies and packages come from.
-    shape(
+    secret_pattern("cloud-token", &[".atlasv1."], r"(?-u:\b)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
+    // Code hosting and package registries.
+    secret_pattern(
         "github-token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})",
     ),
-    shape(
+    secret_pattern(
         "gitlab-token",
         &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "gloas-", "glcbt-", "glimt-", "glagent-"],
         r"(?-u:\b)gl(?:pat|dt|rt|ptt|ft|soat|oas|cbt|imt|agent)-[A-Za-z0-9_.-]{20,}",
     ),
-    shape(
+    secret_pattern(
         "package-token",
         &["npm_", "pypi-", "dckr_pat_"],
         r"(?-u:\b)(?:npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,}|dckr_pat_[A-Za-z0-9_-]{20,})",
     ),
-    shape("package-token", &["cio", "rubygems_"], r"(?-u:\b)(?:cio[A-Za-z0-9]{32}(?-u:\b)|rubygems_[a-f0-9]{40,})"),
+    secret_pattern(
+        "package-token",
+        &["cio", "rubygems_"],
+        r"(?-u:\b)(?:cio[A-Za-z0-9]{32}(?-u:\b)|rubygems_[a-f0-9]{40,})",
+    ),
     // Services.
-    shape(
+    secret_pattern(
         "slack-token",
         &["xox", "xapp-"],
         r"(?-u:\b)(?:xox[abeopsr]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-f0-9]{30,})",
     ),
-    shape("webhook", &["hooks.slack.com"], r"hooks\.slack\.com/services/(?P<s>T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,})"),
-    shape("webhook", &["/api/webhooks/"], r"discord(?:app)?\.com/api/webhooks/[0-9]+/(?P<s>[A-Za-z0-9_-]{40,})"),
-    // In an address, `bot` stands right before it.
-    shape("bot-token", &[":aa"], r"(?-u:\b)(?:bot)?(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?-u:\b)"),
-    shape("bot-token", &["api.telegram.org/"], r"api\.telegram\.org/(?:file/)?bot(?P<s>[0-9]+:[A-Za-z0-9_-]{20,})"),
-    shape("bot-token", &[], r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?-u:\b)"),
-    shape(
+    secret_pattern(
+        "webhook",
+        &["hooks.slack.com"],
+        r"hooks\.slack\.com/services/(?P<s>T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,})",
+    ),
+    secret_pattern(
+        "webhook",
+        &["/api/webhooks/"],
+        r"discord(?:app)?\.com/api/webhooks/[0-9]+/(?P<s>[A-Za-z0-9_-]{40,})",
+    ),
+    // In a URL, it directly follows `bot`.
+    secret_pattern("bot-token", &[":aa"], r"(?-u:\b)(?:bot)?(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?-u:\b)"),
+    secret_pattern(
+        "bot-token",
+        &["api.telegram.org/"],
+        r"api\.telegram\.org/(?:file/)?bot(?P<s>[0-9]+:[A-Za-z0-9_-]{20,})",
+    ),
+    secret_pattern("bot-token", &[], r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?-u:\b)"),
+    secret_pattern(
         "stripe-key",
         &["k_live_", "k_test_", "whsec_"],
         r"(?-u:\b)(?:[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,})",
     ),
-    shape("square-key", &["sq0atp-", "sq0csp-"], r"(?-u:\b)sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}"),
-    // As a word of its own: the same letters can stand within base64.
-    shape("square-key", &["eaaa"], r#"(?:^|[\s"'`=:,;(<>\[])(?P<s>EAAA[A-Za-z0-9_-]{60})(?:$|[\s"'`,;)<>\]\\])"#),
-    shape("service-key", &["sg."], r"(?-u:\b)SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
-    shape("service-key", &["sk", "key-"], r"(?-u:\b)(?:SK[0-9a-f]{32}|key-[0-9a-f]{32})(?-u:\b)"),
-    shape(
+    secret_pattern("square-key", &["sq0atp-", "sq0csp-"], r"(?-u:\b)sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}"),
+    // Only as a separate word: the same letters occur within base64.
+    secret_pattern(
+        "square-key",
+        &["eaaa"],
+        r#"(?:^|[\s"'`=:,;(<>\[])(?P<s>EAAA[A-Za-z0-9_-]{60})(?:$|[\s"'`,;)<>\]\\])"#,
+    ),
+    secret_pattern("service-key", &["sg."], r"(?-u:\b)SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
+    secret_pattern("service-key", &["sk", "key-"], r"(?-u:\b)(?:SK[0-9a-f]{32}|key-[0-9a-f]{32})(?-u:\b)"),
+    secret_pattern(
         "service-key",
         &["shpat_", "shpca_", "shppa_", "shpss_", "lin_api_", "lin_oauth_"],
         r"(?-u:\b)(?:shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|lin_(?:api|oauth)_[A-Za-z0-9]{32,})",
     ),
-    shape(
+    secret_pattern(
         "service-key",
         &["secret_", "ntn_", "atatt3"],
         r"(?-u:\b)(?:secret_[A-Za-z0-9]{43}|ntn_[A-Za-z0-9]{40,}|ATATT3[A-Za-z0-9_=-]{50,})",
     ),
-    shape(
+    secret_pattern(
         "service-key",
         &["secret_", "ntn_", "atatt3"],
         r"(?-u:\b)(?:sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}|figd_[A-Za-z0-9_-]{30,})",
     ),
-    shape(
+    secret_pattern(
         "service-key",
         &["glsa_", "glc_", "nrak-", "pmak-"],
         r"(?-u:\b)(?:glsa_[A-Za-z0-9_]{30,}|glc_[A-Za-z0-9+/=]{30,}|NRAK-[A-Z0-9]{27}|PMAK-[A-Za-z0-9-]{50,})",
     ),
-    shape(
+    secret_pattern(
         "service-key",
         &["sntry", "dp.", "fm2_"],
         r"(?-u:\b)(?:sntry[su]_[A-Za-z0-9+/=_-]{30,}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9]{40,}|fm2_[A-Za-z0-9+/=]{40,})",
     ),
-    // What is the same everywhere.
-    shape("jwt", &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    Rule {
+    // Common formats.
+    secret_pattern("jwt", &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    SecretPattern {
         name: "password",
         marks: &["://"],
         pattern: r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@"'<>\\`]*:(?P<s>[^\s/@"'<>\\`]+)@"#,
         is_secret: |found| !judge::is_placeholder(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "bearer-token",
         marks: &["bearer"],
         pattern: r"(?i)(?-u:\b)bearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{12,})",
         is_secret: |found| judge::is_random(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "authorization",
         marks: &["authorization"],
         pattern: r#"(?i)(?-u:\b)authorization["'\\]{0,3}[ \t]*[:=][ \t]*["'\\]{0,3}(?:basic|token|apikey|digest)[ \t]+(?P<s>[^\s"'\\,;]{6,})"#,
         is_secret: |found| !judge::is_placeholder(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "password",
         marks: &["-u"],
         pattern: r#"(?-u:\b)(?:curl|wget|http)(?-u:\b)[^\n|;&]*?[ \t](?:-u|--user)[ =]?["']?[^\s:"']+:(?P<s>[^\s"'\\]+)"#,
         is_secret: |found| !judge::is_placeholder(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "password",
         marks: &["sshpass"],
         pattern: r#"(?-u:\b)sshpass[ \t]+-p[ \t]*["']?(?P<s>[^\s"'\\]+)"#,
         is_secret: |found| !judge::is_placeholder(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "password",
         marks: &["mysql", "mariadb"],
         pattern: r#"(?-u:\b)(?:mysql|mariadb)[a-z-]*(?-u:\b)[^\n|;&]*?[ \t]-p["']?(?P<s>[^\s"'\\]+)"#,
-        is_secret: |found| judge::is_argument(found.value),
+        is_secret: |found| judge::is_password_argument(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "password",
         marks: &["redis-cli"],
         pattern: r#"(?-u:\b)redis-cli(?-u:\b)[^\n|;&]*?[ \t]-a[ \t]+["']?(?P<s>[^\s"'\\]+)"#,
-        is_secret: |found| judge::is_argument(found.value),
+        is_secret: |found| judge::is_password_argument(found.value),
     },
-    Rule {
+    SecretPattern {
         name: "password",
         marks: &["login"],
         pattern: r#"(?-u:\b)(?:docker|podman|nerdctl|helm[ \t]+registry|az|oc)[ \t]+login(?-u:\b)[^\n|;&]*?[ \t]-p[ \t=]+["']?(?P<s>[^\s"'\\]+)"#,
-        is_secret: |found| judge::is_argument(found.value),
+        is_secret: |found| judge::is_password_argument(found.value),
     },
-    // As `.netrc` has it.
-    Rule {
+    // The format of `.netrc`.
+    SecretPattern {
         name: "password",
         marks: &["login"],
         pattern: r#"(?-u:\b)(?:(?P<k>machine[ \t]+\S+|default)\s+)?login\s+[^\s"'\\]+\s+password\s+(?P<s>[^\s"'\\]{3,})"#,
-        is_secret: |found| judge::is_machines_password(found.key, found.value),
+        is_secret: |found| judge::is_netrc_password(found.key, found.value),
     },
 ];

@@ -1,27 +1,24 @@
-//! Texts that were looked through and have no secrets in them, by their hashes: most of what is exported is there twice.
+//! Hashes of texts that were found to contain no secrets: most exported texts occur twice.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashSet;
 
-/// So many are remembered at most; then all are forgotten.
-const MOST: usize = 1 << 16;
+use parking_lot::Mutex;
 
-/// Texts without secrets.
+/// The cache is cleared when it reaches this size.
+const MAX_CACHED_TEXTS: usize = 1 << 16;
+
 #[derive(Default)]
-pub struct Seen(Mutex<HashSet<u128, foldhash::fast::FixedState>>);
+pub struct CleanTextCache(Mutex<HashSet<u128, foldhash::fast::FixedState>>);
 
-impl Seen {
-    /// The text was looked through.
-    pub fn has(&self, text: u128) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&text)
+impl CleanTextCache {
+    /// Returns whether the text is known to be clean.
+    pub fn contains(&self, text: u128) -> bool {
+        self.0.lock().contains(&text)
     }
 
-    /// Remembers one.
-    pub fn add(&self, text: u128) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= MOST {
+    pub fn insert(&self, text: u128) {
+        let mut seen = self.0.lock();
+        if seen.len() >= MAX_CACHED_TEXTS {
             seen.clear();
         }
         seen.insert(text);

@@ -1,91 +1,96 @@
-//! Events made into a story.
+//! Builds a document from events.
 
 use std::{borrow::Borrow, collections::HashMap};
 
 use switchboard_event::{
-    Body, Details, Event, Id, Item, Level, Notice, Reasoning, Status, Stop, Topic, TurnCompleted, TurnStatus,
+    Details, Event, EventBody, Id, Item, Level, Notice, Reasoning, Status, Stop, Topic, TurnCompleted, TurnStatus,
 };
 
-use super::{Step, Story, Turn, Turns, What, tool};
+use super::{StepContent, TranscriptDocument, TranscriptStep, TranscriptTurn, TurnCounter, tool};
 
-/// What is being built: steps lie flat, each with the one that it belongs to, until all are there.
+/// The document under construction: steps are kept flat, each with its enclosing step, until all events are applied.
 #[derive(Default)]
-struct Builder {
-    turns: Vec<Turn>,
-    numbers: Turns,
-    steps: Vec<Flat>,
-    /// Where the steps are in which subagents work: by the item, and by the thread.
+struct TranscriptBuilder {
+    turns: Vec<TranscriptTurn>,
+    numbers: TurnCounter,
+    steps: Vec<FlatStep>,
+    /// The steps in which subagents run, by item and by thread.
     homes: HashMap<Id, usize>,
 }
 
-struct Flat {
+struct FlatStep {
     turn: usize,
     within: Option<usize>,
-    step: Step,
+    step: TranscriptStep,
 }
 
-impl Story {
-    /// The story that events tell. Its title and what is known of it are for the caller to say.
+impl TranscriptDocument {
+    /// Builds the document. The caller sets its title and details.
     #[must_use]
-    pub fn of(events: impl IntoIterator<Item = impl Borrow<Event>>) -> Self {
-        let mut builder = Builder::default();
-        events.into_iter().for_each(|event| builder.see(event.borrow()));
+    pub fn from_events(events: impl IntoIterator<Item = impl Borrow<Event>>) -> Self {
+        let mut builder = TranscriptBuilder::default();
+        events.into_iter().for_each(|event| builder.apply_event(event.borrow()));
         builder.finish()
     }
 }
 
-impl Builder {
-    fn see(&mut self, event: &Event) {
-        if let Some(prompt) = self.numbers.begins(event) {
-            let number = self.numbers.number();
-            self.turns.push(Turn { number, at: Some(event.at), prompt: Some(prompt), ..Turn::default() });
+impl TranscriptBuilder {
+    fn apply_event(&mut self, event: &Event) {
+        if let Some(prompt) = self.numbers.begin_turn(event) {
+            let number = self.numbers.turn_number();
+            self.turns.push(TranscriptTurn {
+                number,
+                at: Some(event.at),
+                prompt: Some(prompt),
+                ..TranscriptTurn::default()
+            });
         }
         match &event.body {
-            Body::ItemStarted(item) => self.home(event, item),
-            Body::ItemCompleted(item) => self.completed(event, item),
-            Body::Usage(usage) if !usage.cumulative => self.turn().usage.add(usage),
-            Body::TurnCompleted(turn) if event.thread.is_none() => self.ended(turn),
-            Body::Notice(notice) => self.noticed(event, notice),
+            EventBody::ItemStarted(item) => self.start_subagent(event, item),
+            EventBody::ItemCompleted(item) => self.complete_item(event, item),
+            EventBody::Usage(usage) if !usage.cumulative => self.current_turn().usage.add(usage),
+            EventBody::TurnCompleted(turn) if event.thread.is_none() => self.end_turn(turn),
+            EventBody::Notice(notice) => self.add_notice(event, notice),
             _ => {}
         }
     }
 
-    /// The turn that it is; one without a prompt, if nobody has asked anything.
-    fn turn(&mut self) -> &mut Turn {
+    /// Returns the current turn, or a new one without a prompt if there is none.
+    fn current_turn(&mut self) -> &mut TranscriptTurn {
         if self.turns.is_empty() {
-            self.turns.push(Turn::default());
+            self.turns.push(TranscriptTurn::default());
         }
         let last = self.turns.len() - 1;
         &mut self.turns[last]
     }
 
-    fn push(&mut self, event: &Event, what: What) -> usize {
-        self.turn();
-        let within = self.within(event);
+    fn push_step(&mut self, event: &Event, what: StepContent) -> usize {
+        self.current_turn();
+        let within = self.enclosing_step(event);
         let turn = within.and_then(|at| self.steps.get(at)).map_or(self.turns.len() - 1, |flat| flat.turn);
-        self.steps.push(Flat { turn, within, step: Step { at: event.at, what, inner: Vec::new() } });
+        self.steps.push(FlatStep { turn, within, step: TranscriptStep { at: event.at, what, inner: Vec::new() } });
         self.steps.len() - 1
     }
 
-    /// The step in which the subagent works whose event this is.
-    fn within(&self, event: &Event) -> Option<usize> {
+    /// Returns the step of the subagent that an event belongs to.
+    fn enclosing_step(&self, event: &Event) -> Option<usize> {
         let known = |id: &Option<Id>| id.as_ref().and_then(|id| self.homes.get(id)).copied();
         known(&event.parent).or_else(|| known(&event.thread))
     }
 
-    /// A subagent begins: what it does comes before its call is finished.
-    fn home(&mut self, event: &Event, item: &Item) {
+    /// Opens the step of a subagent: its events arrive before its call completes.
+    fn start_subagent(&mut self, event: &Event, item: &Item) {
         if !matches!(item.details, Details::Subagent(_)) {
             return;
         }
-        let (Some(id), Some(did)) = (event.item.clone(), tool::did(item)) else { return };
-        let at = self.push(event, What::Did(Box::new(did)));
+        let (Some(id), Some(did)) = (event.item.clone(), tool::tool_call(item)) else { return };
+        let at = self.push_step(event, StepContent::Did(Box::new(did)));
         self.homes.insert(id, at);
-        self.thread(item, at);
+        self.link_thread(item, at);
     }
 
-    /// The thread may be told late.
-    fn thread(&mut self, item: &Item, at: usize) {
+    /// Some agents report the thread only later.
+    fn link_thread(&mut self, item: &Item, at: usize) {
         if let Details::Subagent(agent) = &item.details
             && let Some(thread) = &agent.thread
         {
@@ -93,35 +98,35 @@ impl Builder {
         }
     }
 
-    fn completed(&mut self, event: &Event, item: &Item) {
+    fn complete_item(&mut self, event: &Event, item: &Item) {
         if item.status == Status::Superseded {
             return;
         }
         let what = match &item.details {
-            Details::AgentMessage(message) => What::Said(message.text.clone()),
+            Details::AgentMessage(message) => StepContent::Said(message.text.clone()),
             Details::Reasoning(Reasoning { text, summary, .. }) => {
                 let text = text.as_ref().filter(|text| !text.trim().is_empty()).or(summary.as_ref());
-                What::Thought(text.cloned().unwrap_or_default())
+                StepContent::Thought(text.cloned().unwrap_or_default())
             }
-            _ => match tool::did(item) {
-                Some(did) => What::Did(Box::new(did)),
+            _ => match tool::tool_call(item) {
+                Some(did) => StepContent::Did(Box::new(did)),
                 None => return,
             },
         };
-        if matches!(&what, What::Said(text) | What::Thought(text) if text.trim().is_empty()) {
+        if matches!(&what, StepContent::Said(text) | StepContent::Thought(text) if text.trim().is_empty()) {
             return;
         }
         let known = event.item.as_ref().and_then(|id| self.homes.get(id)).copied();
         match known.and_then(|at| Some((at, self.steps.get_mut(at)?))) {
             Some((at, flat)) => {
                 flat.step.what = what;
-                self.thread(item, at);
+                self.link_thread(item, at);
             }
-            None => drop(self.push(event, what)),
+            None => drop(self.push_step(event, what)),
         }
     }
 
-    fn noticed(&mut self, event: &Event, notice: &Notice) {
+    fn add_notice(&mut self, event: &Event, notice: &Notice) {
         let text = notice.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let matters = matches!(notice.level, Level::Warning | Level::Error);
         let text = match notice.topic {
@@ -131,12 +136,12 @@ impl Builder {
             _ => None,
         };
         if let Some(text) = text {
-            self.push(event, What::Note(text.to_owned()));
+            self.push_step(event, StepContent::Note(text.to_owned()));
         }
     }
 
-    fn ended(&mut self, completed: &TurnCompleted) {
-        let turn = self.turn();
+    fn end_turn(&mut self, completed: &TurnCompleted) {
+        let turn = self.current_turn();
         turn.duration_ms = completed.duration_ms.or(turn.duration_ms);
         let said = completed.error.as_ref().map(|error| error.message.clone()).filter(|said| !said.is_empty());
         turn.problem = match (completed.status, completed.stop) {
@@ -148,8 +153,8 @@ impl Builder {
         };
     }
 
-    /// The steps into their places, the last first, so that each is whole before it is put into another.
-    fn finish(mut self) -> Story {
+    /// Moves the steps into place, last first, so that each is complete before it becomes part of another.
+    fn finish(mut self) -> TranscriptDocument {
         while let Some(flat) = self.steps.pop() {
             let into = match flat.within.and_then(|at| self.steps.get_mut(at)) {
                 Some(home) => &mut home.step.inner,
@@ -160,20 +165,21 @@ impl Builder {
             };
             into.push(flat.step);
         }
-        let mut story = Story { turns: self.turns, ..Story::default() };
-        story.turns.iter_mut().for_each(|turn| turn.steps = in_order(std::mem::take(&mut turn.steps)));
+        let mut story = TranscriptDocument { turns: self.turns, ..TranscriptDocument::default() };
+        story.turns.iter_mut().for_each(|turn| turn.steps = restore_order(std::mem::take(&mut turn.steps)));
         story.turns.iter().for_each(|turn| story.usage.add(&turn.usage));
         story
     }
 }
 
-/// They were put in from the last to the first.
-fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
+/// The steps were appended in reverse order.
+fn restore_order(mut steps: Vec<TranscriptStep>) -> Vec<TranscriptStep> {
     steps.reverse();
     for step in &mut steps {
-        step.inner = in_order(std::mem::take(&mut step.inner));
-        // What a subagent said last is its answer.
-        if let (What::Did(did), Some(Step { what: What::Said(last), .. })) = (&mut step.what, step.inner.last())
+        step.inner = restore_order(std::mem::take(&mut step.inner));
+        // The last message of a subagent is its result.
+        if let (StepContent::Did(did), Some(TranscriptStep { what: StepContent::Said(last), .. })) =
+            (&mut step.what, step.inner.last())
             && last.trim() == did.output.trim()
         {
             did.output.clear();

@@ -1,5 +1,5 @@
-//! A session as a story: turns, and in each what was said, thought and done, subagents within the call that began them.
-//! Made of events; pages are made of it.
+//! A session as a document: turns with messages, reasoning and tool calls, and subagents within the call that started
+//! them. It is built from events and rendered as pages.
 
 mod build;
 mod redacted;
@@ -10,83 +10,68 @@ mod turns;
 
 use switchboard_event::{Change, Timestamp, Usage};
 
-pub use turns::Turns;
+pub use turns::TurnCounter;
 
 /// A session from beginning to end.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
-    /// What it is called: its title, else what it began with.
+pub struct TranscriptDocument {
+    /// The session's title, or its first prompt.
     pub title: String,
-    /// What is known of it, by name, in the order in which it is shown.
+    /// Details by name, in display order.
     pub about: Vec<(&'static str, String)>,
-    /// Its turns.
-    pub turns: Vec<Turn>,
-    /// What all of it used.
+    pub turns: Vec<TranscriptTurn>,
+    /// Total of all turns.
     pub usage: Usage,
 }
 
-/// Something that a person asked, and what came of it.
+/// A prompt and everything that followed it.
 #[derive(Clone, Debug, Default)]
-pub struct Turn {
-    /// Its number, from 1; 0 for what came before anything was asked.
+pub struct TranscriptTurn {
+    /// Counts from 1; 0 is the part before the first prompt.
     pub number: u32,
-    /// When it began.
     pub at: Option<Timestamp>,
-    /// What was asked.
     pub prompt: Option<String>,
-    /// What came of it.
-    pub steps: Vec<Step>,
-    /// What it used.
+    pub steps: Vec<TranscriptStep>,
     pub usage: Usage,
-    /// How long it took.
     pub duration_ms: Option<u64>,
-    /// Why it ended, if not well.
+    /// The reason, if the turn did not complete normally.
     pub problem: Option<String>,
 }
 
-/// One thing that was said, thought or done.
+/// A message, reasoning or a tool call.
 #[derive(Clone, Debug)]
-pub struct Step {
-    /// When.
+pub struct TranscriptStep {
     pub at: Timestamp,
-    /// What.
-    pub what: What,
-    /// What a subagent did in it.
-    pub inner: Vec<Step>,
+    pub what: StepContent,
+    /// The steps of a subagent.
+    pub inner: Vec<TranscriptStep>,
 }
 
-/// What a step is.
+/// The content of a step.
 #[derive(Clone, Debug)]
-pub enum What {
-    /// The agent said it.
+pub enum StepContent {
     Said(String),
-    /// The agent thought it.
     Thought(String),
-    /// A tool was called.
-    Did(Box<Did>),
-    /// Something to know.
+    Did(Box<TranscriptToolCall>),
+    /// A notice.
     Note(String),
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, Default)]
-pub struct Did {
-    /// The tool.
+pub struct TranscriptToolCall {
     pub name: String,
-    /// What it was about, in a line.
+    /// One-line summary.
     pub about: String,
-    /// The command, if it was one.
+    /// The command, if the tool ran one.
     pub command: Option<String>,
-    /// What it was given, as JSON, where the rest does not say it.
+    /// The input as JSON, unless the other fields already show it.
     pub input: Option<String>,
-    /// What it gave back.
     pub output: String,
-    /// What it changed.
     pub changes: Vec<Change>,
-    /// How it ended, if not well.
+    /// The reason, if the call did not succeed.
     pub problem: Option<String>,
     /// The exit code, if it is not zero.
     pub exit_code: Option<i32>,
-    /// How long it took.
     pub duration_ms: Option<u64>,
 }

@@ -1,52 +1,53 @@
-//! A story without its secrets.
+//! Redaction of a document.
 
-use super::{Did, Step, Story, Turn, What};
+use super::{StepContent, TranscriptDocument, TranscriptStep, TranscriptToolCall, TranscriptTurn};
 use crate::export::Redactor;
 
-impl Story {
-    /// Takes the secrets out of all texts.
+impl TranscriptDocument {
     pub fn redact(&mut self, redactor: &Redactor) {
-        clean(redactor, &mut self.title);
-        self.about.iter_mut().for_each(|(_, text)| clean(redactor, text));
+        redact_in_place(redactor, &mut self.title);
+        self.about.iter_mut().for_each(|(_, text)| redact_in_place(redactor, text));
         self.turns.iter_mut().for_each(|turn| turn.redact(redactor));
     }
 }
 
-impl Turn {
+impl TranscriptTurn {
     fn redact(&mut self, redactor: &Redactor) {
-        self.prompt.iter_mut().chain(&mut self.problem).for_each(|text| clean(redactor, text));
+        self.prompt.iter_mut().chain(&mut self.problem).for_each(|text| redact_in_place(redactor, text));
         self.steps.iter_mut().for_each(|step| step.redact(redactor));
     }
 }
 
-impl Step {
+impl TranscriptStep {
     fn redact(&mut self, redactor: &Redactor) {
         match &mut self.what {
-            What::Said(text) | What::Thought(text) | What::Note(text) => clean(redactor, text),
-            What::Did(did) => did.redact(redactor),
+            StepContent::Said(text) | StepContent::Thought(text) | StepContent::Note(text) => {
+                redact_in_place(redactor, text)
+            }
+            StepContent::Did(did) => did.redact(redactor),
         }
         self.inner.iter_mut().for_each(|step| step.redact(redactor));
     }
 }
 
-impl Did {
+impl TranscriptToolCall {
     fn redact(&mut self, redactor: &Redactor) {
-        [&mut self.about, &mut self.output].into_iter().for_each(|text| clean(redactor, text));
-        self.command.iter_mut().chain(&mut self.problem).for_each(|text| clean(redactor, text));
-        // Names in it say what is secret.
+        [&mut self.about, &mut self.output].into_iter().for_each(|text| redact_in_place(redactor, text));
+        self.command.iter_mut().chain(&mut self.problem).for_each(|text| redact_in_place(redactor, text));
+        // The keys in the input show which values are secret.
         if let Some(input) = &mut self.input {
-            *input = redactor.json(input).into_owned();
-            clean(redactor, input);
+            *input = redactor.redact_json(input).into_owned();
+            redact_in_place(redactor, input);
         }
         for change in &mut self.changes {
-            clean(redactor, &mut change.diff);
-            change.before.iter_mut().chain(&mut change.after).for_each(|text| clean(redactor, text));
+            redact_in_place(redactor, &mut change.diff);
+            change.before.iter_mut().chain(&mut change.after).for_each(|text| redact_in_place(redactor, text));
         }
     }
 }
 
-fn clean(redactor: &Redactor, text: &mut String) {
-    if let std::borrow::Cow::Owned(without) = redactor.text(text) {
+fn redact_in_place(redactor: &Redactor, text: &mut String) {
+    if let std::borrow::Cow::Owned(without) = redactor.redact_text(text) {
         *text = without;
     }
 }

@@ -1,67 +1,71 @@
-//! A finished item as a call of a tool.
+//! Converts completed items to tool calls.
 
 use switchboard_event::{Call, Details, Item, Plan, PlanStatus, Status};
 
-use super::Did;
+use super::TranscriptToolCall;
 
-/// What was done. Nothing for what is said.
-pub fn did(item: &Item) -> Option<Did> {
+/// Returns the tool call, or `None` for messages and reasoning.
+pub fn tool_call(item: &Item) -> Option<TranscriptToolCall> {
     let call = item.call.as_deref();
     let mut did = match &item.details {
         Details::UserMessage(_) | Details::AgentMessage(_) | Details::Reasoning(_) => return None,
-        Details::Command(command) => Did {
+        Details::Command(command) => TranscriptToolCall {
             command: Some(command.command.clone()),
             output: command.output.clone(),
             exit_code: command.exit_code.filter(|code| *code != 0),
-            ..named(call, "command")
+            ..named_call(call, "command")
         },
-        Details::FileChange(change) => Did {
+        Details::FileChange(change) => TranscriptToolCall {
             about: change.changes.iter().map(|change| change.path.as_str()).collect::<Vec<_>>().join(", "),
             changes: change.changes.clone(),
             output: change.output.clone().filter(|_| change.changes.is_empty()).unwrap_or_default(),
-            ..named(call, "edit")
+            ..named_call(call, "edit")
         },
-        Details::Mcp(mcp) => Did {
+        Details::Mcp(mcp) => TranscriptToolCall {
             name: format!("{}.{}", mcp.server, mcp.tool),
-            input: input(call),
+            input: call_input(call),
             output: mcp.result.as_ref().map(|result| result.get().to_owned()).unwrap_or_default(),
-            ..named(call, "mcp")
+            ..named_call(call, "mcp")
         },
-        Details::WebSearch(search) => Did { about: search.queries.join(" · "), ..named(call, "web search") },
-        Details::Plan(plan) => Did { output: steps(plan), ..named(call, "plan") },
-        Details::Subagent(agent) => Did {
+        Details::WebSearch(search) => {
+            TranscriptToolCall { about: search.queries.join(" · "), ..named_call(call, "web search") }
+        }
+        Details::Plan(plan) => TranscriptToolCall { output: plan_text(plan), ..named_call(call, "plan") },
+        Details::Subagent(agent) => TranscriptToolCall {
             about: [&agent.name, &agent.label].map(String::as_str).join(" ").trim().to_owned(),
             input: agent.prompt.clone(),
             output: agent.result.clone().unwrap_or_default(),
-            ..named(call, "agent")
+            ..named_call(call, "agent")
         },
-        Details::Tool(tool) => Did { input: input(call), output: tool.output.clone(), ..named(call, "tool") },
-        Details::Unknown(unknown) => Did {
+        Details::Tool(tool) => {
+            TranscriptToolCall { input: call_input(call), output: tool.output.clone(), ..named_call(call, "tool") }
+        }
+        Details::Unknown(unknown) => TranscriptToolCall {
             output: unknown.raw.as_ref().map(|raw| raw.get().to_owned()).unwrap_or_default(),
-            ..named(call, &unknown.name)
+            ..named_call(call, &unknown.name)
         },
     };
-    did.problem = problem(item);
+    did.problem = failure_text(item);
     did.duration_ms = item.duration_ms;
     Some(did)
 }
 
-fn named(call: Option<&Call>, otherwise: &str) -> Did {
+fn named_call(call: Option<&Call>, otherwise: &str) -> TranscriptToolCall {
     let name = call.map_or(otherwise, |call| &call.name).to_owned();
     let place = call.and_then(|call| call.locations.first()).map(|place| place.path.clone());
     let title = call.and_then(|call| call.title.clone()).filter(|title| *title != name);
-    Did { name, about: place.or(title).unwrap_or_default(), ..Did::default() }
+    TranscriptToolCall { name, about: place.or(title).unwrap_or_default(), ..TranscriptToolCall::default() }
 }
 
-/// What it was given, unless it was given nothing.
-fn input(call: Option<&Call>) -> Option<String> {
+/// Returns the call's input, unless it is empty.
+fn call_input(call: Option<&Call>) -> Option<String> {
     let input = call?.input.as_deref()?.get();
     let pretty =
         serde_json::from_str::<serde_json::Value>(input).and_then(|value| serde_json::to_string_pretty(&value));
     Some(pretty.unwrap_or_else(|_| input.to_owned())).filter(|input| !matches!(input.as_str(), "{}" | "null" | ""))
 }
 
-fn steps(plan: &Plan) -> String {
+fn plan_text(plan: &Plan) -> String {
     let line = |(step, status): (&str, PlanStatus)| {
         let mark = match status {
             PlanStatus::Pending => "[ ]",
@@ -75,7 +79,7 @@ fn steps(plan: &Plan) -> String {
     [steps.as_str(), plan.text.as_deref().unwrap_or_default()].join("")
 }
 
-fn problem(item: &Item) -> Option<String> {
+fn failure_text(item: &Item) -> Option<String> {
     let word = match item.status {
         Status::Failed => "failed",
         Status::Declined => "declined",

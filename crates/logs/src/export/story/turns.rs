@@ -1,30 +1,30 @@
-//! Which turn an event belongs to: each thing that a person asks begins one, also in the middle of another. Counted from
-//! 1, the same wherever a turn is named.
+//! Assigns events to turns. Every user prompt begins a turn, even during another one. Turns are counted from 1, and the
+//! numbers are the same everywhere.
 
-use switchboard_event::{Body, Details, Event};
+use switchboard_event::{Details, Event, EventBody};
 
 /// Counts turns.
 #[derive(Clone, Debug, Default)]
-pub struct Turns {
+pub struct TurnCounter {
     count: u32,
-    /// What a turn began with, which the agent may say again as a message.
+    /// The prompt of the current turn, which the agent may repeat as a message.
     expected: Option<String>,
 }
 
-impl Turns {
-    /// The prompt that an event begins a turn with, if it does.
-    pub fn begins(&mut self, event: &Event) -> Option<String> {
+impl TurnCounter {
+    /// Returns the prompt if the event begins a turn.
+    pub fn begin_turn(&mut self, event: &Event) -> Option<String> {
         if event.thread.is_some() || event.parent.is_some() {
             return None;
         }
         let prompt = match &event.body {
-            Body::TurnStarted(turn) => {
+            EventBody::TurnStarted(turn) => {
                 self.expected.clone_from(&turn.prompt);
                 turn.prompt.clone()
             }
-            Body::ItemCompleted(item) => match &item.details {
+            EventBody::ItemCompleted(item) => match &item.details {
                 Details::UserMessage(message) if !message.synthetic => {
-                    let text = message.joined();
+                    let text = message.joined_text();
                     let is_new = self.expected.take_if(|expected| *expected == text).is_none();
                     is_new.then_some(text)
                 }
@@ -37,9 +37,9 @@ impl Turns {
         Some(prompt)
     }
 
-    /// The turn that it is now; 0 before the first.
+    /// Returns the number of the current turn; 0 before the first.
     #[must_use]
-    pub fn number(&self) -> u32 {
+    pub fn turn_number(&self) -> u32 {
         self.count
     }
 }

@@ -1,5 +1,5 @@
-//! What tokens cost: a table that comes with the program (`prices.json` beside this file), and what is laid over it.
-//! A model that is in neither has no price; none is guessed.
+//! Prices of tokens: a built-in table (`prices.json` in this directory) with optional overrides. A model in neither has
+//! no price; prices are never guessed.
 
 mod names;
 mod price;
@@ -7,94 +7,96 @@ mod read;
 
 use std::{borrow::Cow, collections::HashMap, io, path::Path, sync::OnceLock};
 
-pub use price::Price;
-pub use read::BadPrices;
+pub use price::ModelPrice;
+pub use read::PriceFileError;
 
-const TABLE: &str = include_str!("prices.json");
+const EMBEDDED_PRICES_JSON: &str = include_str!("prices.json");
 
 /// Prices of models.
 #[derive(Clone, Debug, Default)]
-pub struct Prices {
+pub struct TokenPrices {
     date: String,
-    models: HashMap<String, Entry>,
+    models: HashMap<String, PriceEntry>,
 }
 
 #[derive(Clone, Debug)]
-enum Entry {
-    Price(Price),
-    /// The same as another model.
+enum PriceEntry {
+    Price(ModelPrice),
+    /// The same price as another model.
     Same(String),
 }
 
-impl Prices {
-    /// The prices that come with the program.
+impl TokenPrices {
+    /// Returns the built-in prices.
     #[must_use]
     pub fn embedded() -> &'static Self {
-        static EMBEDDED: OnceLock<Prices> = OnceLock::new();
-        // A test reads it, so that it is never empty.
-        EMBEDDED.get_or_init(|| Self::default().over(TABLE).unwrap_or_default())
+        static EMBEDDED: OnceLock<TokenPrices> = OnceLock::new();
+        // A test parses it, so it is never empty.
+        EMBEDDED.get_or_init(|| Self::default().with_overrides(EMBEDDED_PRICES_JSON).unwrap_or_default())
     }
 
-    /// These prices with others over them, as a file has them: `{"models":{"NAME":{"input":3,"output":15,…}}}`, in
-    /// dollars for a million tokens.
+    /// Returns these prices with the overrides of a file: `{"models":{"NAME":{"input":3,"output":15,…}}}`, in dollars
+    /// per million tokens.
     ///
     /// # Errors
-    /// If the file makes no sense; it says where.
-    pub fn over(&self, file: &str) -> Result<Self, BadPrices> {
+    /// If the file is invalid; the error says where.
+    pub fn with_overrides(&self, file: &str) -> Result<Self, PriceFileError> {
         let mut prices = self.clone();
-        let news = read::file(file)?;
+        let news = read::parse_price_file(file)?;
         prices.date = news.date.unwrap_or(prices.date);
         prices.models.extend(news.models);
         Ok(prices)
     }
 
-    /// The prices that come with the program, with those of a file over them.
+    /// Returns the built-in prices with the overrides of a file.
     ///
     /// # Errors
-    /// If the file cannot be read or makes no sense.
-    pub fn with(path: &Path) -> Result<Self, BadPrices> {
+    /// If the file cannot be read or is invalid.
+    pub fn load_with_overrides(path: &Path) -> Result<Self, PriceFileError> {
         let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| BadPrices::Unreadable { path: path.to_owned(), error })?;
-        let bad = |bad| BadPrices::File { path: path.to_owned(), bad: Box::new(bad) };
-        Self::embedded().over(&text).map_err(bad)
+        let text = text.map_err(|error| PriceFileError::Unreadable { path: path.to_owned(), error })?;
+        let bad = |bad| PriceFileError::File { path: path.to_owned(), bad: Box::new(bad) };
+        Self::embedded().with_overrides(&text).map_err(bad)
     }
 
-    /// The same with `prices.json` in the data folder, if there is one.
+    /// Returns the built-in prices with the overrides of `prices.json` in the data directory, if it exists.
     ///
     /// # Errors
-    /// If there is one and it cannot be read or makes no sense.
-    pub fn kept_in(data: &Path) -> Result<Cow<'static, Self>, BadPrices> {
-        match Self::with(&data.join("prices.json")) {
-            Err(BadPrices::Unreadable { error, .. }) if is_missing(&error) => Ok(Cow::Borrowed(Self::embedded())),
+    /// If it exists and cannot be read or is invalid.
+    pub fn load_for_data_directory(data: &Path) -> Result<Cow<'static, Self>, PriceFileError> {
+        match Self::load_with_overrides(&data.join("prices.json")) {
+            Err(PriceFileError::Unreadable { error, .. }) if is_missing_file(&error) => {
+                Ok(Cow::Borrowed(Self::embedded()))
+            }
             found => found.map(Cow::Owned),
         }
     }
 
-    /// From when the prices are.
+    /// Returns the date of the prices.
     #[must_use]
-    pub fn date(&self) -> &str {
+    pub fn price_date(&self) -> &str {
         &self.date
     }
 
-    /// The price of a model, whatever its provider, date or variant is called.
+    /// Returns the price of a model, ignoring provider prefixes, dates and variants.
     #[must_use]
-    pub fn price(&self, model: &str) -> Option<&Price> {
-        names::forms(model).into_iter().find_map(|name| self.exactly(&name))
+    pub fn find_price(&self, model: &str) -> Option<&ModelPrice> {
+        names::candidate_names(model).into_iter().find_map(|name| self.find_exact(&name))
     }
 
-    fn exactly(&self, name: &str) -> Option<&Price> {
+    fn find_exact(&self, name: &str) -> Option<&ModelPrice> {
         match self.models.get(name)? {
-            Entry::Price(price) => Some(price),
-            Entry::Same(other) => match self.models.get(&names::plain(other))? {
-                Entry::Price(price) => Some(price),
-                Entry::Same(_) => None,
+            PriceEntry::Price(price) => Some(price),
+            PriceEntry::Same(other) => match self.models.get(&names::normalize_name(other))? {
+                PriceEntry::Price(price) => Some(price),
+                PriceEntry::Same(_) => None,
             },
         }
     }
 }
 
-/// There is no such file, or not even a folder in which it could be.
-fn is_missing(error: &io::Error) -> bool {
+/// Returns whether the file or its directory does not exist.
+fn is_missing_file(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
@@ -102,36 +104,39 @@ fn is_missing(error: &io::Error) -> bool {
 mod tests {
     use serde_json::Value;
 
-    use super::{BadPrices, Entry, Prices};
-    use crate::usage::sums::Sums;
+    use super::{PriceEntry, PriceFileError, TokenPrices};
+    use crate::usage::sums::UsageSums;
 
-    const KNOWN: &str = include_str!("testdata/known.json");
+    const KNOWN_PRICES_JSON: &str = include_str!("testdata/known.json");
 
-    /// Millionths of a millionth of a dollar for a token.
-    fn rate(dollars: &Value) -> Option<u128> {
+    /// Converts dollars per million tokens to picodollars per token.
+    fn picodollars_per_token(dollars: &Value) -> Option<u128> {
         dollars.as_f64().map(|dollars| (dollars * 1e6).round() as u128)
     }
 
     #[test]
     fn models_are_known_by_many_names() {
-        let known: serde_json::Map<String, Value> = serde_json::from_str(KNOWN).unwrap();
+        let known: serde_json::Map<String, Value> = serde_json::from_str(KNOWN_PRICES_JSON).unwrap();
         for (model, expected) in &known {
-            let price = Prices::embedded().price(model);
-            let of = |sums: Sums| price.map(|price| price.cost(&sums));
-            let found = (of(Sums { input: 1, ..Sums::default() }), of(Sums { output: 1, ..Sums::default() }));
-            assert_eq!(found, (rate(&expected[0]), rate(&expected[1])), "{model}");
+            let price = TokenPrices::embedded().find_price(model);
+            let of = |sums: UsageSums| price.map(|price| price.reply_cost(&sums));
+            let found = (
+                of(UsageSums { input: 1, ..UsageSums::default() }),
+                of(UsageSums { output: 1, ..UsageSums::default() }),
+            );
+            assert_eq!(found, (picodollars_per_token(&expected[0]), picodollars_per_token(&expected[1])), "{model}");
         }
     }
 
     #[test]
     fn the_table_makes_sense() {
-        let prices = Prices::embedded();
+        let prices = TokenPrices::embedded();
         assert!(prices.models.len() > 150, "{}", prices.models.len());
-        assert!(jiff::civil::Date::strptime("%Y-%m-%d", prices.date()).is_ok());
+        assert!(jiff::civil::Date::strptime("%Y-%m-%d", prices.price_date()).is_ok());
         for (model, entry) in &prices.models {
             match entry {
-                Entry::Same(_) => assert!(prices.exactly(model).is_some(), "{model} is the same as nothing"),
-                Entry::Price(price) => {
+                PriceEntry::Same(_) => assert!(prices.find_exact(model).is_some(), "{model} is the same as nothing"),
+                PriceEntry::Price(price) => {
                     let base = price.base;
                     assert!(base.cache_read <= base.input && base.input <= base.output, "{model}");
                     assert!(
@@ -149,9 +154,14 @@ mod tests {
     fn a_large_prompt_makes_all_of_a_reply_dearer() {
         let table = r#"{"models":{"m":{"input":1,"output":2,"cacheRead":0.1,"above":[
             {"tokens":200,"input":10,"output":20,"cacheRead":1},{"tokens":1000,"input":100,"output":200}]}}}"#;
-        let prices = Prices::default().over(table).unwrap();
+        let prices = TokenPrices::default().with_overrides(table).unwrap();
         let cost = |input: u64, cache_read: u64| {
-            prices.price("m").unwrap().cost(&Sums { input, cache_read, output: 1_000, ..Sums::default() }) / 100_000
+            prices.find_price("m").unwrap().reply_cost(&UsageSums {
+                input,
+                cache_read,
+                output: 1_000,
+                ..UsageSums::default()
+            }) / 100_000
         };
         assert_eq!(cost(200, 0), 200 * 10 + 1_000 * 20, "what comes out does not count");
         assert_eq!(cost(100, 100), 100 * 10 + 100 + 1_000 * 20);
@@ -162,24 +172,25 @@ mod tests {
     #[test]
     fn ones_own_prices_win() {
         let own = r#"{"models":{"My-Model":{"input":1,"output":2},"gpt-5":{"input":7,"output":7},"other":"my-model"}}"#;
-        let prices = Prices::embedded().over(own).unwrap();
-        let input = |model: &str| prices.price(model).map(|price| price.base.input);
+        let prices = TokenPrices::embedded().with_overrides(own).unwrap();
+        let input = |model: &str| prices.find_price(model).map(|price| price.base.input);
         assert_eq!(input("my-model"), Some(1_000_000));
         assert_eq!(input("other"), Some(1_000_000));
         assert_eq!(input("gpt-5"), Some(7_000_000));
         assert_eq!(input("gpt-5-mini"), Some(250_000), "the others stay");
-        assert_eq!(prices.date(), Prices::embedded().date());
+        assert_eq!(prices.price_date(), TokenPrices::embedded().price_date());
     }
 
     #[test]
     fn a_file_in_the_data_folder_counts() {
         let data = tempfile::tempdir().unwrap();
-        let price = |model: &str| Prices::kept_in(data.path()).unwrap().price(model).is_some();
+        let price =
+            |model: &str| TokenPrices::load_for_data_directory(data.path()).unwrap().find_price(model).is_some();
         assert!(price("gpt-5") && !price("mine"));
         std::fs::write(data.path().join("prices.json"), r#"{"models":{"mine":"gpt-5"}}"#).unwrap();
         assert!(price("gpt-5") && price("mine"));
         std::fs::write(data.path().join("prices.json"), "{}").unwrap();
-        let error = Prices::kept_in(data.path()).unwrap_err().to_string();
+        let error = TokenPrices::load_for_data_directory(data.path()).unwrap_err().to_string();
         assert!(error.contains("prices.json: not a file of prices"), "{error}");
     }
 
@@ -194,7 +205,7 @@ mod tests {
             (r#"{"models":{"m":{"input":3,"output":1,"cache_read":1}}}"#, "`cache_read` is none of input, output"),
             (r#"{"models":{"m":{"input":3,"output":1,"above":[{"input":3,"output":1}]}}}"#, "`above` needs `tokens`"),
         ] {
-            let error: BadPrices = Prices::default().over(file).unwrap_err();
+            let error: PriceFileError = TokenPrices::default().with_overrides(file).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");
         }
     }

@@ -1,10 +1,8 @@
-//! The price of one model.
+use super::super::sums::{PicoDollars, UsageSums};
 
-use super::super::sums::{Pico, Sums};
-
-/// What tokens of each kind cost, in millionths of a millionth of a dollar.
+/// Prices per token by kind, in picodollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rates {
+pub struct TokenRates {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -12,21 +10,20 @@ pub struct Rates {
     pub cache_write_1h: u64,
 }
 
-/// The price of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Price {
-    pub(super) base: Rates,
-    /// Where more than so many tokens are before the model, all of the reply costs this; the most first.
-    pub(super) above: Vec<(u64, Rates)>,
+pub struct ModelPrice {
+    pub(super) base: TokenRates,
+    /// Rates for a whole reply if its prompt exceeds this many tokens, highest first.
+    pub(super) above: Vec<(u64, TokenRates)>,
 }
 
-impl Price {
-    /// What one reply costs. The price depends on its size, so it cannot be told of several together.
-    pub(in super::super) fn cost(&self, reply: &Sums) -> Pico {
-        let before = reply.total().saturating_sub(reply.output);
+impl ModelPrice {
+    /// Returns the cost of one reply. Rates depend on its size, so several replies cannot be priced together.
+    pub(in super::super) fn reply_cost(&self, reply: &UsageSums) -> PicoDollars {
+        let before = reply.total_tokens().saturating_sub(reply.output);
         let tier = self.above.iter().find(|(tokens, _)| before > *tokens);
         let rates = tier.map_or(&self.base, |(_, rates)| rates);
-        let of = |tokens: u64, rate: u64| Pico::from(tokens) * Pico::from(rate);
+        let of = |tokens: u64, rate: u64| PicoDollars::from(tokens) * PicoDollars::from(rate);
         [
             of(reply.input, rates.input),
             of(reply.output, rates.output),
@@ -35,6 +32,6 @@ impl Price {
             of(reply.cache_write_1h, rates.cache_write_1h),
         ]
         .into_iter()
-        .fold(0, Pico::saturating_add)
+        .fold(0, PicoDollars::saturating_add)
     }
 }

@@ -1,4 +1,4 @@
-//! Changes of a file, as rows with the numbers of both sides.
+//! Renders changes of a file as rows with the line numbers of both sides.
 
 mod compare;
 mod rows;
@@ -6,39 +6,37 @@ mod table;
 mod unified;
 mod words;
 
-use super::Shown;
-use rows::Rows;
+use super::HtmlFragment;
+use rows::DiffRows;
 
-/// How a change is known.
+/// The source of a diff.
 #[derive(Clone, Copy, Debug)]
-pub enum Edit<'a> {
-    /// A unified diff; a header of file names is not needed.
+pub enum DiffSource<'a> {
+    /// A unified diff; a header with file names is optional.
     Unified(&'a str),
     /// The file before and after.
     Sides(&'a str, &'a str),
 }
 
-/// How many lines a change adds and takes away.
+/// The number of added and removed lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Lines that are new.
+pub struct DiffStat {
     pub added: usize,
-    /// Lines that are gone.
     pub removed: usize,
 }
 
-/// The rows of a change, and how many lines it adds and takes away. Two tables, of which the page shows one: both sides
-/// next to each other (`diff-side`), or one below the other (`diff-inline`). A change that only adds or only takes away
-/// has one table, which is both.
+/// Renders a change and counts its added and removed lines. The result has two tables, of which the page shows one:
+/// both sides next to each other (`diff-side`), or one below the other (`diff-inline`). A change that only adds or only
+/// removes lines has one table with both classes.
 #[must_use]
-pub fn diff(edit: Edit<'_>, path: &str) -> (Shown, Tally) {
+pub fn diff(edit: DiffSource<'_>, path: &str) -> (HtmlFragment, DiffStat) {
     let rows = rows(edit);
     (table::show(&rows, path), rows.tally)
 }
 
-fn rows(edit: Edit<'_>) -> Rows<'_> {
+fn rows(edit: DiffSource<'_>) -> DiffRows<'_> {
     match edit {
-        Edit::Unified(text) => unified::read(text),
-        Edit::Sides(before, after) => compare::compare(before, after),
+        DiffSource::Unified(text) => unified::read(text),
+        DiffSource::Sides(before, after) => compare::compare(before, after),
     }
 }

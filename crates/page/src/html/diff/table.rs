@@ -1,32 +1,31 @@
-//! Rows as tables.
+//! Renders rows as tables.
 
 use std::ops::Range;
 
 use super::{
-    rows::{Kind, Row, Rows},
+    rows::{DiffRow, DiffRowKind, DiffRows},
     words::different,
 };
 use crate::html::{
-    Shown,
-    cut::{LINE, Line, grouped},
-    highlight::{Highlighter, Language, Token},
-    writer::Writer,
+    HtmlFragment,
+    cut::{ClippedLine, MAX_LINE_BYTES, grouped},
+    highlight::{HighlightToken, Highlighter, Language},
+    writer::HtmlWriter,
 };
 
-/// A row, and how its text looks.
-struct Cell<'a> {
-    row: Row<'a>,
-    tokens: Vec<Token>,
-    /// What of it is really different.
+/// A row with its highlighting.
+struct DiffCell<'a> {
+    row: DiffRow<'a>,
+    tokens: Vec<HighlightToken>,
+    /// The part that differs from the other side.
     changed: Option<Range<usize>>,
 }
 
-/// The tables.
-pub(super) fn show(rows: &Rows<'_>, path: &str) -> Shown {
+pub(super) fn show(rows: &DiffRows<'_>, path: &str) -> HtmlFragment {
     let cells = cells(&rows.all(), path);
-    let has = |kind: Kind| cells.iter().any(|cell| cell.row.kind == kind);
-    let is_one_sided = !has(Kind::Added) || !has(Kind::Removed);
-    let mut out = Writer::default();
+    let has = |kind: DiffRowKind| cells.iter().any(|cell| cell.row.kind == kind);
+    let is_one_sided = !has(DiffRowKind::Added) || !has(DiffRowKind::Removed);
+    let mut out = HtmlWriter::default();
     if !is_one_sided {
         out.open("table", "diff diff-side");
         out.raw("<tbody>");
@@ -40,7 +39,7 @@ pub(super) fn show(rows: &Rows<'_>, path: &str) -> Shown {
     out.shown(cells.len())
 }
 
-fn cells<'a>(rows: &[Row<'a>], path: &str) -> Vec<Cell<'a>> {
+fn cells<'a>(rows: &[DiffRow<'a>], path: &str) -> Vec<DiffCell<'a>> {
     let language = Language::of_path(path);
     let mut old = language.map(Highlighter::new);
     let mut new = language.map(Highlighter::new);
@@ -49,27 +48,27 @@ fn cells<'a>(rows: &[Row<'a>], path: &str) -> Vec<Cell<'a>> {
     cells
 }
 
-/// Both sides are read as the files that they are.
-fn cell<'a>(row: Row<'a>, old: Option<&mut Highlighter>, new: Option<&mut Highlighter>) -> Cell<'a> {
+/// Builds a cell. Each side has its own highlighter state.
+fn cell<'a>(row: DiffRow<'a>, old: Option<&mut Highlighter>, new: Option<&mut Highlighter>) -> DiffCell<'a> {
     let (mut old, mut new) = (old, new);
     let read = |side: &mut Option<&mut Highlighter>| side.as_mut().map(|side| side.tokens(row.text));
     let tokens = match row.kind {
-        Kind::Same => {
+        DiffRowKind::Same => {
             read(&mut old);
             read(&mut new)
         }
-        Kind::Added => read(&mut new),
-        Kind::Removed => read(&mut old),
-        Kind::Gap | Kind::Cut(_) => {
+        DiffRowKind::Added => read(&mut new),
+        DiffRowKind::Removed => read(&mut old),
+        DiffRowKind::Gap | DiffRowKind::Cut(_) => {
             old.iter_mut().chain(new.iter_mut()).for_each(|side| side.restart());
             None
         }
     };
-    Cell { row, tokens: tokens.unwrap_or_default(), changed: None }
+    DiffCell { row, tokens: tokens.unwrap_or_default(), changed: None }
 }
 
-/// Marks what is different where a line took another's place.
-fn mark(cells: &mut [Cell<'_>]) {
+/// Marks the differing parts of lines that replaced each other.
+fn mark(cells: &mut [DiffCell<'_>]) {
     let mut from = 0;
     while from < cells.len() {
         let (removed, added) = change(cells.get(from..).unwrap_or_default());
@@ -87,16 +86,16 @@ fn mark(cells: &mut [Cell<'_>]) {
     }
 }
 
-/// How many lines are removed here, and how many are added behind them.
-fn change(cells: &[Cell<'_>]) -> (usize, usize) {
-    let removed = cells.iter().take_while(|cell| cell.row.kind == Kind::Removed).count();
-    let added = cells.iter().skip(removed).take_while(|cell| cell.row.kind == Kind::Added).count();
+/// Returns the number of removed lines at the start, and of added lines after them.
+fn change(cells: &[DiffCell<'_>]) -> (usize, usize) {
+    let removed = cells.iter().take_while(|cell| cell.row.kind == DiffRowKind::Removed).count();
+    let added = cells.iter().skip(removed).take_while(|cell| cell.row.kind == DiffRowKind::Added).count();
     (removed, added)
 }
 
-impl Writer {
-    /// `num num text`.
-    fn inline(&mut self, cell: &Cell<'_>) {
+impl HtmlWriter {
+    /// Writes `num num text`.
+    fn inline(&mut self, cell: &DiffCell<'_>) {
         self.open("tr", class(cell.row.kind));
         self.row_number(cell.row.old);
         self.row_number(cell.row.new);
@@ -104,13 +103,13 @@ impl Writer {
         self.close("tr");
     }
 
-    /// `num old num new`, one row for lines that took each other's place.
-    fn side(&mut self, cells: &[Cell<'_>]) {
+    /// Writes `num old num new`, one row for lines that replaced each other.
+    fn side(&mut self, cells: &[DiffCell<'_>]) {
         let mut rest = cells;
         while let Some((first, behind)) = rest.split_first() {
             let (removed, added) = change(rest);
             if removed + added == 0 {
-                let is_same = first.row.kind == Kind::Same;
+                let is_same = first.row.kind == DiffRowKind::Same;
                 self.pair(class(first.row.kind), Some(first), Some(first).filter(|_| is_same));
                 rest = behind;
                 continue;
@@ -122,8 +121,8 @@ impl Writer {
         }
     }
 
-    fn pair(&mut self, row: &'static str, old: Option<&Cell<'_>>, new: Option<&Cell<'_>>) {
-        let of = |side: Option<&Cell<'_>>| side.filter(|_| row.is_empty()).map_or("", |cell| class(cell.row.kind));
+    fn pair(&mut self, row: &'static str, old: Option<&DiffCell<'_>>, new: Option<&DiffCell<'_>>) {
+        let of = |side: Option<&DiffCell<'_>>| side.filter(|_| row.is_empty()).map_or("", |cell| class(cell.row.kind));
         self.open("tr", row);
         self.row_number(old.and_then(|cell| cell.row.old));
         self.cell(of(old), old);
@@ -140,7 +139,7 @@ impl Writer {
         self.close("td");
     }
 
-    fn cell(&mut self, class: &'static str, cell: Option<&Cell<'_>>) {
+    fn cell(&mut self, class: &'static str, cell: Option<&DiffCell<'_>>) {
         self.open("td", class);
         if let Some(cell) = cell {
             self.content(cell);
@@ -148,17 +147,17 @@ impl Writer {
         self.close("td");
     }
 
-    fn content(&mut self, cell: &Cell<'_>) {
-        let line = Line::new(cell.row.text, LINE);
+    fn content(&mut self, cell: &DiffCell<'_>) {
+        let line = ClippedLine::new(cell.row.text, MAX_LINE_BYTES);
         match (&cell.row.kind, &cell.changed) {
-            (Kind::Cut(rows), _) => self.left_out(&format!("{} rows left out", grouped(*rows))),
+            (DiffRowKind::Cut(rows), _) => self.left_out(&format!("{} rows left out", grouped(*rows))),
             _ if line.left_out > 0 => self.line(&line),
             (_, Some(changed)) => self.marked(cell, changed),
             _ => self.tokens(cell.row.text, &cell.tokens),
         }
     }
 
-    fn marked(&mut self, cell: &Cell<'_>, changed: &Range<usize>) {
+    fn marked(&mut self, cell: &DiffCell<'_>, changed: &Range<usize>) {
         let parts = [0..changed.start, changed.clone(), changed.end..cell.row.text.len()];
         for (part, tag) in parts.into_iter().zip([None, Some("strong"), None]) {
             let text = cell.row.text.get(part.clone()).unwrap_or_default();
@@ -169,8 +168,8 @@ impl Writer {
     }
 }
 
-/// The tokens of a part of a line.
-fn within(tokens: &[Token], part: &Range<usize>) -> Vec<Token> {
+/// Returns the tokens of a part of a line.
+fn within(tokens: &[HighlightToken], part: &Range<usize>) -> Vec<HighlightToken> {
     let mut from = 0;
     let cut = tokens.iter().map(|(length, class)| {
         let token = from..from + length;
@@ -181,12 +180,12 @@ fn within(tokens: &[Token], part: &Range<usize>) -> Vec<Token> {
     cut.filter(|(length, _)| *length > 0).collect()
 }
 
-fn class(kind: Kind) -> &'static str {
+fn class(kind: DiffRowKind) -> &'static str {
     match kind {
-        Kind::Same => "ctx",
-        Kind::Added => "add",
-        Kind::Removed => "del",
-        Kind::Gap => "gap",
-        Kind::Cut(_) => "cut",
+        DiffRowKind::Same => "ctx",
+        DiffRowKind::Added => "add",
+        DiffRowKind::Removed => "del",
+        DiffRowKind::Gap => "gap",
+        DiffRowKind::Cut(_) => "cut",
     }
 }

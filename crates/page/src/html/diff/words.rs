@@ -1,13 +1,13 @@
-//! What of a changed line is really different.
+//! Finds the differing words of a changed line.
 
 use std::ops::Range;
 
-/// Longer lines are not looked at.
-const LINE: usize = 2_000;
+/// Longer lines are not compared.
+const MAX_COMPARED_LINE_BYTES: usize = 2_000;
 
-/// The part of each of two lines that the other does not have; none if they share too little to be one line.
+/// Returns the differing part of each of two lines; `None` if they share too little to be versions of one line.
 pub(super) fn different(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
-    if old.len() > LINE || new.len() > LINE || old == new {
+    if old.len() > MAX_COMPARED_LINE_BYTES || new.len() > MAX_COMPARED_LINE_BYTES || old == new {
         return None;
     }
     let start = word_start(old, old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count());
@@ -19,13 +19,13 @@ pub(super) fn different(old: &str, new: &str) -> Option<(Range<usize>, Range<usi
     is_one_line.then_some((start..old.len() - end, start..new.len() - end))
 }
 
-/// The beginning of the word that a place is in; always one of a character.
+/// Returns the start of the word at a position, always on a character boundary.
 fn word_start(text: &str, place: usize) -> usize {
     let before = text.get(..text.floor_char_boundary(place)).unwrap_or_default();
     before.trim_end_matches(is_word).len()
 }
 
-/// How much of the end is shared when no word is torn in either text.
+/// Returns the length of the common suffix that does not split a word in either text.
 fn word_end(old: &str, new: &str, same: usize) -> usize {
     let behind = old.get(old.ceil_char_boundary(old.len() - same)..).unwrap_or_default();
     let before = |text: &str| text.strip_suffix(behind).is_some_and(|before| before.ends_with(is_word));

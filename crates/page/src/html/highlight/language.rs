@@ -1,61 +1,59 @@
-//! Which language a piece of code is written in: by the name that stands at a fence, or by the name of its file.
+//! Detects the language of code by the name at a fence or by the file name.
 
 use super::languages::LANGUAGES;
 
 /// A language that can be highlighted.
 #[derive(Clone, Copy)]
-pub(in crate::html) struct Language(pub(super) &'static Rules);
+pub(in crate::html) struct Language(pub(super) &'static LanguageRules);
 
-/// How a language is written.
-pub(super) struct Rules {
-    /// Its names, the endings of its files, and files that are called otherwise, in small letters.
+/// The lexical rules of a language.
+pub(super) struct LanguageRules {
+    /// Its names, file extensions and special file names, in lower case.
     pub(super) names: &'static str,
-    /// What it looks like.
-    pub(super) shape: Shape,
-    /// What begins a comment that ends with the line.
+    pub(super) shape: SyntaxShape,
+    /// The starts of line comments.
     pub(super) comments: &'static [&'static str],
-    /// What begins and ends other comments.
+    /// The starts and ends of block comments.
     pub(super) blocks: &'static [(&'static str, &'static str)],
-    /// Strings: the longer marks before the shorter.
-    pub(super) strings: &'static [Quote],
-    /// Its keywords.
+    /// Strings: longer quotes before shorter ones.
+    pub(super) strings: &'static [StringSyntax],
     pub(super) keywords: &'static str,
 }
 
-/// The look of a language.
+/// The kind of syntax.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum SyntaxShape {
     /// Words, operators, brackets.
     Code,
-    /// The same, and the case of keywords does not matter.
+    /// The same, with case-insensitive keywords.
     AnyCase,
-    /// Names and values: what stands before a colon or an equals sign is a name.
+    /// Names and values: a word before a colon or an equals sign is a name.
     Keys,
     /// Elements.
     Markup,
-    /// Lines that are added and taken away.
+    /// Added and removed lines.
     Diff,
 }
 
 /// A kind of string.
-pub(super) struct Quote {
+pub(super) struct StringSyntax {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// A backslash takes the next character in.
+    /// A backslash escapes the next character.
     pub(super) escapes: bool,
-    /// It may go over several lines.
+    /// It may span several lines.
     pub(super) is_long: bool,
 }
 
 impl Language {
-    /// The language that a fence or a message names: `rust`, `rs`, `rust,ignore`, `{.rust}`.
+    /// Returns the language named by a fence or a message: `rust`, `rs`, `rust,ignore`, `{.rust}`.
     pub(in crate::html) fn named(name: &str) -> Option<Self> {
         let name = name.trim_start_matches(['{', '.', ' ']);
         let name = name.split([' ', ',', '{', '}', '\t', ':']).next()?;
         Self::find(name)
     }
 
-    /// The language of a file, by its name.
+    /// Returns the language of a file by its name.
     pub(in crate::html) fn of_path(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next()?;
         Self::find(name).or_else(|| Self::find(name.rsplit_once('.')?.1))
@@ -74,7 +72,6 @@ impl Language {
 mod tests {
     use super::Language;
 
-    /// The first name of what is found.
     fn first(language: Option<Language>) -> Option<&'static str> {
         language?.0.names.split(' ').next()
     }

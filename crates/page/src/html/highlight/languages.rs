@@ -1,55 +1,68 @@
-//! The languages that are known, as data.
+//! The supported languages, as data.
 
-use super::language::{Quote, Rules, Shape};
+use super::language::{LanguageRules, StringSyntax, SyntaxShape};
 
-const fn short(mark: &'static str) -> Quote {
-    Quote { open: mark, close: mark, escapes: true, is_long: false }
+const fn short(mark: &'static str) -> StringSyntax {
+    StringSyntax { open: mark, close: mark, escapes: true, is_long: false }
 }
 
-const fn long(mark: &'static str) -> Quote {
-    Quote { open: mark, close: mark, escapes: true, is_long: true }
+const fn long(mark: &'static str) -> StringSyntax {
+    StringSyntax { open: mark, close: mark, escapes: true, is_long: true }
 }
 
-const fn raw(open: &'static str, close: &'static str) -> Quote {
-    Quote { open, close, escapes: false, is_long: true }
+const fn raw(open: &'static str, close: &'static str) -> StringSyntax {
+    StringSyntax { open, close, escapes: false, is_long: true }
 }
 
-const SLASHES: &[&str] = &["//"];
-const HASH: &[&str] = &["#"];
-const STARS: &[(&str, &str)] = &[("/*", "*/")];
-const BOTH: &[Quote] = &[short("\""), short("'")];
+const SLASH_COMMENTS: &[&str] = &["//"];
+const HASH_COMMENTS: &[&str] = &["#"];
+const STAR_COMMENTS: &[(&str, &str)] = &[("/*", "*/")];
+const BOTH_QUOTES: &[StringSyntax] = &[short("\""), short("'")];
 
-/// A language of words with `//` and `/* */`, and strings in both quotes.
-const fn curly(names: &'static str, keywords: &'static str) -> Rules {
-    Rules { names, shape: Shape::Code, comments: SLASHES, blocks: STARS, strings: BOTH, keywords }
-}
-
-/// A language of words with `#`, and strings in both quotes.
-const fn hashed(names: &'static str, keywords: &'static str) -> Rules {
-    Rules { names, shape: Shape::Code, comments: HASH, blocks: &[], strings: BOTH, keywords }
-}
-
-/// Names and values with `#`.
-const fn keyed(names: &'static str) -> Rules {
-    Rules {
+/// Creates a language with `//` and `/* */` comments and strings in both quotes.
+const fn curly(names: &'static str, keywords: &'static str) -> LanguageRules {
+    LanguageRules {
         names,
-        shape: Shape::Keys,
-        comments: HASH,
+        shape: SyntaxShape::Code,
+        comments: SLASH_COMMENTS,
+        blocks: STAR_COMMENTS,
+        strings: BOTH_QUOTES,
+        keywords,
+    }
+}
+
+/// Creates a language with `#` comments and strings in both quotes.
+const fn hashed(names: &'static str, keywords: &'static str) -> LanguageRules {
+    LanguageRules {
+        names,
+        shape: SyntaxShape::Code,
+        comments: HASH_COMMENTS,
         blocks: &[],
-        strings: BOTH,
+        strings: BOTH_QUOTES,
+        keywords,
+    }
+}
+
+/// Creates a language of names and values with `#` comments.
+const fn keyed(names: &'static str) -> LanguageRules {
+    LanguageRules {
+        names,
+        shape: SyntaxShape::Keys,
+        comments: HASH_COMMENTS,
+        blocks: &[],
+        strings: BOTH_QUOTES,
         keywords: "true false null yes no on off",
     }
 }
 
-const SCRIPT: &str = "abstract any as asserts async await boolean break case catch class const constructor continue debugger \
+const TYPESCRIPT_KEYWORDS: &str = "abstract any as asserts async await boolean break case catch class const constructor continue debugger \
     declare default delete do else enum export extends finally for from function get if implements import in infer \
     instanceof interface is keyof let module namespace never new null number object of override private protected public \
     readonly return satisfies set static string super switch symbol this throw true try type typeof undefined unknown \
     var void while with yield false";
 
-/// All of them.
-pub(super) static LANGUAGES: &[Rules] = &[
-    Rules {
+pub(super) static LANGUAGES: &[LanguageRules] = &[
+    LanguageRules {
         strings: &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), raw("r\"", "\""), long("b\""), long("\"")],
         ..curly(
             "rust rs",
@@ -58,11 +71,11 @@ pub(super) static LANGUAGES: &[Rules] = &[
              bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize",
         )
     },
-    Rules {
+    LanguageRules {
         strings: &[long("`"), short("\""), short("'")],
-        ..curly("typescript javascript ts tsx js jsx mjs cjs mts cts node", SCRIPT)
+        ..curly("typescript javascript ts tsx js jsx mjs cjs mts cts node", TYPESCRIPT_KEYWORDS)
     },
-    Rules {
+    LanguageRules {
         strings: &[long("\"\"\""), long("'''"), raw("r\"", "\""), raw("r'", "'"), short("\""), short("'")],
         ..hashed(
             "python py py3 pyi pyw python3 starlark bzl bazel",
@@ -70,14 +83,14 @@ pub(super) static LANGUAGES: &[Rules] = &[
              if import in is lambda match None nonlocal not or pass raise return self True try while with yield",
         )
     },
-    Rules {
-        shape: Shape::Keys,
-        comments: SLASHES,
-        blocks: STARS,
+    LanguageRules {
+        shape: SyntaxShape::Keys,
+        comments: SLASH_COMMENTS,
+        blocks: STAR_COMMENTS,
         strings: &[short("\"")],
         ..hashed("json jsonc json5 jsonl ndjson webmanifest ipynb geojson", "true false null")
     },
-    Rules {
+    LanguageRules {
         strings: &[raw("'", "'"), long("\""), long("`")],
         ..hashed(
             "bash sh shell zsh ksh fish console shell-session shellsession terminal .bashrc .zshrc .profile",
@@ -93,7 +106,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
          register requires return short signed sizeof static struct switch template this throw true try typedef typename \
          union unsigned using virtual void volatile wchar_t while",
     ),
-    Rules {
+    LanguageRules {
         strings: &[raw("`", "`"), short("\""), short("'")],
         ..curly(
             "go golang",
@@ -102,7 +115,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              struct switch true type uint uint8 uint16 uint32 uint64 var",
         )
     },
-    Rules {
+    LanguageRules {
         strings: &[long("\"\"\""), short("\""), short("'")],
         ..curly(
             "java kotlin kt kts scala sc groovy gradle",
@@ -113,7 +126,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              throw throws trait transient true try type val var void volatile when while with yield",
         )
     },
-    Rules {
+    LanguageRules {
         strings: &[long("\"\"\""), raw("@\"", "\""), short("\""), short("'")],
         ..curly(
             "csharp cs c# fsharp fs swift dart zig",
@@ -126,7 +139,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              volatile when where while yield",
         )
     },
-    Rules {
+    LanguageRules {
         comments: &["//", "#"],
         ..curly(
             "php phtml",
@@ -136,7 +149,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              require_once return static switch this throw trait true try unset use var while yield",
         )
     },
-    Rules {
+    LanguageRules {
         blocks: &[("=begin", "=end")],
         ..hashed(
             "ruby rb rake gemspec gemfile rakefile podfile elixir ex exs crystal perl pl pm r jl julia nim tcl",
@@ -146,10 +159,10 @@ pub(super) static LANGUAGES: &[Rules] = &[
              with yield",
         )
     },
-    Rules {
-        shape: Shape::AnyCase,
+    LanguageRules {
+        shape: SyntaxShape::AnyCase,
         comments: &["--"],
-        blocks: STARS,
+        blocks: STAR_COMMENTS,
         strings: &[raw("'", "'"), raw("\"", "\"")],
         ..hashed(
             "sql mysql postgres postgresql sqlite plsql tsql ddl",
@@ -160,7 +173,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              transaction trigger true union unique update using values varchar view when where with without",
         )
     },
-    Rules {
+    LanguageRules {
         comments: &["--"],
         blocks: &[("--[[", "]]"), ("{-", "-}")],
         strings: &[raw("[[", "]]"), short("\"")],
@@ -171,7 +184,7 @@ pub(super) static LANGUAGES: &[Rules] = &[
              until where while",
         )
     },
-    Rules {
+    LanguageRules {
         comments: &[";"],
         strings: &[long("\"")],
         ..hashed(
@@ -180,27 +193,32 @@ pub(super) static LANGUAGES: &[Rules] = &[
              recur require set true when",
         )
     },
-    Rules { shape: Shape::Keys, comments: &[], blocks: STARS, ..curly("css scss sass less pcss", "important") },
-    Rules {
-        shape: Shape::Keys,
+    LanguageRules {
+        shape: SyntaxShape::Keys,
+        comments: &[],
+        blocks: STAR_COMMENTS,
+        ..curly("css scss sass less pcss", "important")
+    },
+    LanguageRules {
+        shape: SyntaxShape::Keys,
         strings: &[long("\"\"\""), long("'''"), short("\""), raw("'", "'")],
         ..keyed("toml cargo.lock")
     },
     keyed("yaml yml eyaml"),
-    Rules {
+    LanguageRules {
         comments: &["#", ";"],
         ..keyed(
             "ini cfg conf config properties env .env editorconfig .editorconfig .gitignore .gitattributes desktop service",
         )
     },
-    Rules {
+    LanguageRules {
         comments: &["#", "//"],
-        blocks: STARS,
+        blocks: STAR_COMMENTS,
         strings: &[short("\"")],
         ..keyed("terraform tf hcl tfvars nix graphql gql proto protobuf thrift prisma bicep")
     },
-    Rules {
-        shape: Shape::AnyCase,
+    LanguageRules {
+        shape: SyntaxShape::AnyCase,
         ..hashed(
             "dockerfile docker containerfile",
             "add arg as cmd copy entrypoint env expose from healthcheck label maintainer onbuild run shell stopsignal user \
@@ -212,8 +230,8 @@ pub(super) static LANGUAGES: &[Rules] = &[
         "define else elseif endef endforeach endfunction endif foreach function if ifdef ifeq ifndef ifneq include override \
          export macro endmacro set",
     ),
-    Rules {
-        shape: Shape::AnyCase,
+    LanguageRules {
+        shape: SyntaxShape::AnyCase,
         blocks: &[("<#", "#>")],
         ..hashed(
             "powershell ps1 psm1 psd1 pwsh bat cmd batch",
@@ -221,11 +239,11 @@ pub(super) static LANGUAGES: &[Rules] = &[
              foreach from function goto if in param process rem return set switch throw trap try until using while",
         )
     },
-    Rules {
-        shape: Shape::Markup,
+    LanguageRules {
+        shape: SyntaxShape::Markup,
         comments: &[],
         blocks: &[("<!--", "-->"), ("<![CDATA[", "]]>")],
         ..hashed("html htm xml xhtml svg vue svelte astro xsl xslt plist rss jsp erb ejs hbs handlebars csproj", "")
     },
-    Rules { shape: Shape::Diff, comments: &[], strings: &[], ..hashed("diff patch", "") },
+    LanguageRules { shape: SyntaxShape::Diff, comments: &[], strings: &[], ..hashed("diff patch", "") },
 ];

@@ -1,28 +1,28 @@
-//! The pieces of a line of code.
+//! Splits a line of code into tokens.
 
 use super::{
-    Token,
-    language::{Quote, Rules, Shape},
+    HighlightToken,
+    language::{LanguageRules, StringSyntax, SyntaxShape},
     markup,
-    words::{self, Around},
+    words::{self, WordContext},
 };
 
-/// Something is open until its end is found, maybe lines later.
+/// A comment or string that is open until its end, possibly some lines later.
 #[derive(Clone, Copy)]
-pub(super) struct Until {
+pub(super) struct OpenSpan {
     close: &'static str,
     escapes: bool,
-    /// It may go over the end of a line.
+    /// It may span several lines.
     is_long: bool,
     class: &'static str,
 }
 
-/// The pieces of a line, and what is open at its end.
-pub(super) fn line(rules: &'static Rules, text: &str, open: &mut Option<Until>) -> Vec<Token> {
-    if rules.shape == Shape::Diff {
+/// Returns the tokens of a line and updates the span that is open at its end.
+pub(super) fn line(rules: &'static LanguageRules, text: &str, open: &mut Option<OpenSpan>) -> Vec<HighlightToken> {
+    if rules.shape == SyntaxShape::Diff {
         return vec![(text.len(), of_diff(text))];
     }
-    let mut lexer = Lexer { rules, text, at: 0, tokens: Vec::new(), open: open.take(), in_tag: false };
+    let mut lexer = LineLexer { rules, text, at: 0, tokens: Vec::new(), open: open.take(), in_tag: false };
     while !lexer.rest().is_empty() {
         lexer.next();
     }
@@ -40,27 +40,27 @@ fn of_diff(text: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) struct Lexer<'a> {
-    pub(super) rules: &'static Rules,
+pub(super) struct LineLexer<'a> {
+    pub(super) rules: &'static LanguageRules,
     text: &'a str,
     at: usize,
-    tokens: Vec<Token>,
-    open: Option<Until>,
+    tokens: Vec<HighlightToken>,
+    open: Option<OpenSpan>,
     /// Between `<` and `>` of an element.
     pub(super) in_tag: bool,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> LineLexer<'a> {
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What stands before, in the same line.
+    /// Returns the text before the current position in the line.
     pub(super) fn before(&self) -> &'a str {
         self.text.get(..self.at).unwrap_or_default()
     }
 
-    /// The next bytes are a piece of this class.
+    /// Adds the next bytes as a token of a class.
     pub(super) fn take(&mut self, length: usize, class: Option<&'static str>) {
         let length = length.min(self.text.len() - self.at);
         self.at += length;
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
             return self.inside(open);
         }
         let rest = self.rest();
-        if self.comment(rest) || self.rules.shape == Shape::Markup && markup::next(self) || self.string(rest) {
+        if self.comment(rest) || self.rules.shape == SyntaxShape::Markup && markup::next(self) || self.string(rest) {
             return;
         }
         match rest.chars().next() {
@@ -90,11 +90,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn operator(&self) -> Option<&'static str> {
-        matches!(self.rules.shape, Shape::Code | Shape::AnyCase).then_some("hl-operator")
+        matches!(self.rules.shape, SyntaxShape::Code | SyntaxShape::AnyCase).then_some("hl-operator")
     }
 
-    /// What is open goes on, to its end or to that of the line.
-    fn inside(&mut self, open: Until) {
+    /// Continues an open span to its end or the end of the line.
+    fn inside(&mut self, open: OpenSpan) {
         let rest = self.rest();
         let (mut from, bytes) = (0, rest.as_bytes());
         while from < bytes.len() {
@@ -109,10 +109,10 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self, rest: &str) -> bool {
         if let Some((begin, close)) = self.rules.blocks.iter().find(|(begin, _)| rest.starts_with(begin)) {
-            self.begin(begin.len(), Until { close, escapes: false, is_long: true, class: "hl-comment" });
+            self.begin(begin.len(), OpenSpan { close, escapes: false, is_long: true, class: "hl-comment" });
             return true;
         }
-        // A hash within a word is none: `$#`, `a#b`, an address.
+        // A hash within a word is not a comment: `$#`, `a#b`, a URL.
         let stands_alone = self.before().chars().next_back().is_none_or(|c| c.is_whitespace() || ";{})".contains(c));
         let begins = |mark: &&'static str| rest.starts_with(*mark) && (mark.len() > 1 || stands_alone);
         let is_comment = self.rules.comments.iter().any(begins) && !rest.starts_with("#[") && !self.in_address();
@@ -122,48 +122,48 @@ impl<'a> Lexer<'a> {
         is_comment
     }
 
-    /// `//` behind a colon is one of an address.
+    /// Returns whether `//` follows a colon, as in a URL.
     fn in_address(&self) -> bool {
         self.rest().starts_with("//") && self.before().ends_with(':')
     }
 
     fn string(&mut self, rest: &str) -> bool {
         let Some(quote) = self.rules.strings.iter().find(|quote| rest.starts_with(quote.open)) else { return false };
-        // `r"` and `b"` are no strings at the end of a word.
+        // `r"` and `b"` at the end of a word are not strings.
         if words::begins(quote.open.chars().next().unwrap_or('"')) && self.before().ends_with(words::continues) {
             return false;
         }
-        let Quote { open, close, escapes, is_long } = *quote;
+        let StringSyntax { open, close, escapes, is_long } = *quote;
         let class = if self.is_key(rest, open) { "hl-attribute" } else { "hl-string" };
-        self.begin(open.len(), Until { close, escapes, is_long, class });
+        self.begin(open.len(), OpenSpan { close, escapes, is_long, class });
         true
     }
 
-    /// A string before a colon is the name of a value.
+    /// Returns whether a string is a key, before a colon.
     fn is_key(&self, rest: &str, quote: &str) -> bool {
         let behind =
             || rest.get(quote.len()..)?.split_once(quote).map(|(_, behind)| behind.trim_start().starts_with(':'));
-        self.rules.shape == Shape::Keys && behind() == Some(true)
+        self.rules.shape == SyntaxShape::Keys && behind() == Some(true)
     }
 
-    fn begin(&mut self, length: usize, until: Until) {
+    fn begin(&mut self, length: usize, until: OpenSpan) {
         self.take(length, Some(until.class));
         self.open = Some(until);
-        // An empty rest must not leave a short string open.
+        // A short string must not stay open at the end of the line.
         if self.rest().is_empty() && !until.is_long {
             self.open = None;
         }
     }
 
     fn word(&mut self, rest: &str) {
-        let dashes = self.rules.shape == Shape::Keys;
+        let dashes = self.rules.shape == SyntaxShape::Keys;
         let length = rest.find(|c| !(words::continues(c) || dashes && c == '-')).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(length);
-        let around = Around { before: self.before(), behind };
+        let around = WordContext { before: self.before(), behind };
         self.take(length, words::class(self.rules, word, &around));
     }
 
-    /// `@decorator`, `$variable`, `#[attribute]`, `'lifetime`.
+    /// Lexes `@decorator`, `$variable`, `#[attribute]`, `'lifetime`.
     fn marked(&mut self, rest: &str) {
         let (mark, name) = rest.split_at(1);
         let length = name.find(|c| !words::continues(c)).unwrap_or(name.len());
@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
                 self.take(rest.find(']').map_or(rest.len(), |end| end + 1), Some("hl-attribute"));
             }
             "'" => self.quoted(rest, length),
-            "#" if self.rules.shape == Shape::Keys => self.take(1 + length, Some("hl-number")),
+            "#" if self.rules.shape == SyntaxShape::Keys => self.take(1 + length, Some("hl-number")),
             "#" if length > 0 => self.take(1 + length, Some("hl-keyword")),
             _ if length == 0 => self.take(1, None),
             "@" => self.take(1 + length, Some("hl-attribute")),
@@ -180,7 +180,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A character, or the name of a lifetime.
+    /// Lexes a character or a lifetime.
     fn quoted(&mut self, rest: &str, name: usize) {
         let inner = rest.get(1..).unwrap_or_default();
         let escaped = inner.strip_prefix('\\').and_then(|inner| inner.find('\'')).map(|end| end + 1);
@@ -196,7 +196,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// How long the number is that the text begins with.
+/// Returns the length of the number at the start of a text.
 fn number(text: &str) -> usize {
     let mut length = 0;
     for (at, c) in text.char_indices() {

@@ -1,9 +1,9 @@
-//! Elements: their names, their attributes, and the values of those.
+//! Lexes markup: elements, attributes and their values.
 
-use super::{lexer::Lexer, words};
+use super::{lexer::LineLexer, words};
 
-/// The next piece; `false` if it is one that any language has.
-pub(super) fn next(lexer: &mut Lexer<'_>) -> bool {
+/// Lexes the next token; returns `false` if it is not specific to markup.
+pub(super) fn next(lexer: &mut LineLexer<'_>) -> bool {
     let rest = lexer.rest();
     if !lexer.in_tag {
         return text(lexer, rest);
@@ -23,8 +23,8 @@ pub(super) fn next(lexer: &mut Lexer<'_>) -> bool {
     true
 }
 
-/// Text up to the next element.
-fn text(lexer: &mut Lexer<'_>, rest: &str) -> bool {
+/// Lexes text up to the next element.
+fn text(lexer: &mut LineLexer<'_>, rest: &str) -> bool {
     match rest.find('<') {
         Some(0) => {
             let inner = rest.trim_start_matches(['<', '/', '!', '?']);
@@ -38,7 +38,7 @@ fn text(lexer: &mut Lexer<'_>, rest: &str) -> bool {
     true
 }
 
-/// How long the name is that the text begins with.
+/// Returns the length of the name at the start of a text.
 fn name(text: &str) -> usize {
     text.find(|c| !words::continues(c) && !matches!(c, '-' | ':' | '.' | '@')).unwrap_or(text.len())
 }

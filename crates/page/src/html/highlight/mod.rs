@@ -1,7 +1,6 @@
-//! Code in colours: which language it is, and what each piece of a line is. A lexer that knows comments, strings, numbers
-//! and keywords of each language, and guesses the rest by how it is written. It is no parser: it takes a few microseconds
-//! a line, whatever the line is, where grammars made of regular expressions take half a millisecond to two. That counts
-//! when a page of diffs must be there at once.
+//! Syntax highlighting: a lexer that knows the comments, strings, numbers and keywords of each language and guesses the
+//! rest. It is not a parser: it takes a few microseconds per line, where grammars made of regular expressions take 0.5
+//! to 2 milliseconds. That matters for a page full of diffs.
 
 mod language;
 mod languages;
@@ -10,24 +9,24 @@ mod markup;
 mod words;
 
 pub(super) use language::Language;
-use lexer::Until;
+use lexer::OpenSpan;
 
-use super::writer::Writer;
+use super::writer::HtmlWriter;
 
-/// Longer lines are not highlighted: no person wrote them.
-const LINE: usize = 2_000;
+/// Longer lines are not highlighted: they are generated.
+const MAX_HIGHLIGHTED_LINE_BYTES: usize = 2_000;
 
-/// The HTML of a text is not highlighted any further beyond this: each token costs more than it shows.
-const WRITTEN: usize = 1 << 20;
+/// Beyond this size, the HTML of a text is not highlighted any further.
+const MAX_HIGHLIGHTED_HTML_BYTES: usize = 1 << 20;
 
-/// A piece of a line: how many bytes it has, and its class.
-pub(super) type Token = (usize, Option<&'static str>);
+/// A token: its length in bytes and its class.
+pub(super) type HighlightToken = (usize, Option<&'static str>);
 
-/// Highlights one line after the other.
+/// Highlights lines in order.
 pub(super) struct Highlighter {
     language: Language,
-    /// What is open at the end of the last line.
-    open: Option<Until>,
+    /// The span that is open at the end of the last line.
+    open: Option<OpenSpan>,
 }
 
 impl Highlighter {
@@ -35,14 +34,14 @@ impl Highlighter {
         Self { language, open: None }
     }
 
-    /// What follows is not behind what came before.
+    /// Resets the state: the next line does not follow the last one.
     pub(super) fn restart(&mut self) {
         self.open = None;
     }
 
-    /// The pieces of the next line, which are all of it. The line is given without its end.
-    pub(super) fn tokens(&mut self, line: &str) -> Vec<Token> {
-        if line.len() > LINE {
+    /// Returns the tokens of the next line, without its line end. They cover the whole line.
+    pub(super) fn tokens(&mut self, line: &str) -> Vec<HighlightToken> {
+        if line.len() > MAX_HIGHLIGHTED_LINE_BYTES {
             self.restart();
             return vec![(line.len(), None)];
         }
@@ -50,11 +49,11 @@ impl Highlighter {
     }
 }
 
-impl Writer {
-    /// A line of code, without its end.
+impl HtmlWriter {
+    /// Writes a line of code without its line end.
     pub(super) fn code_line(&mut self, line: &str, highlighter: Option<&mut Highlighter>) {
         match highlighter {
-            Some(highlighter) if self.len() < WRITTEN => {
+            Some(highlighter) if self.len() < MAX_HIGHLIGHTED_HTML_BYTES => {
                 let tokens = highlighter.tokens(line);
                 self.tokens(line, &tokens);
             }
@@ -62,8 +61,8 @@ impl Writer {
         }
     }
 
-    /// A line as its pieces.
-    pub(super) fn tokens(&mut self, line: &str, tokens: &[Token]) {
+    /// Writes the tokens of a line.
+    pub(super) fn tokens(&mut self, line: &str, tokens: &[HighlightToken]) {
         let mut rest = line;
         for (length, class) in tokens {
             let Some((piece, behind)) = rest.split_at_checked(*length) else { break };
@@ -73,7 +72,7 @@ impl Writer {
         self.text(rest);
     }
 
-    /// A piece of text with a class, or without.
+    /// Writes text with an optional class.
     pub(super) fn piece(&mut self, text: &str, class: Option<&str>) {
         let Some(class) = class else { return self.text(text) };
         self.open("span", class);

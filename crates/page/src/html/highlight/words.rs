@@ -1,42 +1,39 @@
-//! What a word is: a keyword, or by how it is written and what stands around it.
+//! Classifies words: keywords by list, others by spelling and context.
 
-use super::language::{Rules, Shape};
+use super::language::{LanguageRules, SyntaxShape};
 
-/// What stands around a word, in its line.
-pub(super) struct Around<'a> {
+/// The text around a word in its line.
+pub(super) struct WordContext<'a> {
     pub(super) before: &'a str,
     pub(super) behind: &'a str,
 }
 
-/// A word may begin with it.
 pub(super) fn begins(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// A word may go on with it.
 pub(super) fn continues(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The class of a word.
-pub(super) fn class(rules: &Rules, word: &str, around: &Around<'_>) -> Option<&'static str> {
+pub(super) fn class(rules: &LanguageRules, word: &str, around: &WordContext<'_>) -> Option<&'static str> {
     match rules.shape {
-        Shape::Keys => value(rules, word, around),
-        Shape::AnyCase if is_keyword(rules, &word.to_ascii_lowercase()) => Some("hl-keyword"),
-        // A field that is called like a keyword is a field.
-        Shape::Code if is_keyword(rules, word) && !around.before.ends_with('.') => Some(keyword(word)),
-        Shape::Code | Shape::AnyCase => guessed(word, around),
-        Shape::Markup | Shape::Diff => None,
+        SyntaxShape::Keys => value(rules, word, around),
+        SyntaxShape::AnyCase if is_keyword(rules, &word.to_ascii_lowercase()) => Some("hl-keyword"),
+        // A field with the name of a keyword is not a keyword.
+        SyntaxShape::Code if is_keyword(rules, word) && !around.before.ends_with('.') => Some(keyword(word)),
+        SyntaxShape::Code | SyntaxShape::AnyCase => guessed(word, around),
+        SyntaxShape::Markup | SyntaxShape::Diff => None,
     }
 }
 
-fn is_keyword(rules: &Rules, word: &str) -> bool {
+fn is_keyword(rules: &LanguageRules, word: &str) -> bool {
     let known = rules.keywords.as_bytes();
     let is_end = |at: usize| known.get(at).is_none_or(u8::is_ascii_whitespace);
     memchr::memmem::find_iter(known, word).any(|at| (at == 0 || is_end(at - 1)) && is_end(at + word.len()))
 }
 
-/// Values have a colour of their own.
+/// Returns the class of a keyword; constants have their own.
 fn keyword(word: &str) -> &'static str {
     match word {
         "true" | "false" | "null" | "nil" | "None" | "True" | "False" | "undefined" | "nullptr" => "hl-constant",
@@ -44,8 +41,8 @@ fn keyword(word: &str) -> &'static str {
     }
 }
 
-/// A word among names and values.
-fn value(rules: &Rules, word: &str, around: &Around<'_>) -> Option<&'static str> {
+/// Returns the class of a word in a language of names and values.
+fn value(rules: &LanguageRules, word: &str, around: &WordContext<'_>) -> Option<&'static str> {
     let behind = around.behind.trim_start();
     let is_name = behind.starts_with(':') || behind.starts_with('=') || behind.starts_with('{');
     match word {
@@ -55,8 +52,8 @@ fn value(rules: &Rules, word: &str, around: &Around<'_>) -> Option<&'static str>
     }
 }
 
-/// Functions are called, types begin with a capital, constants are capitals.
-fn guessed(word: &str, around: &Around<'_>) -> Option<&'static str> {
+/// Guesses the class: functions are called, types start with a capital, constants are all capitals.
+fn guessed(word: &str, around: &WordContext<'_>) -> Option<&'static str> {
     let is_called =
         around.behind.starts_with('(') || around.behind.starts_with("!(") || around.behind.starts_with("::<");
     let has_small = word.chars().any(char::is_lowercase);

@@ -1,25 +1,25 @@
-//! Where links may lead, and which text is one.
+//! URLs: which are safe to link, and how to find them in text.
 
-/// The address may be followed: one of the web, or of a mail. Anything else, also what only looks like one, may not.
+/// Returns whether a URL may be linked: only `http`, `https` and `mailto`.
 pub(crate) fn is_safe(address: &str) -> bool {
     let begins = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     let is_known = ["http://", "https://", "mailto:"].into_iter().any(begins);
     is_known && address.len() <= 4_000 && !address.chars().any(|c| c.is_control()) && !has_user(address)
 }
 
-/// Somebody's name stands before the host, and is taken for it: `https://bank.example@other.example`.
+/// Returns whether user info precedes the host, where it can be mistaken for it: `https://bank.example@other.example`.
 fn has_user(address: &str) -> bool {
     let host = address.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#', '\\']).next().unwrap_or_default());
     host.is_some_and(|host| host.contains('@'))
 }
 
-/// Text that looks like an address, so that people take it for where the link leads.
+/// Returns whether a link text looks like a URL, so that users take it for the target.
 pub(super) fn looks_like_address(text: &str) -> bool {
     let text = text.trim();
     text.contains("://") || text.starts_with("www.") || text.starts_with("mailto:") || is_host(text)
 }
 
-/// It begins with what may be the name of a host.
+/// Returns whether a text starts with a possible host name.
 fn is_host(text: &str) -> bool {
     let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
     let is_letter = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '@');
@@ -27,7 +27,7 @@ fn is_host(text: &str) -> bool {
     host.chars().all(is_letter) && end.is_some_and(|end| end.len() > 1 && end.chars().all(char::is_alphabetic))
 }
 
-/// What the text says is where the address leads.
+/// Returns whether a link text names the actual target.
 pub(super) fn says_where(text: &str, address: &str) -> bool {
     let bare = |address: &str| {
         let address = address.trim().trim_end_matches('/');
@@ -43,7 +43,7 @@ fn bare(text: &str) -> Option<String> {
     text.split_once("://").map(|(_, rest)| rest.to_owned())
 }
 
-/// The first address in a text: where it begins and ends.
+/// Returns the start and end of the first URL in a text.
 pub(super) fn find(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     while let Some(at) = memchr::memmem::find(text.as_bytes().get(from..)?, b"http") {
@@ -58,7 +58,7 @@ pub(super) fn find(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// How long the address is that the text begins with.
+/// Returns the length of the URL at the start of a text.
 fn length(text: &str) -> usize {
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return 0;
@@ -70,7 +70,7 @@ fn length(text: &str) -> usize {
     let mut address = whole;
     loop {
         let trimmed = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
-        // A bracket at the end belongs to the address only if it was opened in it.
+        // A bracket at the end belongs to the URL only if it was opened in it.
         let closes = |open: char, close: char| {
             trimmed.ends_with(close) && trimmed.matches(close).count() > trimmed.matches(open).count()
         };

@@ -1,5 +1,5 @@
-//! Markdown of an agent. HTML in it is shown as text, addresses lead to the web or nowhere, and images of the web are
-//! links. What is rendered passes a second wall before anybody sees it.
+//! Renders Markdown of an agent. HTML in it is shown as text, only web URLs are linked, and remote images become links.
+//! The result also passes an independent sanitizer.
 
 mod links;
 mod render;
@@ -9,17 +9,16 @@ use pulldown_cmark::{Options, Parser, TextMergeStream};
 
 pub(super) use links::is_safe;
 
-use super::{Shown, cut::Gap, writer::Writer};
-use render::Render;
+use super::{HtmlFragment, cut::OmittedText, writer::HtmlWriter};
+use render::MarkdownRenderer;
 
-/// Of longer texts only the beginning and the end are shown.
-const HEAD: usize = 150_000;
-const TAIL: usize = 50_000;
+/// Longer texts are clipped to a head and a tail of these sizes.
+const MAX_HEAD_BYTES: usize = 150_000;
+const MAX_TAIL_BYTES: usize = 50_000;
 
-/// Markdown as HTML.
 #[must_use]
-pub fn markdown(text: &str) -> Shown {
-    let mut out = Writer::default();
+pub fn markdown(text: &str) -> HtmlFragment {
+    let mut out = HtmlWriter::default();
     let (head, gap, tail) = ends(text);
     render(head, &mut out);
     if let Some(gap) = gap {
@@ -30,11 +29,11 @@ pub fn markdown(text: &str) -> Shown {
     }
     let lines = head.lines().chain(tail.lines()).map(|line| 1 + line.len() / 120).sum();
     let shown = out.shown(lines);
-    Shown { html: wall::pass(&shown.html), ..shown }
+    HtmlFragment { html: wall::pass(&shown.html), ..shown }
 }
 
-fn render(text: &str, out: &mut Writer) {
-    let mut render = Render::new(out);
+fn render(text: &str, out: &mut HtmlWriter) {
+    let mut render = MarkdownRenderer::new(out);
     for event in TextMergeStream::new(parser(text)) {
         if !render.event(event) {
             break;
@@ -43,21 +42,20 @@ fn render(text: &str, out: &mut Writer) {
     render.end();
 }
 
-/// How all Markdown is read.
+/// Returns the parser for all Markdown.
 pub(super) fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH)
 }
 
-/// The beginning of a long text up to the end of a paragraph, the end of it from the beginning of one, and what is
-/// between them.
-fn ends(text: &str) -> (&str, Option<Gap>, &str) {
-    if text.len() <= HEAD + TAIL {
+/// Splits a long text into a head, a tail and the part between them, at paragraph boundaries.
+fn ends(text: &str) -> (&str, Option<OmittedText>, &str) {
+    if text.len() <= MAX_HEAD_BYTES + MAX_TAIL_BYTES {
         return (text, None, "");
     }
-    let (head, _) = text.split_at(text.floor_char_boundary(HEAD));
+    let (head, _) = text.split_at(text.floor_char_boundary(MAX_HEAD_BYTES));
     let (head, rest) = text.split_at(head.rfind("\n\n").or_else(|| head.rfind('\n')).map_or(head.len(), |at| at + 1));
-    let (_, tail) = rest.split_at(rest.ceil_char_boundary(rest.len() - TAIL));
+    let (_, tail) = rest.split_at(rest.ceil_char_boundary(rest.len() - MAX_TAIL_BYTES));
     let start = tail.find("\n\n").map(|at| at + 2).or_else(|| Some(tail.find('\n')? + 1)).unwrap_or(0);
     let (middle, tail) = rest.split_at(rest.len() - tail.len() + start);
-    (head, Some(Gap { lines: middle.lines().count(), bytes: middle.len() }), tail)
+    (head, Some(OmittedText { lines: middle.lines().count(), bytes: middle.len() }), tail)
 }

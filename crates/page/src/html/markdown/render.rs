@@ -1,50 +1,50 @@
-//! From the events of Markdown to HTML. What was opened is closed, however deep it is and wherever it ends.
+//! Renders Markdown events to HTML. Every element is closed, however deep the nesting and wherever the text ends.
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Tag};
 
 use super::links::{find, is_safe, looks_like_address, says_where};
-use crate::html::writer::Writer;
+use crate::html::writer::HtmlWriter;
 
-/// Deeper elements are not opened; their text stands where it is.
-const DEPTH: usize = 40;
-/// A text of more events or more HTML ends here: no person reads that far.
-const EVENTS: usize = 50_000;
-const WRITTEN: usize = 1 << 20;
-/// So many bytes of code are highlighted.
-const HIGHLIGHTED: usize = 200_000;
-/// So much of an address is shown behind a link.
-const ADDRESS: usize = 200;
+/// Deeper elements are not opened; only their text is written.
+const MAX_DEPTH: usize = 40;
+/// Rendering stops after this many events or bytes of HTML.
+const MAX_EVENTS: usize = 50_000;
+const MAX_HTML_BYTES: usize = 1 << 20;
+/// The maximum number of bytes of code to highlight.
+const MAX_HIGHLIGHTED_BYTES: usize = 200_000;
+/// The maximum length of a URL shown after a link.
+const MAX_SHOWN_URL_BYTES: usize = 200;
 
-/// What is open.
-enum Open {
-    /// An element of ours.
+/// An open Markdown element.
+enum OpenTag {
+    /// An HTML element.
     Element(&'static str),
-    /// Nothing: too deep, or not of the kind that is shown.
+    /// An element that is not written: too deep, or not supported.
     Nothing,
     /// A fence and its language.
     Fence(String),
-    /// A link and where it leads.
+    /// A link and its target.
     Link(String),
-    /// An image and where it is.
+    /// An image and its URL.
     Image(String),
 }
 
-/// HTML that is being made of events.
-pub(super) struct Render<'a> {
-    out: &'a mut Writer,
-    open: Vec<Open>,
-    /// Text of the fence, the link or the image that is open.
+/// Renders Markdown events.
+pub(super) struct MarkdownRenderer<'a> {
+    out: &'a mut HtmlWriter,
+    open: Vec<OpenTag>,
+    /// The text of the open fence, link or image.
     held: String,
     in_head: bool,
-    /// How many links and images are open.
+    /// The number of open links and images.
     links: usize,
     images: usize,
     events: usize,
     highlighted: usize,
 }
 
-impl<'a> Render<'a> {
-    pub(super) fn new(out: &'a mut Writer) -> Self {
+impl<'a> MarkdownRenderer<'a> {
+    pub(super) fn new(out: &'a mut HtmlWriter) -> Self {
         Self {
             out,
             open: Vec::new(),
@@ -57,10 +57,10 @@ impl<'a> Render<'a> {
         }
     }
 
-    /// One event; `false` if that was enough.
+    /// Handles an event; returns `false` if a limit is reached.
     pub(super) fn event(&mut self, event: Event<'_>) -> bool {
         self.events += 1;
-        if self.events > EVENTS || self.out.len() > WRITTEN {
+        if self.events > MAX_EVENTS || self.out.len() > MAX_HTML_BYTES {
             return false;
         }
         match event {
@@ -79,9 +79,9 @@ impl<'a> Render<'a> {
         true
     }
 
-    /// Closes what is open. More of it means that the text was not shown to its end.
+    /// Closes all open elements, and notes if the text was not rendered to its end.
     pub(super) fn end(mut self) {
-        let was_stopped = self.events > EVENTS || self.out.len() > WRITTEN;
+        let was_stopped = self.events > MAX_EVENTS || self.out.len() > MAX_HTML_BYTES;
         while !self.open.is_empty() {
             self.close();
         }
@@ -94,71 +94,71 @@ impl<'a> Render<'a> {
 
     fn start(&mut self, tag: Tag<'_>) {
         let opened = match tag {
-            _ if self.in_image() => Open::Nothing,
+            _ if self.in_image() => OpenTag::Nothing,
             Tag::CodeBlock(kind) => self.fence(kind),
             Tag::Link { dest_url, .. } => self.link(dest_url),
             Tag::Image { dest_url, .. } => self.image(dest_url),
-            _ if self.open.len() >= DEPTH => Open::Nothing,
+            _ if self.open.len() >= MAX_DEPTH => OpenTag::Nothing,
             Tag::List(Some(start)) => self.numbered(start),
             tag => self.element(&tag),
         };
         self.open.push(opened);
     }
 
-    fn element(&mut self, tag: &Tag<'_>) -> Open {
-        let Some(name) = name(tag, self.in_head) else { return Open::Nothing };
+    fn element(&mut self, tag: &Tag<'_>) -> OpenTag {
+        let Some(name) = name(tag, self.in_head) else { return OpenTag::Nothing };
         self.out.open(name, "");
         if matches!(tag, Tag::TableHead) {
             self.out.raw("<tr>");
             self.in_head = true;
         }
-        Open::Element(name)
+        OpenTag::Element(name)
     }
 
-    fn numbered(&mut self, start: u64) -> Open {
+    fn numbered(&mut self, start: u64) -> OpenTag {
         self.out.raw("<ol");
         if start != 1 {
             self.out.attribute("start", &start.min(999_999_999).to_string());
         }
         self.out.raw(">");
-        Open::Element("ol")
+        OpenTag::Element("ol")
     }
 
-    fn fence(&mut self, kind: CodeBlockKind<'_>) -> Open {
+    fn fence(&mut self, kind: CodeBlockKind<'_>) -> OpenTag {
         self.held.clear();
         match kind {
-            CodeBlockKind::Fenced(language) => Open::Fence(language.into_string()),
-            CodeBlockKind::Indented => Open::Fence(String::new()),
+            CodeBlockKind::Fenced(language) => OpenTag::Fence(language.into_string()),
+            CodeBlockKind::Indented => OpenTag::Fence(String::new()),
         }
     }
 
-    fn link(&mut self, address: CowStr<'_>) -> Open {
+    fn link(&mut self, address: CowStr<'_>) -> OpenTag {
         if self.in_link() {
-            return Open::Nothing;
+            return OpenTag::Nothing;
         }
         if is_safe(&address) {
             self.out.anchor(&address);
         }
         self.held.clear();
         self.links += 1;
-        Open::Link(address.into_string())
+        OpenTag::Link(address.into_string())
     }
 
-    fn image(&mut self, address: CowStr<'_>) -> Open {
+    fn image(&mut self, address: CowStr<'_>) -> OpenTag {
         if !self.in_link() {
             self.held.clear();
         }
         self.images += 1;
-        Open::Image(address.into_string())
+        OpenTag::Image(address.into_string())
     }
 
     fn close(&mut self) {
         match self.open.pop() {
-            Some(Open::Element(name)) => self.close_element(name),
-            Some(Open::Fence(language)) => self.close_fence(&language),
-            Some(Open::Link(address)) => self.close_link(&address),
-            Some(Open::Image(address)) => self.close_image(&address),
-            Some(Open::Nothing) | None => {}
+            Some(OpenTag::Element(name)) => self.close_element(name),
+            Some(OpenTag::Fence(language)) => self.close_fence(&language),
+            Some(OpenTag::Link(address)) => self.close_link(&address),
+            Some(OpenTag::Image(address)) => self.close_image(&address),
+            Some(OpenTag::Nothing) | None => {}
         }
     }
 
@@ -176,10 +176,10 @@ impl<'a> Render<'a> {
     fn close_fence(&mut self, language: &str) {
         let text = std::mem::take(&mut self.held);
         self.highlighted += text.len();
-        self.out.fence(&text, language, self.highlighted <= HIGHLIGHTED);
+        self.out.fence(&text, language, self.highlighted <= MAX_HIGHLIGHTED_BYTES);
     }
 
-    /// Where a link leads is said behind it if it leads nowhere, or if its text says something else.
+    /// Closes a link. The target is written after it if it cannot be followed or the text names another target.
     fn close_link(&mut self, address: &str) {
         self.links -= 1;
         let text = std::mem::take(&mut self.held);
@@ -193,13 +193,13 @@ impl<'a> Render<'a> {
     }
 
     fn whereto(&mut self, address: &str) {
-        let (shown, rest) = address.split_at(address.floor_char_boundary(ADDRESS));
+        let (shown, rest) = address.split_at(address.floor_char_boundary(MAX_SHOWN_URL_BYTES));
         self.out.raw(" <span class=\"note\">(");
         self.out.text(shown);
         self.out.raw(if rest.is_empty() { ")</span>" } else { "…)</span>" });
     }
 
-    /// Images of the web are not loaded: they would tell somebody that this was read.
+    /// Writes an image as a link. Remote images are not loaded, since that would reveal that the text was read.
     fn close_image(&mut self, address: &str) {
         self.images -= 1;
         if self.in_link() || self.in_image() {
@@ -221,7 +221,7 @@ impl<'a> Render<'a> {
 
     fn text(&mut self, text: &str) {
         match self.open.last() {
-            Some(Open::Fence(_)) => self.held.push_str(text),
+            Some(OpenTag::Fence(_)) => self.held.push_str(text),
             _ if self.in_image() && !self.in_link() => self.held.push_str(text),
             _ if self.in_link() => {
                 self.held.push_str(text);
@@ -231,7 +231,7 @@ impl<'a> Render<'a> {
         }
     }
 
-    /// Text in which addresses are links.
+    /// Writes text with URLs as links.
     fn linked(&mut self, text: &str) {
         let mut rest = text;
         while let Some((start, end)) = find(rest) {
@@ -262,7 +262,7 @@ impl<'a> Render<'a> {
         }
     }
 
-    /// HTML is text, but for a line break: models write tables with it.
+    /// Writes HTML as text, except for line breaks, which models use in tables.
     fn markup(&mut self, html: &str) {
         let name = html.trim_matches(['<', '>', '/', ' ']);
         if name.eq_ignore_ascii_case("br") && html.starts_with('<') { self.leaf("<br>") } else { self.text(html) }
@@ -283,7 +283,7 @@ impl<'a> Render<'a> {
     }
 }
 
-/// The element of a tag.
+/// Returns the element name of a tag.
 fn name(tag: &Tag<'_>, in_head: bool) -> Option<&'static str> {
     Some(match tag {
         Tag::Paragraph | Tag::HtmlBlock => "p",

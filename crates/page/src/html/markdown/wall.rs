@@ -1,5 +1,4 @@
-//! The second wall: a sanitiser that knows nothing of how the HTML was made. What our own rendering lets through by
-//! mistake ends here.
+//! A second line of defense: a sanitizer that is independent of the renderer and stops what it lets through by mistake.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,9 +7,9 @@ use std::{
 
 use ammonia::{Builder, UrlRelative};
 
-use crate::html::Html;
+use crate::html::SafeHtml;
 
-const TAGS: &[&str] = &[
+const ALLOWED_TAGS: &[&str] = &[
     "p",
     "h1",
     "h2",
@@ -41,7 +40,7 @@ const TAGS: &[&str] = &[
     "input",
 ];
 
-const CLASSES: &[(&str, &[&str])] = &[
+const ALLOWED_CLASSES: &[(&str, &[&str])] = &[
     ("pre", &["code"]),
     (
         "span",
@@ -67,11 +66,11 @@ const CLASSES: &[(&str, &[&str])] = &[
     ),
 ];
 
-static WALL: LazyLock<Builder<'static>> = LazyLock::new(|| {
+static SANITIZER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let set = |list: &[&'static str]| list.iter().copied().collect::<HashSet<_>>();
     let mut wall = Builder::empty();
-    wall.tags(set(TAGS))
-        .allowed_classes(CLASSES.iter().map(|(tag, classes)| (*tag, set(classes))).collect())
+    wall.tags(set(ALLOWED_TAGS))
+        .allowed_classes(ALLOWED_CLASSES.iter().map(|(tag, classes)| (*tag, set(classes))).collect())
         .tag_attributes(HashMap::from([
             ("a", set(&["href"])),
             ("ol", set(&["start"])),
@@ -88,7 +87,6 @@ static WALL: LazyLock<Builder<'static>> = LazyLock::new(|| {
     wall
 });
 
-/// What passes the wall.
-pub(super) fn pass(html: &Html) -> Html {
-    Html(WALL.clean(html.as_str()).to_string())
+pub(super) fn pass(html: &SafeHtml) -> SafeHtml {
+    SafeHtml(SANITIZER.clean(html.as_str()).to_string())
 }

@@ -1,7 +1,7 @@
-//! Any colour of a terminal as the nearest of the sixteen that the page has, so that it is legible in light and dark.
+//! Maps terminal colors to the nearest of the 16 colors of the page, which are legible in light and dark mode.
 
-/// The sixteen colours as terminals show them.
-const SIXTEEN: [[u8; 3]; 16] = [
+/// The 16 ANSI colors as terminals show them.
+const ANSI_COLORS: [[u8; 3]; 16] = [
     [0, 0, 0],
     [205, 0, 0],
     [0, 205, 0],
@@ -20,7 +20,7 @@ const SIXTEEN: [[u8; 3]; 16] = [
     [255, 255, 255],
 ];
 
-/// The nearest of one of the 256 colours: sixteen, a cube of six steps, greys.
+/// Returns the nearest color for one of the 256 colors: 16 base colors, a cube with six steps, grays.
 pub(super) fn of_256(index: u16) -> Option<u8> {
     let index = u8::try_from(index).ok()?;
     let step = |level: u8| u16::from(level) * 40 + if level > 0 { 55 } else { 0 };
@@ -34,13 +34,13 @@ pub(super) fn of_256(index: u16) -> Option<u8> {
     }
 }
 
-/// The nearest of any colour.
+/// Returns the nearest color for an RGB color.
 pub(super) fn of_rgb(colour: [u16; 3]) -> Option<u8> {
     let distance = |known: &[u8; 3]| -> u32 {
         let apart = known.iter().zip(colour).map(|(known, c)| u16::from(*known).abs_diff(c.min(255)));
         apart.map(|apart| u32::from(apart).pow(2)).sum()
     };
-    let found = SIXTEEN.iter().enumerate().min_by_key(|(_, known)| distance(known))?;
+    let found = ANSI_COLORS.iter().enumerate().min_by_key(|(_, known)| distance(known))?;
     u8::try_from(found.0).ok()
 }
 #[cfg(test)]

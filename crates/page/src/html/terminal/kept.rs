@@ -1,58 +1,64 @@
-//! The lines that are shown: the first and the last ones. What is between them is only counted, as it comes.
+//! The shown lines: the first and the last ones. Lines between them are only counted.
 
 use std::collections::VecDeque;
 
-use super::style::Style;
-use crate::html::cut::Gap;
+use super::style::TerminalStyle;
+use crate::html::cut::OmittedText;
 
-/// So many lines and bytes are shown at the beginning and at the end.
-const HEAD: (usize, usize) = (300, 75_000);
-const TAIL: (usize, usize) = (100, 25_000);
+/// The maximum lines and bytes at the start and at the end.
+const MAX_HEAD_LINES_AND_BYTES: (usize, usize) = (300, 75_000);
+const MAX_TAIL_LINES_AND_BYTES: (usize, usize) = (100, 25_000);
 
-/// A line.
-pub(super) enum Row {
-    /// Pieces of text with their styles; more was printed than is kept.
-    Line(Vec<(Style, String)>, bool),
-    /// Something was not looked at.
-    Skipped(Gap),
+pub(super) enum TerminalRow {
+    /// Text with styles; the flag is set if the line was cut.
+    Line(Vec<(TerminalStyle, String)>, bool),
+    /// Output that was not parsed.
+    Skipped(OmittedText),
 }
 
-impl Row {
-    /// What is left out when this line is.
-    fn gap(&self) -> Gap {
+impl TerminalRow {
+    /// Returns the size of the line as omitted text.
+    fn gap(&self) -> OmittedText {
         match self {
-            Self::Line(runs, _) => Gap { lines: 1, bytes: 1 + runs.iter().map(|(_, text)| text.len()).sum::<usize>() },
+            Self::Line(runs, _) => {
+                OmittedText { lines: 1, bytes: 1 + runs.iter().map(|(_, text)| text.len()).sum::<usize>() }
+            }
             Self::Skipped(gap) => *gap,
         }
     }
 
-    /// How much there is to show.
+    /// Returns the number of bytes to show.
     fn size(&self) -> usize {
         if matches!(self, Self::Skipped(_)) { 1 } else { self.gap().bytes }
     }
 }
 
-/// What is shown.
+/// The rows to show.
 #[derive(Default)]
-pub(super) struct Kept {
-    pub(super) head: Vec<Row>,
+pub(super) struct TerminalRows {
+    pub(super) head: Vec<TerminalRow>,
     head_size: usize,
-    /// What is left out behind the head.
-    pub(super) dropped: Gap,
-    pub(super) tail: VecDeque<Row>,
+    /// The omitted part after the head.
+    pub(super) dropped: OmittedText,
+    pub(super) tail: VecDeque<TerminalRow>,
     tail_size: usize,
 }
 
-impl Kept {
-    pub(super) fn push(&mut self, row: Row) {
-        if self.tail.is_empty() && self.head.len() < HEAD.0 && self.head_size < HEAD.1 {
+impl TerminalRows {
+    pub(super) fn push(&mut self, row: TerminalRow) {
+        if self.tail.is_empty()
+            && self.head.len() < MAX_HEAD_LINES_AND_BYTES.0
+            && self.head_size < MAX_HEAD_LINES_AND_BYTES.1
+        {
             self.head_size += row.size();
             self.head.push(row);
             return;
         }
         self.tail_size += row.size();
         self.tail.push_back(row);
-        while self.tail.len() > 1 && (self.tail.len() > TAIL.0 || self.tail_size > TAIL.1) {
+        while self.tail.len() > 1
+            && (self.tail.len() > MAX_TAIL_LINES_AND_BYTES.0 || self.tail_size > MAX_TAIL_LINES_AND_BYTES.1)
+        {
             let Some(first) = self.tail.pop_front() else { break };
             self.tail_size -= first.size();
             let gap = first.gap();

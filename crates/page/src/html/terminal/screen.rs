@@ -1,30 +1,30 @@
-//! The lines that a terminal would show. The parser is the one of a real terminal; of what it tells only printing,
-//! colours and moves within the line are followed.
+//! The lines that a terminal would show. Uses the parser of a real terminal, but handles only printing, colors and
+//! cursor movement within the line.
 
 use vte::{Params, Parser, Perform};
 
 use super::{
-    kept::{Kept, Row},
-    style::Style,
+    kept::{TerminalRow, TerminalRows},
+    style::TerminalStyle,
 };
-use crate::html::cut::{Gap, LINE};
+use crate::html::cut::{MAX_LINE_BYTES, OmittedText};
 
-/// Lines that follow each other.
+/// A terminal without a screen: lines only follow each other.
 #[derive(Default)]
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     parser: Parser,
-    page: Page,
+    page: ScreenState,
 }
 
-impl Screen {
+impl TerminalScreen {
     pub(super) fn print(&mut self, text: &str) {
         self.parser.advance(&mut self.page, text.as_bytes());
     }
 
-    /// Something is not looked at; what follows begins anew.
-    pub(super) fn skip(&mut self, gap: Gap) {
+    /// Skips output; parsing restarts after it.
+    pub(super) fn skip(&mut self, gap: OmittedText) {
         self.begin_anew();
-        self.page.kept.push(Row::Skipped(gap));
+        self.page.kept.push(TerminalRow::Skipped(gap));
     }
 
     fn begin_anew(&mut self) {
@@ -32,46 +32,46 @@ impl Screen {
             self.page.line_end();
         }
         self.parser = Parser::new();
-        self.page.style = Style::default();
+        self.page.style = TerminalStyle::default();
     }
 
-    /// The lines that are shown.
-    pub(super) fn end(mut self) -> Kept {
+    /// Returns the lines to show.
+    pub(super) fn end(mut self) -> TerminalRows {
         self.begin_anew();
         self.page.kept
     }
 }
 
 #[derive(Default)]
-struct Page {
-    kept: Kept,
-    /// The line that is being printed.
-    cells: Vec<(Style, char)>,
+struct ScreenState {
+    kept: TerminalRows,
+    /// The current line.
+    cells: Vec<(TerminalStyle, char)>,
     column: usize,
     more: bool,
-    style: Style,
+    style: TerminalStyle,
 }
 
-impl Page {
+impl ScreenState {
     fn line_end(&mut self) {
-        let mut runs = Vec::<(Style, String)>::new();
+        let mut runs = Vec::<(TerminalStyle, String)>::new();
         for (style, c) in self.cells.drain(..) {
             match runs.last_mut() {
                 Some((same, text)) if *same == style => text.push(c),
                 _ => runs.push((style, c.to_string())),
             }
         }
-        self.kept.push(Row::Line(runs, std::mem::take(&mut self.more)));
+        self.kept.push(TerminalRow::Line(runs, std::mem::take(&mut self.more)));
         self.column = 0;
     }
 
     fn go(&mut self, column: usize) {
-        self.column = column.min(LINE);
+        self.column = column.min(MAX_LINE_BYTES);
     }
 
     /// Erases from the cursor to the end of the line, to the cursor, or all of the line.
     fn erase(&mut self, what: usize) {
-        let blank = (Style::default(), ' ');
+        let blank = (TerminalStyle::default(), ' ');
         match what {
             0 => self.cells.truncate(self.column),
             1 => self.cells.iter_mut().take(self.column + 1).for_each(|cell| *cell = blank),
@@ -80,14 +80,14 @@ impl Page {
     }
 }
 
-impl Perform for Page {
+impl Perform for ScreenState {
     fn print(&mut self, c: char) {
-        if self.column >= LINE {
+        if self.column >= MAX_LINE_BYTES {
             self.more = true;
             return;
         }
         while self.cells.len() < self.column {
-            self.cells.push((Style::default(), ' '));
+            self.cells.push((TerminalStyle::default(), ' '));
         }
         match self.cells.get_mut(self.column) {
             Some(cell) => *cell = (self.style, c),

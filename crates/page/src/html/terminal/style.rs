@@ -1,29 +1,30 @@
-//! How a piece of terminal output looks: what the SGR sequences say, as classes.
+//! The style of terminal output: SGR sequences as classes.
 
 use vte::Params;
 
 use super::colour::{of_256, of_rgb};
 
-/// Colours and weights.
+/// Colors and font weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Style {
-    /// One of the sixteen colours.
+pub(super) struct TerminalStyle {
+    /// One of the 16 colors.
     text: Option<u8>,
     background: Option<u8>,
-    /// The first bit is bold, then as in [`WEIGHTS`].
+    /// A bit set; the bits are in the order of [`WEIGHTS`].
     weights: u8,
 }
 
-/// Parameters that turn something on, and its class.
-const WEIGHTS: &[(u16, &str)] = &[(1, "a-bold"), (2, "a-dim"), (3, "a-italic"), (4, "a-underline"), (7, "a-inverse")];
+/// SGR parameters that turn on a weight, and the class.
+const STYLE_CLASSES: &[(u16, &str)] =
+    &[(1, "a-bold"), (2, "a-dim"), (3, "a-italic"), (4, "a-underline"), (7, "a-inverse")];
 
-impl Style {
-    /// Its classes, if it has any.
+impl TerminalStyle {
+    /// Returns the classes, if there are any.
     pub(super) fn classes(self) -> Option<String> {
         let mut classes = Vec::new();
         classes.extend(self.text.map(|colour| format!("a-{colour}")));
         classes.extend(self.background.map(|colour| format!("b-{colour}")));
-        for (bit, (_, class)) in WEIGHTS.iter().enumerate() {
+        for (bit, (_, class)) in STYLE_CLASSES.iter().enumerate() {
             if self.weights & 1 << bit != 0 {
                 classes.push((*class).to_owned());
             }
@@ -31,12 +32,12 @@ impl Style {
         (!classes.is_empty()).then(|| classes.join(" "))
     }
 
-    /// Follows one SGR sequence.
+    /// Applies an SGR sequence.
     pub(super) fn set(&mut self, params: &Params) {
         let mut params = params.iter();
         while let Some(param) = params.next() {
             match param {
-                // `38:2::255:0:0` says it in one parameter, `38;2;255;0;0` in several.
+                // A color is one parameter (`38:2::255:0:0`) or several (`38;2;255;0;0`).
                 [38, rest @ ..] if !rest.is_empty() => self.text = colour(rest),
                 [48, rest @ ..] if !rest.is_empty() => self.background = colour(rest),
                 [38] => self.text = following(&mut params),
@@ -67,12 +68,12 @@ impl Style {
     }
 
     fn turn(&mut self, weight: u16, on: bool) {
-        let Some(bit) = WEIGHTS.iter().position(|(param, _)| *param == weight) else { return };
+        let Some(bit) = STYLE_CLASSES.iter().position(|(param, _)| *param == weight) else { return };
         if on { self.weights |= 1 << bit } else { self.weights &= !(1 << bit) }
     }
 }
 
-/// The colour of `5:n`, `2:r:g:b` or `2:space:r:g:b`.
+/// Parses the color `5:n`, `2:r:g:b` or `2:space:r:g:b`.
 fn colour(params: &[u16]) -> Option<u8> {
     match params {
         [5, index, ..] => of_256(*index),
@@ -81,7 +82,7 @@ fn colour(params: &[u16]) -> Option<u8> {
     }
 }
 
-/// The colour in the parameters that follow.
+/// Parses a color from the following parameters.
 fn following<'a>(params: &mut impl Iterator<Item = &'a [u16]>) -> Option<u8> {
     let mut next = || params.next().and_then(|param| param.first()).copied();
     match next()? {

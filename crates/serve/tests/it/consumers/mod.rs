@@ -11,7 +11,7 @@ use std::{sync::LazyLock, time::Duration};
 use futures_util::{SinkExt as _, StreamExt as _};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use switchboard_dialects::{Surface, usual};
+use switchboard_dialects::{DialectSurface, default_dialect};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 
@@ -21,7 +21,7 @@ use crate::rig::Rig;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 static SCHEMA: LazyLock<Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&(usual(Surface::Consumers).schema)(&[])).unwrap());
+    LazyLock::new(|| jsonschema::validator_for(&(default_dialect(DialectSurface::Consumers).schema)(&[])).unwrap());
 
 /// A server that can be reached.
 struct House {

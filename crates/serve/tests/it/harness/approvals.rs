@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_engine::Limits;
+use switchboard_engine::SessionTimeouts;
 
 use super::client::{Client, WIRES, Wire};
 use crate::rig::Rig;
@@ -171,7 +171,7 @@ async fn requests_of_two_threads_are_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_vanishes_while_it_is_asked_has_said_no() {
-    let limits = Limits { approval: Duration::from_millis(300), ..Limits::default() };
+    let limits = SessionTimeouts { approval: Duration::from_millis(300), ..SessionTimeouts::default() };
     let rig = Rig::limited(limits);
     let (client, thread, turn, _) = asking(&rig, Wire::Socket, "approve touch x").await;
     drop(client);

@@ -5,7 +5,7 @@ use std::{sync::LazyLock, time::Duration};
 use futures_util::{SinkExt as _, StreamExt as _};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use switchboard_dialects::{ACCEPTED, Surface, usual};
+use switchboard_dialects::{CLIENT_SCHEMAS, DialectSurface, default_dialect};
 use switchboard_serve::harness::{Connection, Lines, Purpose};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
@@ -16,9 +16,12 @@ use crate::rig::Rig;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 static HEARD: LazyLock<Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&(usual(Surface::Harness).schema)(&[])).unwrap());
+    LazyLock::new(|| jsonschema::validator_for(&(default_dialect(DialectSurface::Harness).schema)(&[])).unwrap());
 static SAID: LazyLock<Validator> = LazyLock::new(|| {
-    let accepted = ACCEPTED.iter().find(|accepted| accepted.name.starts_with(usual(Surface::Harness).name)).unwrap();
+    let accepted = CLIENT_SCHEMAS
+        .iter()
+        .find(|accepted| accepted.name.starts_with(default_dialect(DialectSurface::Harness).name))
+        .unwrap();
     jsonschema::validator_for(&(accepted.schema)()).unwrap()
 });
 
@@ -50,7 +53,7 @@ impl Client {
     pub async fn new(rig: &Rig, wire: Wire, agent: Option<&str>) -> Self {
         let link = match wire {
             Wire::Lines => {
-                let agent = agent.map(|name| switchboard_agents::agent(name).unwrap());
+                let agent = agent.map(|name| switchboard_agents::find_agent(name).unwrap());
                 let (connection, lines) = Connection::new(rig.service.clone(), Purpose { agent, ..Purpose::default() });
                 Link::Lines(connection, Box::new(lines))
             }

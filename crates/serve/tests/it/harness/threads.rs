@@ -126,6 +126,21 @@ async fn a_thread_is_resumed_in_the_middle_of_a_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_turn_can_be_started_while_the_history_is_replayed() {
+    for wire in WIRES {
+        let rig = Rig::new();
+        let mut first = Client::ready(&rig, wire).await;
+        let thread = first.thread(json!({})).await;
+        first.perform(&thread, "burst 5000").await;
+        let mut second = Client::ready(&rig, wire).await;
+        second.get("thread/resume", json!({"threadId": thread})).await;
+        second.wait(|message| message["method"] == "item/agentMessage/delta").await;
+        assert!(second.all("turn/completed").is_empty(), "the history is still being replayed");
+        assert_eq!(second.perform(&thread, "text again").await["id"], "turn_2");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_thread_that_is_open_already_can_be_resumed() {
     let rig = Rig::new();
     let mut client = Client::ready(&rig, Wire::Lines).await;

@@ -1,7 +1,7 @@
 //! The board: all sessions, whoever runs them, as they change.
 
 use serde_json::{Value, json};
-use switchboard_event::{Body, TurnCompleted, Usage};
+use switchboard_event::{EventBody, TurnCompleted, Usage};
 
 use super::{stream::Follower, written};
 use crate::rig::Rig;
@@ -45,12 +45,12 @@ async fn each_reply_counts_once_and_what_the_agent_says_counts_first() {
     let rig = Rig::new();
     let used = |input: u64, cost: Option<f64>, cumulative: bool| {
         let usage = Usage { input, output: 1, cost_usd: cost, cumulative, ..Usage::default() };
-        (None, Body::Usage(Box::new(Usage { model: Some("gpt-5".to_owned()), ..usage })))
+        (None, EventBody::Usage(Box::new(Usage { model: Some("gpt-5".to_owned()), ..usage })))
     };
     let ended = |cost: Option<f64>| {
-        (None, Body::TurnCompleted(Box::new(TurnCompleted { cost_usd: cost, ..TurnCompleted::default() })))
+        (None, EventBody::TurnCompleted(Box::new(TurnCompleted { cost_usd: cost, ..TurnCompleted::default() })))
     };
-    let began = || (None, Body::TurnStarted(Box::default()));
+    let began = || (None, EventBody::TurnStarted(Box::default()));
     let happened = vec![
         began(),
         used(100, Some(0.5), false),

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 use switchboard_event::{
-    AgentMessage, Body, Command, Delta, Field, Item, Notice, Reasoning, Status, Subagent, Topic, TurnStarted,
+    AgentMessage, Command, Delta, EventBody, Field, Item, Notice, Reasoning, Status, Subagent, Topic, TurnStarted,
 };
 
 use super::{entries, kinds, written};
 use crate::rig::Rig;
 
-fn started(item: Item) -> Body {
-    Body::ItemStarted(Box::new(item))
+fn started(item: Item) -> EventBody {
+    EventBody::ItemStarted(Box::new(item))
 }
 
-fn completed(item: Item) -> Body {
-    Body::ItemCompleted(Box::new(item.with_status(Status::Completed)))
+fn completed(item: Item) -> EventBody {
+    EventBody::ItemCompleted(Box::new(item.with_status(Status::Completed)))
 }
 
-fn grew(field: Field, text: &str) -> Body {
-    Body::ItemDelta(Delta::Append { field, part: 0, text: text.to_owned() })
+fn grew(field: Field, text: &str) -> EventBody {
+    EventBody::ItemDelta(Delta::Append { field, part: 0, text: text.to_owned() })
 }
 
 /// The size of an answer.
@@ -34,7 +34,7 @@ async fn what_an_agent_says_is_text_and_never_does_anything() {
     let bad = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)> \u{202e}\x1b[31mred";
     let mut happened = vec![(
         None,
-        Body::TurnStarted(Box::new(TurnStarted { prompt: Some(bad.to_owned()), ..TurnStarted::default() })),
+        EventBody::TurnStarted(Box::new(TurnStarted { prompt: Some(bad.to_owned()), ..TurnStarted::default() })),
     )];
     happened.push((Some("a"), completed(Item::new(AgentMessage::text(bad)))));
     happened.push((
@@ -42,7 +42,7 @@ async fn what_an_agent_says_is_text_and_never_does_anything() {
         completed(Item::new(Command { command: bad.to_owned(), output: bad.to_owned(), ..Command::default() })),
     ));
     happened.push((Some("r"), completed(Item::new(Reasoning { text: Some(bad.to_owned()), ..Reasoning::default() }))));
-    happened.push((None, Body::Notice(Box::new(Notice::new(Topic::Retry).with_text(bad)))));
+    happened.push((None, EventBody::Notice(Box::new(Notice::new(Topic::Retry).with_text(bad)))));
     happened.push((Some("g"), started(Item::new(AgentMessage::default()))));
     happened.push((Some("g"), grew(Field::Text, &format!("{bad}\n\n{bad}\n\nmore"))));
     let id = written(&rig, happened).await;

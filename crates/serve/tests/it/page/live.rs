@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use switchboard_event::Event;
-use switchboard_page::sheet::{Cursor, Op, Sheet, Source, Unpriced};
-use switchboard_testkit::{dice::Dice, play, recording::recordings};
+use switchboard_event::{Event, Kind};
+use switchboard_page::sheet::{EventLookup, NoPrices, SkippedText, Timeline, TimelineCursor, TimelineOp};
+use switchboard_testkit::{dice::SeededRng, play, recording::load_recordings};
 
 /// No more of a recording is played.
 const MOST: usize = 1_500;
 
 struct Played<'a>(&'a [Event]);
 
-impl Source for Played<'_> {
+impl EventLookup for Played<'_> {
     fn event(&mut self, seq: u64) -> Option<Event> {
         self.0.iter().find(|event| event.seq == seq).cloned()
     }
@@ -26,37 +26,37 @@ impl Source for Played<'_> {
 /// What a page has.
 #[derive(Default)]
 struct Reader {
-    cursor: Cursor,
+    cursor: TimelineCursor,
     entries: BTreeMap<u32, Value>,
 }
 
 impl Reader {
     /// Loads all that there is.
-    fn load(&mut self, sheet: &Sheet, events: &[Event]) {
+    fn load(&mut self, sheet: &Timeline, events: &[Event]) {
         self.entries = all(sheet, events);
         self.cursor = sheet.cursor(sheet.seq());
     }
 
     /// The connection broke: only the place is left.
-    fn reconnect(&mut self, sheet: &Sheet) {
+    fn reconnect(&mut self, sheet: &Timeline) {
         self.cursor = sheet.cursor(self.cursor.seq);
     }
 
-    fn hear(&mut self, sheet: &Sheet, events: &[Event]) {
+    fn hear(&mut self, sheet: &Timeline, events: &[Event]) {
         let ops = sheet.changes(&mut self.cursor, |n| shown(sheet, n, events));
         for op in ops {
             match op {
-                Op::Entry { entry } => drop(self.entries.insert(number(&entry), entry)),
-                Op::Text { n, text } => {
+                TimelineOp::Entry { entry } => drop(self.entries.insert(number(&entry), entry)),
+                TimelineOp::Text { n, text } => {
                     let tail = &mut self.entries.get_mut(&n).unwrap()["tail"];
                     *tail = format!("{}{text}", tail.as_str().unwrap()).into();
                 }
-                Op::Blocks { n, html, tail } => {
+                TimelineOp::Blocks { n, html, tail } => {
                     let entry = self.entries.get_mut(&n).unwrap();
                     entry["html"] = format!("{}{}", entry["html"].as_str().unwrap(), html.as_str()).into();
                     entry["tail"] = tail.into();
                 }
-                Op::Reset => return self.load(sheet, events),
+                TimelineOp::Reset => return self.load(sheet, events),
             }
         }
     }
@@ -66,32 +66,29 @@ fn number(entry: &Value) -> u32 {
     u32::try_from(entry["n"].as_u64().unwrap()).unwrap()
 }
 
-fn shown(sheet: &Sheet, n: u32, events: &[Event]) -> Option<Value> {
+fn shown(sheet: &Timeline, n: u32, events: &[Event]) -> Option<Value> {
     sheet.entry(n, &mut Played(events)).map(|entry| serde_json::to_value(entry).unwrap())
 }
 
-fn all(sheet: &Sheet, events: &[Event]) -> BTreeMap<u32, Value> {
+fn all(sheet: &Timeline, events: &[Event]) -> BTreeMap<u32, Value> {
     (0..sheet.len())
         .map(|n| (n, shown(sheet, n, events).unwrap_or_else(|| panic!("entry {n} cannot be shown"))))
         .collect()
 }
 
 /// A sheet of what there is, read in full or in a hurry.
-fn fresh(events: &[Event], hurry: bool) -> Sheet {
-    let mut sheet = Sheet::default();
-    for (event, json) in events.iter().zip(play::stored(events)) {
-        if !(hurry && sheet.skim(event.seq, &json)) {
-            sheet.see(event, &Unpriced);
-        }
+fn fresh(events: &[Event], hurry: bool) -> Timeline {
+    let mut sheet = Timeline::default();
+    if !hurry {
+        events.iter().for_each(|event| sheet.see(event, &NoPrices));
+        return sheet;
     }
-    let unread = sheet.unread();
-    for event in events {
-        let meant = |id: &str| event.item.as_ref().is_some_and(|item| **item == *id);
-        if let Some(unread) = unread.iter().find(|unread| unread.from <= event.seq && meant(&unread.id)) {
-            sheet.read_again(unread.n, event);
-        }
-    }
-    sheet.all_read();
+    let is_of = |event: &&Event, kinds: &[Kind]| kinds.contains(&event.body.kind());
+    let shown = events.iter().filter(|event| is_of(event, Timeline::KINDS_WITHOUT_TEXT));
+    shown.for_each(|event| sheet.see(event, &NoPrices));
+    let skipped = sheet.skip_text(events.last().map_or(0, |event| event.seq));
+    let missing = events.iter().filter(|event| is_of(event, SkippedText::KINDS));
+    missing.for_each(|event| sheet.apply_skipped(&skipped, event));
     sheet
 }
 
@@ -106,23 +103,23 @@ fn steady(mut entries: BTreeMap<u32, Value>) -> BTreeMap<u32, Value> {
 }
 
 fn check(name: &str, events: &[Event], seed: u64) {
-    let mut dice = Dice::new(seed);
-    let (mut sheet, mut reader, mut late) = (Sheet::default(), Reader::default(), Reader::default());
+    let mut dice = SeededRng::new(seed);
+    let (mut sheet, mut reader, mut late) = (Timeline::default(), Reader::default(), Reader::default());
     for (at, event) in events.iter().enumerate() {
-        sheet.see(event, &Unpriced);
-        if dice.below(3) > 0 {
+        sheet.see(event, &NoPrices);
+        if dice.next_below(3) > 0 {
             continue;
         }
         let seen = &events[..=at];
-        if dice.below(8) == 0 {
+        if dice.next_below(8) == 0 {
             reader.reconnect(&sheet);
         }
         reader.hear(&sheet, seen);
-        if dice.below(20) == 0 {
+        if dice.next_below(20) == 0 {
             late.hear(&sheet, seen);
         }
-        if dice.below(12) == 0 {
-            let fresh = fresh(seen, dice.below(2) == 0);
+        if dice.next_below(12) == 0 {
+            let fresh = fresh(seen, dice.next_below(2) == 0);
             let expected = steady(all(&fresh, seen));
             assert_eq!(steady(reader.entries.clone()), expected, "{name} at event {} (seed {seed})", event.seq);
         }
@@ -137,8 +134,8 @@ fn check(name: &str, events: &[Event], seed: u64) {
 #[test]
 fn who_watches_has_what_who_comes_later_gets() {
     let mut played = 0;
-    for recording in recordings().unwrap() {
-        let mut events = play::events(recording.source, &recording.bytes);
+    for recording in load_recordings().unwrap() {
+        let mut events = play::stream_events(recording.source, &recording.bytes);
         events.truncate(MOST);
         played += events.len();
         for seed in 0..2 {

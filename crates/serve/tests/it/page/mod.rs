@@ -16,8 +16,8 @@ use axum::{
     response::Response,
 };
 use serde_json::Value;
-use switchboard_event::{Body as What, Event, Id, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Chunk, NewSession, State, Update};
+use switchboard_event::{Event, EventBody as What, Id, SessionConfig, Timestamp};
+use switchboard_store::{EventBatch, EventChunk, NewSession, SessionPatch, SessionPhase};
 use tower::ServiceExt as _;
 
 use crate::rig::Rig;
@@ -68,12 +68,12 @@ pub async fn written(rig: &Rig, happened: Vec<(Option<&str>, What)>) -> String {
         cwd: "/made/up".to_owned(),
         project: None,
     };
-    log.create(new).unwrap();
-    let chunk = Chunk::try_from(events).unwrap();
+    log.create_session(new).unwrap();
+    let chunk = EventChunk::try_from(events).unwrap();
     let (told, hears) = tokio::sync::oneshot::channel();
-    let update = Update { state: Some(State::Done), ..Update::default() };
+    let update = SessionPatch { state: Some(SessionPhase::Done), ..SessionPatch::default() };
     let done = Box::new(move |result| drop(told.send(result)));
-    log.append(Batch { session: id.clone(), events: Arc::new(chunk), update, done });
+    log.append_batch(EventBatch { session: id.clone(), events: Arc::new(chunk), update, done });
     hears.await.unwrap().unwrap();
     id.to_string()
 }

@@ -4,7 +4,7 @@ use axum::http::header;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use switchboard_event::{Body as Happened, Content, ContentType, Item, UserMessage};
+use switchboard_event::{Content, ContentType, EventBody as Happened, Item, UserMessage};
 
 use super::{ask, entries, written};
 use crate::rig::{Rig, text};

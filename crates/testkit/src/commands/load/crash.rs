@@ -1,5 +1,5 @@
-//! `load crash`: the server is killed at random moments while it works. What any client had received must be in the
-//! log, numbers must be dense, no process may be left, and every session must have ended when the server is back.
+//! `load crash`: the server is killed at random moments. Everything that a client had received must be in the log,
+//! sequence numbers must be dense, no process may be left, and every session must have ended when the server is back.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -11,18 +11,20 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use serde_json::json;
 use switchboard_testkit::{
-    dice::Dice,
-    load::{Api, End, Feed, From, House, Served, Tally, Wire, free_port},
+    dice::SeededRng,
+    load::{
+        FeedEnd, FeedOrigin, FeedTally, FeedTransport, LoadFeed, RunningServer, ServerStage, TestApiClient, free_port,
+    },
 };
 
-use super::house::{Program, verbatim};
-use crate::commands::say;
+use super::house::{ServerProgramArgs, verbatim_dialect};
+use crate::commands::print_line;
 
 /// Kill the server at random moments under load, and check what is left
 #[derive(Args)]
-pub struct Crash {
+pub struct LoadCrashArgs {
     #[command(flatten)]
-    program: Program,
+    program: ServerProgramArgs,
     /// How often
     #[arg(long, default_value_t = 100)]
     kills: u32,
@@ -37,12 +39,11 @@ pub struct Crash {
     seed: Option<u64>,
 }
 
-/// How long processes may live on.
-const DYING: Duration = Duration::from_secs(5);
+const PROCESS_EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What was found, of all kills.
+/// Totals of all kills.
 #[derive(Default)]
-struct Found {
+struct CrashFindings {
     sessions: u64,
     received: u64,
     cut_off: u64,
@@ -50,32 +51,39 @@ struct Found {
     slowest_start: Duration,
 }
 
-/// Runs the command.
-pub fn run(args: &Crash) -> anyhow::Result<()> {
-    // Any seed will do: this one differs from run to run.
+pub fn run(args: &LoadCrashArgs) -> anyhow::Result<()> {
+    // Any seed works: this one differs between runs.
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let (house, mut dice, mut found) = (args.program.house()?, Dice::new(seed), Found::default());
-    let mut served = house.serve(free_port()?, &[])?;
+    let (house, mut dice, mut found) = (args.program.create_stage()?, SeededRng::new(seed), CrashFindings::default());
+    let mut served = house.start_server(free_port()?, &[])?;
     for kill in 0..args.kills {
-        served = one(&house, served, args, &mut dice, &mut found)
-            .with_context(|| format!("kill {kill} from seed {seed}\n{}", house.complaints()))?;
+        served = kill_once(&house, served, args, &mut dice, &mut found)
+            .with_context(|| format!("kill {kill} from seed {seed}\n{}", house.log_tail()))?;
     }
-    let memory = served.memory()?;
-    say(&json!({ "kills": args.kills, "seed": seed, "sessions": found.sessions, "events_received": found.received,
+    let memory = served.memory_usage()?;
+    print_line(
+        &json!({ "kills": args.kills, "seed": seed, "sessions": found.sessions, "events_received": found.received,
         "sessions_cut_off": found.cut_off, "slowest_end_ms": found.slowest_end.as_millis(),
         "slowest_start_ms": found.slowest_start.as_millis(), "memory_kb": memory.now })
-    .to_string());
+        .to_string(),
+    );
     served.stop()?;
     Ok(())
 }
 
-/// One kill, and a look at what is left. Gives the next server.
-fn one(house: &House, served: Served, args: &Crash, dice: &mut Dice, found: &mut Found) -> anyhow::Result<Served> {
-    let moment = Duration::from_millis(dice.below(args.within as usize) as u64);
-    let plans: Vec<_> = (0..args.sessions).map(|_| Plan::of(house, dice)).collect();
+/// Kills the server once and checks the remains. Returns the next server.
+fn kill_once(
+    house: &ServerStage,
+    served: RunningServer,
+    args: &LoadCrashArgs,
+    dice: &mut SeededRng,
+    found: &mut CrashFindings,
+) -> anyhow::Result<RunningServer> {
+    let moment = Duration::from_millis(dice.next_below(args.within as usize) as u64);
+    let plans: Vec<_> = (0..args.sessions).map(|_| CrashClientPlan::random(house, dice)).collect();
     let (api, over) = (served.api.clone(), AtomicBool::new(false));
     let seen = thread::scope(|scope| {
-        let clients: Vec<_> = plans.iter().map(|plan| scope.spawn(|| plan.follow(&api, &over))).collect();
+        let clients: Vec<_> = plans.iter().map(|plan| scope.spawn(|| plan.follow_until_killed(&api, &over))).collect();
         thread::sleep(moment);
         over.store(true, Ordering::Release);
         let killed = served.kill();
@@ -83,14 +91,15 @@ fn one(house: &House, served: Served, args: &Crash, dice: &mut Dice, found: &mut
         killed.map(|()| seen)
     })?;
     let began = Instant::now();
-    let left = house.stage.left_behind_after(DYING);
+    let left = house.stage.leftover_processes_after(PROCESS_EXIT_TIMEOUT);
     ensure!(left.is_empty(), "left behind: {left:?}");
     found.slowest_end = found.slowest_end.max(began.elapsed());
-    let served = house.serve(free_port()?, &[])?;
+    let served = house.start_server(free_port()?, &[])?;
     found.slowest_start = found.slowest_start.max(served.ready);
-    let seen: Vec<Seen> = seen.into_iter().collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
-    seen.iter().try_for_each(|seen| seen.check(&served.api))?;
-    let views = served.api.sessions()?;
+    let seen: Vec<ReceivedEvents> =
+        seen.into_iter().collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
+    seen.iter().try_for_each(|seen| seen.check_log(&served.api))?;
+    let views = served.api.list_sessions()?;
     let open: Vec<_> = views.iter().filter(|view| view["state"] == "running").map(|view| view["id"].clone()).collect();
     ensure!(open.is_empty(), "sessions that run although nobody runs them: {open:?}");
     found.cut_off = views.iter().filter(|view| view["state"] == "failed").count() as u64;
@@ -99,31 +108,31 @@ fn one(house: &House, served: Served, args: &Crash, dice: &mut Dice, found: &mut
     Ok(served)
 }
 
-/// What a session does and how it is followed.
-struct Plan {
+/// The agent and prompt of a session, and its transport.
+struct CrashClientPlan {
     agent: &'static str,
     prompt: &'static str,
-    wire: Wire,
+    wire: FeedTransport,
 }
 
-/// What a client had received when the server went.
-struct Seen {
+/// Events that a client had received when the server was killed.
+struct ReceivedEvents {
     session: String,
-    tally: Tally,
+    tally: FeedTally,
 }
 
-impl Plan {
-    fn of(house: &House, dice: &mut Dice) -> Self {
+impl CrashClientPlan {
+    fn random(house: &ServerStage, dice: &mut SeededRng) -> Self {
         let fake = ["burst 20000", "flood 1000 500", "child setsid stubborn\nflood 1000 500", "say Hello\nhang"];
         let built_in = ["burst 20000", "text hello\napprove touch x", "text hello\nsleep 60", "text hello"];
-        let wire = if dice.once_in(2) { Wire::Sse } else { Wire::WebSocket };
+        let wire = if dice.once_in(2) { FeedTransport::Sse } else { FeedTransport::WebSocket };
         let (agent, prompts) = if dice.once_in(2) { (house.agent, fake) } else { ("script", built_in) };
-        Self { agent, prompt: dice.pick(&prompts).copied().unwrap_or_default(), wire }
+        Self { agent, prompt: dice.choose(&prompts).copied().unwrap_or_default(), wire }
     }
 
-    /// Starts the session and follows it until the server is gone. Nothing, if it was gone before. As long as it is
-    /// there, nothing may fail.
-    fn follow(&self, api: &Api, over: &AtomicBool) -> anyhow::Result<Option<Seen>> {
+    /// Starts a session and follows it until the server is gone. Returns `None` if the server was gone before. Nothing
+    /// may fail while the server runs.
+    fn follow_until_killed(&self, api: &TestApiClient, over: &AtomicBool) -> anyhow::Result<Option<ReceivedEvents>> {
         let mut seen = None;
         match self.try_follow(api, &mut seen) {
             Err(error) if !over.load(Ordering::Acquire) => Err(error.context("before the server was killed")),
@@ -131,30 +140,31 @@ impl Plan {
         }
     }
 
-    fn try_follow(&self, api: &Api, seen: &mut Option<Seen>) -> anyhow::Result<()> {
-        let session = api.start(self.agent, self.prompt)?;
-        let tally = &mut seen.insert(Seen { session, tally: Tally::default() });
-        let mut feed = Feed::open(api, self.wire, &tally.session, verbatim()?.name, From::Start)?;
+    fn try_follow(&self, api: &TestApiClient, seen: &mut Option<ReceivedEvents>) -> anyhow::Result<()> {
+        let session = api.start_session(self.agent, self.prompt)?;
+        let tally = &mut seen.insert(ReceivedEvents { session, tally: FeedTally::default() });
+        let mut feed = LoadFeed::open(api, self.wire, &tally.session, verbatim_dialect()?.name, FeedOrigin::Start)?;
         loop {
-            match feed.next(&mut |message| tally.tally.hash(message.text))? {
+            match feed.next(&mut |message| tally.tally.hash_message(message.text))? {
                 None => {}
-                Some(End::Closed(None | Some(1000))) => return Ok(()),
+                Some(FeedEnd::Closed(None | Some(1000))) => return Ok(()),
                 Some(end) => bail!("the stream ended with {end:?}"),
             }
         }
     }
 }
 
-impl Seen {
-    /// All that the client has received is in the log, as it was, and the log is whole.
-    fn check(&self, api: &Api) -> anyhow::Result<()> {
-        let mut feed = Feed::open(api, Wire::WebSocket, &self.session, verbatim()?.name, From::Start)?;
-        let (mut log, mut dense) = (Tally::default(), Tally::default());
+impl ReceivedEvents {
+    /// Checks that the log is complete and begins with the received events.
+    fn check_log(&self, api: &TestApiClient) -> anyhow::Result<()> {
+        let mut feed =
+            LoadFeed::open(api, FeedTransport::WebSocket, &self.session, verbatim_dialect()?.name, FeedOrigin::Start)?;
+        let (mut log, mut dense) = (FeedTally::default(), FeedTally::default());
         let mut same = self.tally.messages == 0;
         let end = loop {
             let end = feed.next(&mut |message| {
-                dense.event(message.text);
-                log.hash(message.text);
+                dense.count_event(message.text);
+                log.hash_message(message.text);
                 same |= log.messages == self.tally.messages && log.hash == self.tally.hash;
             })?;
             if let Some(end) = end {
@@ -162,7 +172,7 @@ impl Seen {
             }
         };
         let Self { session, tally } = self;
-        ensure!(end == End::Closed(Some(1000)), "{session}: the stream of an ended session ended with {end:?}");
+        ensure!(end == FeedEnd::Closed(Some(1000)), "{session}: the stream of an ended session ended with {end:?}");
         ensure!(dense.gaps == 0, "{session}: {} gaps in the log", dense.gaps);
         ensure!(log.messages >= tally.messages, "{session}: {} events received, {} kept", tally.messages, log.messages);
         ensure!(same, "{session}: the first {} events are not those that were received", tally.messages);

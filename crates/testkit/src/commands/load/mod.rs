@@ -1,5 +1,5 @@
-//! `load`: a server under load, one measurement a command. Each prints one line of JSON; `cargo xtask` starts them and
-//! makes tables of it.
+//! `load`: a server under load, one measurement per command. Each prints one line of JSON; `cargo xtask` starts them
+//! and makes tables from it.
 
 mod abuse;
 mod crash;
@@ -18,33 +18,32 @@ use clap::Subcommand;
 
 /// Put a server under load and say how it fared, as JSON
 #[derive(Subcommand)]
-pub enum Load {
-    Readers(readers::Readers),
-    Delays(delays::Delays),
-    Starts(starts::Starts),
-    Returns(returns::Returns),
-    Stalled(stalled::Stalled),
-    Crowd(crowd::Crowd),
-    Threads(threads::Threads),
-    Crash(crash::Crash),
-    Abuse(abuse::Abuse),
-    Schema(schema::Schema),
-    Peer(peer::Peer),
+pub enum LoadCommand {
+    Readers(readers::LoadReadersArgs),
+    Delays(delays::LoadDelaysArgs),
+    Starts(starts::LoadStartsArgs),
+    Returns(returns::LoadReturnsArgs),
+    Stalled(stalled::LoadStalledArgs),
+    Crowd(crowd::LoadCrowdArgs),
+    Threads(threads::LoadThreadsArgs),
+    Crash(crash::LoadCrashArgs),
+    Abuse(abuse::LoadAbuseArgs),
+    Schema(schema::LoadSchemaArgs),
+    Peer(peer::LoadPeerArgs),
 }
 
-/// Runs the command.
-pub fn run(args: &Load) -> anyhow::Result<()> {
+pub fn run(args: &LoadCommand) -> anyhow::Result<()> {
     match args {
-        Load::Readers(args) => readers::run(args),
-        Load::Delays(args) => delays::run(args),
-        Load::Starts(args) => starts::run(args),
-        Load::Returns(args) => returns::run(args),
-        Load::Stalled(args) => stalled::run(args),
-        Load::Crowd(args) => crowd::run(args),
-        Load::Threads(args) => threads::run(args),
-        Load::Crash(args) => crash::run(args),
-        Load::Abuse(args) => abuse::run(args),
-        Load::Schema(args) => schema::run(args),
-        Load::Peer(args) => peer::run(args),
+        LoadCommand::Readers(args) => readers::run(args),
+        LoadCommand::Delays(args) => delays::run_delays(args),
+        LoadCommand::Starts(args) => starts::run_starts(args),
+        LoadCommand::Returns(args) => returns::run_returns(args),
+        LoadCommand::Stalled(args) => stalled::run(args),
+        LoadCommand::Crowd(args) => crowd::run(args),
+        LoadCommand::Threads(args) => threads::run(args),
+        LoadCommand::Crash(args) => crash::run(args),
+        LoadCommand::Abuse(args) => abuse::run(args),
+        LoadCommand::Schema(args) => schema::run(args),
+        LoadCommand::Peer(args) => peer::run(args),
     }
 }

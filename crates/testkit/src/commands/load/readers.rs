@@ -1,4 +1,4 @@
-//! `load readers`: an agent that writes as fast as it can, and some who read it, each in its manner.
+//! `load readers`: an agent that writes as fast as it can, and readers of different behavior.
 
 use std::{thread, time::Duration};
 
@@ -6,18 +6,20 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
-use switchboard_testkit::load::{Manner, Memory, Read, Reader, Served, Wire, free_port, processor};
+use switchboard_testkit::load::{
+    FeedReadResult, FeedReader, FeedTransport, ProcessMemory, ReaderBehavior, RunningServer, cpu_seconds, free_port,
+};
 
-use super::house::{Program, Stream, rate, seconds, verbatim};
-use crate::commands::say;
+use super::house::{FeedArgs, ServerProgramArgs, messages_per_second, nanos_to_seconds, verbatim_dialect};
+use crate::commands::print_line;
 
 /// Read a session of a great many deltas, and check that nothing is missing
 #[derive(Args)]
-pub struct Readers {
+pub struct LoadReadersArgs {
     #[command(flatten)]
-    program: Program,
+    program: ServerProgramArgs,
     #[command(flatten)]
-    stream: Stream,
+    stream: FeedArgs,
     /// How many deltas the agent writes
     #[arg(long, default_value_t = 200_000)]
     deltas: u64,
@@ -41,33 +43,32 @@ pub struct Readers {
     option: Vec<String>,
 }
 
-impl Readers {
-    fn manner(&self) -> anyhow::Result<Manner> {
+impl LoadReadersArgs {
+    fn reader_behavior(&self) -> anyhow::Result<ReaderBehavior> {
         let time = Duration::try_from_secs_f64(self.slow_for)?;
         let late = Duration::try_from_secs_f64(self.late)?;
-        Ok(Manner { late, slow: self.slow.map(|rate| (rate, time)), hop: self.hop })
+        Ok(ReaderBehavior { late, slow: self.slow.map(|rate| (rate, time)), hop: self.hop })
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Readers) -> anyhow::Result<()> {
-    let house = args.program.house()?;
+pub fn run(args: &LoadReadersArgs) -> anyhow::Result<()> {
+    let house = args.program.create_stage()?;
     let options: Vec<_> = args.option.iter().map(String::as_str).collect();
-    let served = house.serve(free_port()?, &options)?;
-    let (dialect, wire, manner) = (args.stream.dialect()?, args.stream.wire(), args.manner()?);
-    let session = served.api.start(house.agent, &format!("burst {}", args.deltas))?;
-    let reader = Reader { api: &served.api, wire, session: &session, dialect, manner };
-    let idle = processor(served.pid())?;
-    let (reads, most) = together(&reader, args.readers, &served)?;
-    let busy = processor(served.pid())? - idle;
-    let lost = check(&reader, &reads, args.deltas)?;
-    let first = began(&reader)?;
+    let served = house.start_server(free_port()?, &options)?;
+    let (dialect, wire, manner) = (args.stream.find_dialect()?, args.stream.transport(), args.reader_behavior()?);
+    let session = served.api.start_session(house.agent, &format!("burst {}", args.deltas))?;
+    let reader = FeedReader { api: &served.api, wire, session: &session, dialect, manner };
+    let idle = cpu_seconds(served.pid())?;
+    let (reads, most) = read_concurrently(&reader, args.readers, &served)?;
+    let busy = cpu_seconds(served.pid())? - idle;
+    let lost = count_lost_messages(&reader, &reads, args.deltas)?;
+    let first = first_word_time(&reader)?;
     let slowest = reads.iter().map(|read| read.at).max().context("nobody read")?;
-    let time = seconds(slowest.saturating_sub(first));
+    let time = nanos_to_seconds(slowest.saturating_sub(first));
     let messages = reads.iter().map(|read| read.tally.messages).max().unwrap_or_default();
-    let memory = served.memory()?;
-    say(&json!({ "readers": args.readers, "messages": messages, "lost": lost, "seconds": time,
-        "per_second": rate(messages, time), "server_seconds": busy, "connections": reads.iter().map(|read| read.connections).sum::<u64>(),
+    let memory = served.memory_usage()?;
+    print_line(&json!({ "readers": args.readers, "messages": messages, "lost": lost, "seconds": time,
+        "per_second": messages_per_second(messages, time), "server_seconds": busy, "connections": reads.iter().map(|read| read.connections).sum::<u64>(),
         "memory_kb": memory.now, "memory_peak_kb": memory.peak, "memory_while_reading_kb": most })
     .to_string());
     served.stop()?;
@@ -75,13 +76,17 @@ pub fn run(args: &Readers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All readers at once. Gives the most memory that the server used meanwhile, too.
-fn together(reader: &Reader<'_>, readers: u32, served: &Served) -> anyhow::Result<(Vec<Read>, u64)> {
+/// Runs all readers concurrently. Returns the peak memory of the server too.
+fn read_concurrently(
+    reader: &FeedReader<'_>,
+    readers: u32,
+    served: &RunningServer,
+) -> anyhow::Result<(Vec<FeedReadResult>, u64)> {
     thread::scope(|scope| {
         let reading: Vec<_> = (0..readers).map(|_| scope.spawn(|| reader.run())).collect();
         let mut most = 0;
         while reading.iter().any(|reading| !reading.is_finished()) {
-            most = Memory::of(served.pid())?.now.max(most);
+            most = ProcessMemory::read_for(served.pid())?.now.max(most);
             thread::sleep(Duration::from_millis(20));
         }
         let reads =
@@ -90,21 +95,20 @@ fn together(reader: &Reader<'_>, readers: u32, served: &Served) -> anyhow::Resul
     })
 }
 
-/// What the server says of a session.
 #[derive(Deserialize)]
-struct View {
+struct SessionEventCount {
     events: u64,
 }
 
-/// How many messages were lost, repeated or changed: compared with one who reads everything afterwards.
-fn check(reader: &Reader<'_>, reads: &[Read], deltas: u64) -> anyhow::Result<u64> {
-    let view = reader.api.ended(reader.session, Duration::from_secs(60))?;
+/// Returns the number of lost, repeated or changed messages, compared with a reader that reads everything afterwards.
+fn count_lost_messages(reader: &FeedReader<'_>, reads: &[FeedReadResult], deltas: u64) -> anyhow::Result<u64> {
+    let view = reader.api.wait_for_end(reader.session, Duration::from_secs(60))?;
     ensure!(view["state"] == "done", "the session did not end well: {view}");
-    let View { events } = serde_json::from_value(view)?;
+    let SessionEventCount { events } = serde_json::from_value(view)?;
     ensure!(events > deltas, "{events} events of {deltas} deltas");
-    let late = Reader { wire: Wire::WebSocket, manner: Manner::default(), ..*reader }.run()?.tally;
+    let late = FeedReader { wire: FeedTransport::WebSocket, manner: ReaderBehavior::default(), ..*reader }.run()?.tally;
     ensure!(!reader.dialect.verbatim || late.messages == events && late.gaps == 0, "the log has gaps");
-    let wrong = |read: &Read| {
+    let wrong = |read: &FeedReadResult| {
         let tally = &read.tally;
         let changed = u64::from(tally.hash != late.hash || tally.seq != late.seq);
         tally.messages.abs_diff(late.messages).max(tally.gaps).max(changed)
@@ -112,8 +116,13 @@ fn check(reader: &Reader<'_>, reads: &[Read], deltas: u64) -> anyhow::Result<u64
     Ok(reads.iter().map(wrong).sum())
 }
 
-/// When the agent said its first word.
-fn began(reader: &Reader<'_>) -> anyhow::Result<u64> {
-    let first = Reader { dialect: verbatim()?, wire: Wire::WebSocket, manner: Manner::default(), ..*reader };
+/// Returns when the agent wrote its first word.
+fn first_word_time(reader: &FeedReader<'_>) -> anyhow::Result<u64> {
+    let first = FeedReader {
+        dialect: verbatim_dialect()?,
+        wire: FeedTransport::WebSocket,
+        manner: ReaderBehavior::default(),
+        ..*reader
+    };
     first.run()?.tally.began.context("the agent never said when it began")
 }

@@ -6,62 +6,78 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use clap::Args;
 use serde_json::json;
-use switchboard_testkit::load::{Api, Feed, From, Manner, Reader, Wire, free_port};
+use switchboard_testkit::load::{
+    FeedOrigin, FeedReader, FeedTransport, LoadFeed, ReaderBehavior, TestApiClient, free_port,
+};
 
-use super::house::{Program, Stream, verbatim};
-use crate::commands::say;
+use super::house::{FeedArgs, ServerProgramArgs, verbatim_dialect};
+use crate::commands::print_line;
 
 /// Come back to the end of a very long session
 #[derive(Args)]
-pub struct Returns {
+pub struct LoadReturnsArgs {
     #[command(flatten)]
-    program: Program,
+    program: ServerProgramArgs,
     #[command(flatten)]
-    stream: Stream,
+    stream: FeedArgs,
     /// How many deltas the session has
     #[arg(long, default_value_t = 1_000_000)]
     deltas: u64,
 }
 
 /// How many events before the last the reader has seen.
-const BEFORE_THE_END: u64 = 10;
+const EVENTS_BEFORE_END: u64 = 10;
 
 /// Runs the command.
-pub fn run(args: &Returns) -> anyhow::Result<()> {
-    let house = args.program.house()?;
-    let served = house.serve(free_port()?, &[])?;
-    let session = served.api.start(house.agent, &format!("burst {}", args.deltas))?;
-    let (dialect, manner) = (verbatim()?, Manner::default());
-    let read = Reader { api: &served.api, wire: Wire::WebSocket, session: &session, dialect, manner }.run()?;
+pub fn run_returns(args: &LoadReturnsArgs) -> anyhow::Result<()> {
+    let house = args.program.create_stage()?;
+    let served = house.start_server(free_port()?, &[])?;
+    let session = served.api.start_session(house.agent, &format!("burst {}", args.deltas))?;
+    let (dialect, manner) = (verbatim_dialect()?, ReaderBehavior::default());
+    let read =
+        FeedReader { api: &served.api, wire: FeedTransport::WebSocket, session: &session, dialect, manner }.run()?;
     ensure!(read.tally.gaps == 0, "{} gaps", read.tally.gaps);
-    served.api.ended(&session, Duration::from_secs(60))?;
-    let (memory, after) = (served.memory()?, read.tally.seq - BEFORE_THE_END);
-    let (cold, first) = first(&served.api, args, &session, after)?;
-    let (warm, again) = self::first(&served.api, args, &session, after)?;
+    served.api.wait_for_end(&session, Duration::from_secs(60))?;
+    let (memory, after) = (served.memory_usage()?, read.tally.seq - EVENTS_BEFORE_END);
+    let (cold, first) = time_first_message(&served.api, args, &session, after)?;
+    let (warm, again) = time_first_message(&served.api, args, &session, after)?;
     served.stop()?;
-    let served = house.serve(free_port()?, &[])?;
+    let served = house.start_server(free_port()?, &[])?;
     let start = served.ready;
-    let (anew, third) = self::first(&served.api, args, &session, after)?;
+    let (anew, third) = time_first_message(&served.api, args, &session, after)?;
     ensure!(first == again && again == third, "the messages differ");
-    let returned = served.memory()?;
-    say(&json!({ "last_seq": read.tally.seq, "memory_kb": memory.now, "memory_peak_kb": memory.peak,
-        "first_ms": milliseconds(cold), "again_ms": milliseconds(warm), "after_restart_ms": milliseconds(anew),
-        "restart_ms": milliseconds(start), "memory_after_return_kb": returned.now })
-    .to_string());
+    let returned = served.memory_usage()?;
+    print_line(
+        &json!({ "last_seq": read.tally.seq, "memory_kb": memory.now, "memory_peak_kb": memory.peak,
+        "first_ms": to_milliseconds(cold), "again_ms": to_milliseconds(warm), "after_restart_ms": to_milliseconds(anew),
+        "restart_ms": to_milliseconds(start), "memory_after_return_kb": returned.now })
+        .to_string(),
+    );
     served.stop()?;
     Ok(())
 }
 
 /// How long the first message takes, and which it is.
-fn first(api: &Api, args: &Returns, session: &str, after: u64) -> anyhow::Result<(Duration, Vec<u8>)> {
+fn time_first_message(
+    api: &TestApiClient,
+    args: &LoadReturnsArgs,
+    session: &str,
+    after: u64,
+) -> anyhow::Result<(Duration, Vec<u8>)> {
     let (began, mut first) = (Instant::now(), Vec::new());
-    let mut feed = Feed::open(api, args.stream.wire(), session, args.stream.dialect()?.name, From::Event(after))?;
+    let mut feed = LoadFeed::open(
+        api,
+        args.stream.transport(),
+        session,
+        args.stream.find_dialect()?.name,
+        FeedOrigin::Event(after),
+    )?;
     let end = feed.next(&mut |message| first = message.text.to_vec())?;
     let time = began.elapsed();
     ensure!(end.is_none(), "there was no message behind event {after}: {end:?}");
     Ok((time, first))
 }
 
-fn milliseconds(time: Duration) -> f64 {
+fn to_milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

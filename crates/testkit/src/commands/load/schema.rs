@@ -1,5 +1,5 @@
-//! `load schema`: requests that another program makes from the description that the server gives of itself, most of them
-//! wrong. It checks that none is answered with a 5xx, and that every answer is one that was described.
+//! `load schema`: requests that schemathesis generates from the server's own description, most of them invalid. It
+//! checks that none gets a 5xx and that every response matches the description.
 
 use std::{
     path::{PathBuf, absolute},
@@ -11,14 +11,14 @@ use clap::Args;
 use serde_json::json;
 use switchboard_testkit::load::free_port;
 
-use super::house::Program;
-use crate::commands::say;
+use super::house::ServerProgramArgs;
+use crate::commands::print_line;
 
 /// Send requests that schemathesis makes from the server's own description
 #[derive(Args)]
-pub struct Schema {
+pub struct LoadSchemaArgs {
     #[command(flatten)]
-    program: Program,
+    program: ServerProgramArgs,
     /// The program `st`
     #[arg(long)]
     schemathesis: PathBuf,
@@ -36,34 +36,35 @@ pub struct Schema {
     seed: u64,
 }
 
-/// What it checks. Which of our limits a request breaks is not always said in the description, so it does not check
-/// that a request is refused or accepted.
-const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+/// The description does not state all our limits, so acceptance and rejection are not checked.
+const SCHEMATHESIS_CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
                       response_schema_conformance,unsupported_method,ignored_auth";
 
-/// Runs the command.
-pub fn run(args: &Schema) -> anyhow::Result<()> {
-    let house = args.program.house()?;
-    let served = house.serve(free_port()?, &[])?;
-    let ended = served.api.start("script", "text hello")?;
-    served.api.ended(&ended, Duration::from_secs(20))?;
-    let (before, began) = (served.memory()?, Instant::now());
+pub fn run(args: &LoadSchemaArgs) -> anyhow::Result<()> {
+    let house = args.program.create_stage()?;
+    let served = house.start_server(free_port()?, &[])?;
+    let ended = served.api.start_session("script", "text hello")?;
+    served.api.wait_for_end(&ended, Duration::from_secs(20))?;
+    let (before, began) = (served.memory_usage()?, Instant::now());
     let url = format!("http://127.0.0.1:{}/openapi.json", served.api.port);
     let header = format!("Authorization:Bearer {}", served.api.token);
     let (examples, seed) = (args.examples.to_string(), args.seed.to_string());
     let seconds = args.seconds.map(|seconds| seconds.to_string());
-    let options = ["run", &url, "-H", &header, "--checks", CHECKS, "--phases", &args.phases, "-n", &examples];
+    let options =
+        ["run", &url, "-H", &header, "--checks", SCHEMATHESIS_CHECKS, "--phases", &args.phases, "-n", &examples];
     let more = ["--seed", &seed, "--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"];
-    // What follows a session does not end while the session does not.
+    // Streams of a session do not end before the session does.
     let except = ["--exclude-path-regex", "/stream$|^/ws/", "--no-color", "--continue-on-failure"];
-    let mut command = house.stage.command(&absolute(&args.schemathesis)?, &[&options[..], &more, &except].concat());
+    let mut command = house.stage.new_command(&absolute(&args.schemathesis)?, &[&options[..], &more, &except].concat());
     command.args(seconds.iter().flat_map(|seconds| ["--max-time", seconds]));
     let status = command.env("PYTHONDONTWRITEBYTECODE", "1").status()?;
-    let after = served.memory()?;
+    let after = served.memory_usage()?;
     ensure!(served.api.get("/api/health")?["status"] == "ok", "the server is not well");
-    say(&json!({ "passed": status.success(), "seconds": began.elapsed().as_secs_f64(), "seed": args.seed,
+    print_line(
+        &json!({ "passed": status.success(), "seconds": began.elapsed().as_secs_f64(), "seed": args.seed,
         "memory_before_kb": before.now, "memory_after_kb": after.now })
-    .to_string());
+        .to_string(),
+    );
     ensure!(status.success(), "schemathesis: {status}");
     served.stop()?;
     Ok(())

@@ -1,5 +1,5 @@
-//! `load stalled`: clients that ask for a long session and read nothing of it, in several rounds, and the memory that
-//! the server takes for them.
+//! `load stalled`: clients that request a long session and read nothing, in several rounds, and the memory that the
+//! server uses for them.
 
 use std::{
     io::Write as _,
@@ -12,16 +12,16 @@ use anyhow::ensure;
 use clap::Args;
 use serde_json::json;
 use switchboard_dialects::DIALECTS;
-use switchboard_testkit::load::{Api, Served, free_port};
+use switchboard_testkit::load::{RunningServer, TestApiClient, free_port};
 
-use super::house::Program;
-use crate::commands::say;
+use super::house::ServerProgramArgs;
+use crate::commands::print_line;
 
 /// Have many readers of a long session that read nothing
 #[derive(Args)]
-pub struct Stalled {
+pub struct LoadStalledArgs {
     #[command(flatten)]
-    program: Program,
+    program: ServerProgramArgs,
     /// How many deltas the session has
     #[arg(long, default_value_t = 2_000_000)]
     deltas: u64,
@@ -33,64 +33,65 @@ pub struct Stalled {
     rounds: u32,
 }
 
-/// The memory must not change by more than this, in kilobytes, within [`SETTLING`].
-const STEADY_KB: u64 = 512;
+/// Maximum change of the memory within [`SETTLING`].
+const MAX_STEADY_CHANGE_KB: u64 = 512;
 
-/// How long the memory is watched, and how long it may take to become steady.
-const SETTLING: Duration = Duration::from_secs(2);
-const TIMEOUT: Duration = Duration::from_secs(300);
+/// How long the memory is watched, and the time for it to become steady.
+const SETTLE_INTERVAL: Duration = Duration::from_secs(2);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The headers that turn a request into a WebSocket.
-const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+const WEBSOCKET_UPGRADE_HEADERS: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// Runs the command.
-pub fn run(args: &Stalled) -> anyhow::Result<()> {
-    let house = args.program.house()?;
-    let served = house.serve(free_port()?, &[])?;
-    let session = served.api.start(house.agent, &format!("burst {}", args.deltas))?;
-    served.api.ended(&session, Duration::from_secs(600))?;
+pub fn run(args: &LoadStalledArgs) -> anyhow::Result<()> {
+    let house = args.program.create_stage()?;
+    let served = house.start_server(free_port()?, &[])?;
+    let session = served.api.start_session(house.agent, &format!("burst {}", args.deltas))?;
+    served.api.wait_for_end(&session, Duration::from_secs(600))?;
     served.stop()?;
-    // A server that has done nothing else yet.
-    let served = house.serve(free_port()?, &["--rate-limit", "0"])?;
-    let before = settled(&served)?;
+    // A fresh server.
+    let served = house.start_server(free_port()?, &["--rate-limit", "0"])?;
+    let before = settled_memory_kb(&served)?;
     let mut added = Vec::new();
     for _ in 0..args.rounds {
-        let clients: Vec<_> =
-            (0..args.readers).map(|number| stalled(&served.api, &session, number)).collect::<anyhow::Result<_>>()?;
-        added.push(settled(&served)?.saturating_sub(before));
+        let clients: Vec<_> = (0..args.readers)
+            .map(|number| open_stalled_client(&served.api, &session, number))
+            .collect::<anyhow::Result<_>>()?;
+        added.push(settled_memory_kb(&served)?.saturating_sub(before));
         drop(clients);
     }
-    let peak = served.memory()?.peak.saturating_sub(before);
-    say(&json!({ "readers": args.readers, "deltas": args.deltas, "before_kb": before, "added_kb": added,
+    let peak = served.memory_usage()?.peak.saturating_sub(before);
+    print_line(
+        &json!({ "readers": args.readers, "deltas": args.deltas, "before_kb": before, "added_kb": added,
         "added_peak_kb": peak })
-    .to_string());
+        .to_string(),
+    );
     served.stop()?;
     Ok(())
 }
 
-/// A client that asks and reads nothing: over both wires, in every dialect.
-fn stalled(api: &Api, session: &str, number: usize) -> anyhow::Result<TcpStream> {
+/// Opens a client that reads nothing, over both transports and in every dialect.
+fn open_stalled_client(api: &TestApiClient, session: &str, number: usize) -> anyhow::Result<TcpStream> {
     let dialect = DIALECTS.get(number / 2 % DIALECTS.len()).map_or("", |dialect| dialect.name);
     let head = match number % 2 {
-        0 => api.head("GET", &format!("/api/sessions/{session}/stream?dialect={dialect}"), ""),
-        _ => api.head("GET", &format!("/ws/sessions/{session}?dialect={dialect}"), UPGRADE),
+        0 => api.request_head("GET", &format!("/api/sessions/{session}/stream?dialect={dialect}"), ""),
+        _ => api.request_head("GET", &format!("/ws/sessions/{session}?dialect={dialect}"), WEBSOCKET_UPGRADE_HEADERS),
     };
     let mut stream = TcpStream::connect(("127.0.0.1", api.port))?;
     stream.write_all(head.as_bytes())?;
     Ok(stream)
 }
 
-/// The memory of a server in kilobytes, once it does not change any more.
-fn settled(served: &Served) -> anyhow::Result<u64> {
+/// Returns the memory of a server once it no longer changes.
+fn settled_memory_kb(served: &RunningServer) -> anyhow::Result<u64> {
     let (began, mut last) = (Instant::now(), 0);
     loop {
-        thread::sleep(SETTLING);
-        let now = served.memory()?.now;
-        if now.abs_diff(last) <= STEADY_KB {
+        thread::sleep(SETTLE_INTERVAL);
+        let now = served.memory_usage()?.now;
+        if now.abs_diff(last) <= MAX_STEADY_CHANGE_KB {
             return Ok(now);
         }
-        ensure!(began.elapsed() < TIMEOUT, "the memory of the server still changes: {last} kB, then {now} kB");
+        ensure!(began.elapsed() < SETTLE_TIMEOUT, "the memory of the server still changes: {last} kB, then {now} kB");
         last = now;
     }
 }

@@ -1,45 +1,42 @@
-//! Gemini CLI's logs: files of messages that later lines replace, take back or rewrite, and older ones that are one
-//! document. A reply that was taken back was paid for all the same.
+//! Gemini CLI's logs: messages that later lines replace, rewind or rewrite, and older logs that are one document.
+//! Rewound replies count too, because they were paid for.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Agent;
+use super::CorpusAgent;
 use crate::corpus::{
-    calendar::{clock, date, stamp},
-    files::{Corpus, Lines, dice, hex, sizes, uuid},
-    plan::{Plan, Planner, Reply, Turn},
+    calendar::{civil_date, format_timestamp, time_of_day},
+    files::{CorpusWriter, JsonLines, hex_digits, seeded_uuid, session_sizes, text_rng},
+    plan::{ReplyPlan, SessionPlan, SessionPlanner, TurnPlan},
 };
 
-/// Its part of a corpus.
-pub const AGENT: Agent = Agent { name: "gemini", percent: 8, cases: Case::ALL.len(), write };
+pub const AGENT: CorpusAgent = CorpusAgent { name: "gemini", percent: 8, cases: CountingCase::ALL.len(), write };
 
-const PLANNER: Planner =
-    Planner { models: &["gemini-2.5-pro", "gemini-2.5-flash"], writes_cache: false, for_an_hour: false };
+const PLANNER: SessionPlanner =
+    SessionPlanner { models: &["gemini-2.5-pro", "gemini-2.5-flash"], writes_cache: false, for_an_hour: false };
 
-/// What is special about a session. Each is a way to count wrongly.
+/// Each case is a way to count incorrectly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    /// Nothing.
+pub enum CountingCase {
     Plain,
-    /// A reply is told before its tokens are known, and again when its tools have run.
+    /// A reply is written before its tokens are known, and again after its tools have run.
     Replaced,
-    /// Turns that were taken back.
+    /// Turns that were rewound.
     Rewound,
-    /// All messages are replaced by a few of them.
+    /// All messages are replaced by some of them.
     Rewritten,
     /// A message is changed in place.
     Patched,
-    /// A subagent in a folder of the session.
+    /// A subagent in a directory of the session.
     Subagent,
-    /// One document, as older versions wrote it.
+    /// One document, as in older versions.
     Document,
-    /// The document of an older version, and the file that was made of it.
+    /// The document of an older version, and the file converted from it.
     Migrated,
 }
 
-impl Case {
-    /// All of them.
+impl CountingCase {
     pub const ALL: &'static [Self] = &[
         Self::Plain,
         Self::Replaced,
@@ -52,89 +49,95 @@ impl Case {
     ];
 }
 
-fn write(corpus: &mut Corpus, seed: u64, bytes: u64, sessions: usize) -> anyhow::Result<()> {
+fn write(corpus: &mut CorpusWriter, seed: u64, bytes: u64, sessions: usize) -> anyhow::Result<()> {
     let sessions = (sessions * 3 / 4).max(AGENT.cases);
-    for (number, size) in sizes(seed ^ 3, sessions, bytes).into_iter().enumerate() {
-        let case = Case::ALL.get(number % Case::ALL.len()).copied().unwrap_or(Case::Plain);
-        session(corpus, case, seed.wrapping_mul(41).wrapping_add(number as u64), size)?;
+    for (number, size) in session_sizes(seed ^ 3, sessions, bytes).into_iter().enumerate() {
+        let case = CountingCase::ALL.get(number % CountingCase::ALL.len()).copied().unwrap_or(CountingCase::Plain);
+        write_session(corpus, case, seed.wrapping_mul(41).wrapping_add(number as u64), size)?;
     }
     Ok(())
 }
 
 /// Writes one session of a case.
-pub fn session(corpus: &mut Corpus, case: Case, seed: u64, bytes: u64) -> anyhow::Result<()> {
-    let plan = PLANNER.session(seed, bytes);
-    let id = uuid(plan.seed, 1);
-    project(corpus, plan.cwd)?;
-    let needle = (case == Case::Plain).then(|| corpus.needle(AGENT.name, &id));
-    corpus.tell(AGENT.name, &id, plan.cwd, plan.replies());
-    if matches!(case, Case::Document | Case::Migrated) {
-        let mut document = header(&plan, &id, "main");
-        document["messages"] = plan.turns.iter().flat_map(|turn| messages(corpus, turn)).collect();
-        corpus.file(&path(&plan, &id, "json"), document.to_string().as_bytes())?;
+pub fn write_session(corpus: &mut CorpusWriter, case: CountingCase, seed: u64, bytes: u64) -> anyhow::Result<()> {
+    let plan = PLANNER.plan_session(seed, bytes);
+    let id = seeded_uuid(plan.seed, 1);
+    write_project_root(corpus, plan.cwd)?;
+    let needle = (case == CountingCase::Plain).then(|| corpus.plant_rare_word(AGENT.name, &id));
+    corpus.record_replies(AGENT.name, &id, plan.cwd, plan.replies());
+    if matches!(case, CountingCase::Document | CountingCase::Migrated) {
+        let mut document = session_header(&plan, &id, "main");
+        document["messages"] = plan.turns.iter().flat_map(|turn| turn_messages(corpus, turn)).collect();
+        corpus.write_file(&log_path(&plan, &id, "json"), document.to_string().as_bytes())?;
     }
-    if case != Case::Document {
-        let lines = lines(corpus, &plan, &id, case, needle);
-        corpus.file(&path(&plan, &id, "jsonl"), &lines.0)?;
+    if case != CountingCase::Document {
+        let lines = session_lines(corpus, &plan, &id, case, needle);
+        corpus.write_file(&log_path(&plan, &id, "jsonl"), &lines.0)?;
     }
-    if case == Case::Subagent {
-        subagent(corpus, &plan, &id)?;
+    if case == CountingCase::Subagent {
+        write_subagent(corpus, &plan, &id)?;
     }
     Ok(())
 }
 
-/// The folder of a project says where the project is.
-fn project(corpus: &mut Corpus, cwd: &str) -> anyhow::Result<()> {
-    let file = format!(".gemini/tmp/{}/.project_root", slug(cwd));
-    if corpus.home.join(&file).exists() { Ok(()) } else { corpus.file(&file, cwd.as_bytes()) }
+/// Writes the file that names the project's directory.
+fn write_project_root(corpus: &mut CorpusWriter, cwd: &str) -> anyhow::Result<()> {
+    let file = format!(".gemini/tmp/{}/.project_root", project_slug(cwd));
+    if corpus.home.join(&file).exists() { Ok(()) } else { corpus.write_file(&file, cwd.as_bytes()) }
 }
 
-fn subagent(corpus: &mut Corpus, of: &Plan, session: &str) -> anyhow::Result<()> {
-    let plan = Plan { cwd: of.cwd, ..PLANNER.session(of.seed ^ 5, 9_000) }.after(of.began());
-    let id = uuid(of.seed, 2);
-    let mut lines = Lines::default();
-    lines.push(&header(&plan, &id, "subagent"));
-    plan.turns.iter().flat_map(|turn| messages(corpus, turn)).for_each(|message| lines.push(&message));
-    corpus.tell(AGENT.name, session, of.cwd, plan.replies());
-    corpus.file(&format!(".gemini/tmp/{}/chats/{session}/{id}.jsonl", slug(of.cwd)), &lines.0)
+fn write_subagent(corpus: &mut CorpusWriter, of: &SessionPlan, session: &str) -> anyhow::Result<()> {
+    let plan = SessionPlan { cwd: of.cwd, ..PLANNER.plan_session(of.seed ^ 5, 9_000) }.shift_after(of.began_at());
+    let id = seeded_uuid(of.seed, 2);
+    let mut lines = JsonLines::default();
+    lines.push(&session_header(&plan, &id, "subagent"));
+    plan.turns.iter().flat_map(|turn| turn_messages(corpus, turn)).for_each(|message| lines.push(&message));
+    corpus.record_replies(AGENT.name, session, of.cwd, plan.replies());
+    corpus.write_file(&format!(".gemini/tmp/{}/chats/{session}/{id}.jsonl", project_slug(of.cwd)), &lines.0)
 }
 
-fn lines(corpus: &Corpus, plan: &Plan, id: &str, case: Case, needle: Option<String>) -> Lines {
-    let mut lines = Lines::default();
-    lines.push(&header(plan, id, "main"));
+fn session_lines(
+    corpus: &CorpusWriter,
+    plan: &SessionPlan,
+    id: &str,
+    case: CountingCase,
+    needle: Option<String>,
+) -> JsonLines {
+    let mut lines = JsonLines::default();
+    lines.push(&session_header(plan, id, "main"));
     let context = format!("<session_context>\n- **Workspace Directories:**\n  - {}\n</session_context>", plan.cwd);
-    let first = json!({"id": hex(plan.seed, 9, 32), "timestamp": stamp(plan.began()), "type": "user", "content": [{"text": context}]});
-    lines.push(&json!({"$set": {"messages": [first], "lastUpdated": stamp(plan.began())}}));
+    let first = json!({"id": hex_digits(plan.seed, 9, 32), "timestamp": format_timestamp(plan.began_at()), "type": "user", "content": [{"text": context}]});
+    lines.push(&json!({"$set": {"messages": [first], "lastUpdated": format_timestamp(plan.began_at())}}));
     for (number, turn) in plan.turns.iter().enumerate() {
-        for message in messages(corpus, turn) {
-            told(&mut lines, &message, case);
+        for message in turn_messages(corpus, turn) {
+            push_message(&mut lines, &message, case);
         }
-        lines.push(&json!({"$set": {"lastUpdated": stamp(turn.at)}}));
+        lines.push(&json!({"$set": {"lastUpdated": format_timestamp(turn.at)}}));
         match case {
-            Case::Rewound if number % 3 == 1 => lines.push(&json!({"$rewindTo": uuid(turn.seed, 8)})),
-            Case::Rewritten if number % 3 == 1 => {
-                let kept: Value = messages(corpus, turn).collect();
-                lines.push(&json!({"$set": {"messages": kept, "lastUpdated": stamp(turn.at)}}));
+            CountingCase::Rewound if number % 3 == 1 => lines.push(&json!({"$rewindTo": seeded_uuid(turn.seed, 8)})),
+            CountingCase::Rewritten if number % 3 == 1 => {
+                let kept: Value = turn_messages(corpus, turn).collect();
+                lines.push(&json!({"$set": {"messages": kept, "lastUpdated": format_timestamp(turn.at)}}));
             }
-            Case::Patched => {
-                let last = turn.replies.last().map(|reply| uuid(reply.seed, 8));
+            CountingCase::Patched => {
+                let last = turn.replies.last().map(|reply| seeded_uuid(reply.seed, 8));
                 lines.push(&json!({"$patch": {"id": last, "content": "changed"}}));
             }
             _ => {}
         }
     }
     if let Some(needle) = needle {
-        let at = stamp(plan.ended() + 5_000);
-        lines.push(&json!({"id": uuid(plan.seed, 10), "timestamp": at, "type": "user", "content": [{"text": format!("And {needle}?")}]}));
+        let at = format_timestamp(plan.ended_at() + 5_000);
+        lines.push(&json!({"id": seeded_uuid(plan.seed, 10), "timestamp": at, "type": "user", "content": [{"text": format!("And {needle}?")}]}));
     }
-    // A session that is opened again begins with its header once more.
-    lines.push(&header(plan, id, "main"));
+    // A session that is opened again repeats its header.
+    lines.push(&session_header(plan, id, "main"));
     lines
 }
 
-/// One message, or what is told of it one after the other.
-fn told(lines: &mut Lines, message: &Value, case: Case) {
-    if case == Case::Replaced && message["type"] == "gemini" {
+/// Writes a message, with its earlier versions if the case has them.
+fn push_message(lines: &mut JsonLines, message: &Value, case: CountingCase) {
+    if case == CountingCase::Replaced && message["type"] == "gemini" {
         let mut early = message.clone();
         early["tokens"] = Value::Null;
         early["toolCalls"] = json!([]);
@@ -144,61 +147,61 @@ fn told(lines: &mut Lines, message: &Value, case: Case) {
     lines.push(message);
 }
 
-fn messages<'a>(corpus: &'a Corpus, turn: &'a Turn) -> impl Iterator<Item = Value> + 'a {
-    let text = corpus.words.prose(&mut dice(turn.seed, 1), turn.words);
-    let prompt =
-        json!({"id": uuid(turn.seed, 8), "timestamp": stamp(turn.at), "type": "user", "content": [{"text": text}]});
-    std::iter::once(prompt).chain(turn.replies.iter().map(|reply| answer(corpus, reply)))
+fn turn_messages<'a>(corpus: &'a CorpusWriter, turn: &'a TurnPlan) -> impl Iterator<Item = Value> + 'a {
+    let text = corpus.words.random_prose(&mut text_rng(turn.seed, 1), turn.words);
+    let prompt = json!({"id": seeded_uuid(turn.seed, 8), "timestamp": format_timestamp(turn.at), "type": "user", "content": [{"text": text}]});
+    std::iter::once(prompt).chain(turn.replies.iter().map(|reply| reply_message(corpus, reply)))
 }
 
-fn answer(corpus: &Corpus, reply: &Reply) -> Value {
+fn reply_message(corpus: &CorpusWriter, reply: &ReplyPlan) -> Value {
     let tokens = &reply.tokens;
     let (input, output) = (tokens.input + tokens.cache_read, tokens.output - tokens.reasoning);
-    let mut message = json!({"id": uuid(reply.seed, 8), "timestamp": stamp(reply.at), "type": "gemini",
-        "content": corpus.words.prose(&mut dice(reply.seed, 4), reply.said), "model": reply.model,
+    let mut message = json!({"id": seeded_uuid(reply.seed, 8), "timestamp": format_timestamp(reply.at), "type": "gemini",
+        "content": corpus.words.random_prose(&mut text_rng(reply.seed, 4), reply.said), "model": reply.model,
         "tokens": {"input": input, "output": output, "cached": tokens.cache_read, "thoughts": tokens.reasoning, "tool": 0,
             "total": input + tokens.output}});
     if reply.thought > 0 {
-        let thought = corpus.words.prose(&mut dice(reply.seed, 2), reply.thought);
-        message["thoughts"] = json!([{"subject": "Planning", "description": thought, "timestamp": stamp(reply.at)}]);
+        let thought = corpus.words.random_prose(&mut text_rng(reply.seed, 2), reply.thought);
+        message["thoughts"] =
+            json!([{"subject": "Planning", "description": thought, "timestamp": format_timestamp(reply.at)}]);
     }
     let calls: Vec<Value> =
-        (0..).zip(&reply.tools).map(|(number, words)| call(corpus, reply, number, *words)).collect();
+        (0..).zip(&reply.tools).map(|(number, words)| tool_call(corpus, reply, number, *words)).collect();
     if !calls.is_empty() {
         message["toolCalls"] = json!(calls);
     }
     message
 }
 
-fn call(corpus: &Corpus, reply: &Reply, number: u64, words: usize) -> Value {
+fn tool_call(corpus: &CorpusWriter, reply: &ReplyPlan, number: u64, words: usize) -> Value {
     let (id, output) = (
-        format!("run_{}", hex(reply.seed, 30 + number, 12)),
-        corpus.words.code(&mut dice(reply.seed, 40 + number), words),
+        format!("run_{}", hex_digits(reply.seed, 30 + number, 12)),
+        corpus.words.random_code(&mut text_rng(reply.seed, 40 + number), words),
     );
-    let command = corpus.words.code(&mut dice(reply.seed, 20 + number), 9);
-    json!({"id": id, "name": "run_shell_command", "args": {"command": command}, "status": "success", "timestamp": stamp(reply.at),
+    let command = corpus.words.random_code(&mut text_rng(reply.seed, 20 + number), 9);
+    json!({"id": id, "name": "run_shell_command", "args": {"command": command}, "status": "success", "timestamp": format_timestamp(reply.at),
         "result": [{"functionResponse": {"id": id, "name": "run_shell_command", "response": {"output": output}}}],
         "resultDisplay": output, "displayName": "Shell", "description": "look"})
 }
 
-fn header(plan: &Plan, id: &str, kind: &str) -> Value {
-    json!({"sessionId": id, "projectHash": hash(plan.cwd), "startTime": stamp(plan.began()), "lastUpdated": stamp(plan.ended()), "kind": kind})
+fn session_header(plan: &SessionPlan, id: &str, kind: &str) -> Value {
+    json!({"sessionId": id, "projectHash": project_hash(plan.cwd), "startTime": format_timestamp(plan.began_at()), "lastUpdated": format_timestamp(plan.ended_at()), "kind": kind})
 }
 
-fn hash(cwd: &str) -> String {
+fn project_hash(cwd: &str) -> String {
     Sha256::digest(cwd.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn slug(cwd: &str) -> String {
+fn project_slug(cwd: &str) -> String {
     let plain: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     plain.trim_matches('-').to_lowercase()
 }
 
-fn path(plan: &Plan, id: &str, ending: &str) -> String {
-    let ((year, month, day), (hour, minute, ..)) = (date(plan.began()), clock(plan.began()));
+fn log_path(plan: &SessionPlan, id: &str, ending: &str) -> String {
+    let ((year, month, day), (hour, minute, ..)) = (civil_date(plan.began_at()), time_of_day(plan.began_at()));
     let short = id.split('-').next().unwrap_or_default();
     format!(
         ".gemini/tmp/{}/chats/session-{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{short}.{ending}",
-        slug(plan.cwd)
+        project_slug(plan.cwd)
     )
 }

@@ -1,4 +1,4 @@
-//! The logs that are measured with, and what is true of them.
+//! The logs to measure with, and their known totals.
 
 use std::{
     fs,
@@ -10,34 +10,31 @@ use anyhow::Context as _;
 use serde::Deserialize;
 
 use crate::{
-    bench::programs::built,
-    process::{build_folder, program, run as run_program},
-    say,
+    bench::programs::release_program,
+    print_line,
+    process::{build_directory, new_command, run_program},
 };
 
-/// A corpus on disk.
-pub struct Corpus {
-    /// The home with the logs.
+pub struct BenchCorpus {
     pub home: PathBuf,
-    /// What is true of it.
-    pub truth: Truth,
+    pub truth: BenchTruth,
     folder: PathBuf,
 }
 
-/// The part of the truth that matters here.
+/// The part of the truth that is needed here.
 #[derive(Deserialize)]
-pub struct Truth {
+pub struct BenchTruth {
     pub bytes: u64,
     pub files: u64,
-    pub all: Tokens,
-    pub rare: Vec<Needle>,
+    pub all: BenchTokens,
+    pub rare: Vec<BenchRareWord>,
     pub common: String,
-    pub growth: Growth,
+    pub growth: BenchNextLine,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
+pub struct BenchTokens {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -46,38 +43,39 @@ pub struct Tokens {
 }
 
 #[derive(Deserialize)]
-pub struct Needle {
+pub struct BenchRareWord {
     pub word: String,
     pub session: String,
 }
 
 #[derive(Deserialize)]
-pub struct Growth {
+pub struct BenchNextLine {
     pub path: PathBuf,
     pub session: String,
     pub line: String,
 }
 
-impl Tokens {
-    /// All of them.
-    pub fn total(&self) -> u64 {
+impl BenchTokens {
+    pub fn total_tokens(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 }
 
-impl Corpus {
-    /// The corpus of a size and a seed, written unless it is there.
-    pub fn find(megabytes: u64, files: u64, seed: u64) -> anyhow::Result<Self> {
-        let folder = build_folder().join("bench-logs").join(format!("corpus-{megabytes}-{files}-{seed}"));
+impl BenchCorpus {
+    /// Returns the corpus of a size and a seed; writes it if it does not exist.
+    pub fn find_or_write(megabytes: u64, files: u64, seed: u64) -> anyhow::Result<Self> {
+        let folder = build_directory().join("bench-logs").join(format!("corpus-{megabytes}-{files}-{seed}"));
         if !folder.join("truth.json").exists() {
             let [size, files, seed] = [megabytes, files, seed].map(|number| number.to_string());
-            let mut write =
-                program(built("switchboard-testkit"), &["corpus", "--size", &size, "--files", &files, "--seed", &seed]);
+            let mut write = new_command(
+                release_program("switchboard-testkit"),
+                &["corpus", "--size", &size, "--files", &files, "--seed", &seed],
+            );
             run_program(write.arg(&folder))?;
         }
         let truth = fs::read(folder.join("truth.json")).context("the corpus has no truth")?;
-        let truth: Truth = serde_json::from_slice(&truth)?;
-        say(&format!(
+        let truth: BenchTruth = serde_json::from_slice(&truth)?;
+        print_line(&format!(
             "{} MB in {} files, {} replies, seed {seed}, in {}",
             truth.bytes / 1_000_000,
             truth.files,
@@ -87,37 +85,35 @@ impl Corpus {
         Ok(Self { home: folder.join("home"), truth, folder })
     }
 
-    /// Removes it.
     pub fn remove(self) -> anyhow::Result<()> {
         Ok(fs::remove_dir_all(self.folder)?)
     }
 
-    /// Writes the next line of a log.
-    pub fn grow(&self) -> anyhow::Result<Grown> {
+    /// Appends the next line of a log.
+    pub fn append_line(&self) -> anyhow::Result<AppendedLineGuard> {
         let path = self.home.join(&self.truth.growth.path);
         let before = fs::metadata(&path)?.len();
-        let grown = Grown { path, before };
+        let grown = AppendedLineGuard { path, before };
         fs::OpenOptions::new().append(true).open(&grown.path)?.write_all(self.truth.growth.line.as_bytes())?;
         Ok(grown)
     }
 }
 
-/// A log with one line more; it is as it was when this is dropped.
-pub struct Grown {
+/// Removes the appended line on drop.
+pub struct AppendedLineGuard {
     path: PathBuf,
     before: u64,
 }
 
-impl Drop for Grown {
+impl Drop for AppendedLineGuard {
     fn drop(&mut self) {
         let file = fs::OpenOptions::new().write(true).open(&self.path);
         drop(file.and_then(|file| file.set_len(self.before)));
     }
 }
 
-/// A folder that is new each time.
-pub fn new_folder(name: &str) -> anyhow::Result<PathBuf> {
-    let folder = build_folder().join("bench-logs").join(name);
+pub fn create_empty_directory(name: &str) -> anyhow::Result<PathBuf> {
+    let folder = build_directory().join("bench-logs").join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -125,16 +121,17 @@ pub fn new_folder(name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// How many bytes a folder has.
-pub fn size(folder: &Path) -> u64 {
+pub fn directory_bytes(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
-        .map(|entry| entry.metadata().map_or(0, |data| if data.is_dir() { size(&entry.path()) } else { data.len() }))
+        .map(|entry| {
+            entry.metadata().map_or(0, |data| if data.is_dir() { directory_bytes(&entry.path()) } else { data.len() })
+        })
         .sum()
 }
 
-/// Nothing that is on disk is in memory any more; or it cannot be done here.
-pub fn forget() -> bool {
-    let synced = program("sync", &[]).status().is_ok_and(|status| status.success());
+/// Drops the page cache. Returns false if that is not possible here.
+pub fn drop_page_cache() -> bool {
+    let synced = new_command("sync", &[]).status().is_ok_and(|status| status.success());
     synced && fs::write("/proc/sys/vm/drop_caches", "3").is_ok()
 }

@@ -1,6 +1,5 @@
-//! `bench logs`: how soon the questions that people ask of their logs are answered, beside the budgets and beside other
-//! programs of the kind, on the same logs in the same run. A figure over its budget is shown as such and is no failure;
-//! a wrong count is.
+//! `bench logs`: latency of common questions about logs, compared with the budgets and with similar programs on the
+//! same logs in the same run. A figure over its budget is reported but is not a failure; a wrong count is.
 
 pub mod corpus;
 pub mod ours;
@@ -11,16 +10,16 @@ pub mod timed;
 use anyhow::ensure;
 use clap::Args;
 
-use self::{corpus::Corpus, ours::Ours, peers::Peers};
-use super::programs::build;
+use self::{corpus::BenchCorpus, ours::OwnLogBench, peers::PeerLogBench};
+use super::programs::build_release;
 use crate::{
-    process::{cargo, run as run_program},
-    say,
+    print_line,
+    process::{cargo_command, run_program},
 };
 
 /// Measure reading, counting, searching and watching logs
 #[derive(Args)]
-pub struct Logs {
+pub struct LogsBench {
     /// How many megabytes of logs
     #[arg(long, default_value_t = 500)]
     size: u64,
@@ -44,34 +43,33 @@ pub struct Logs {
     remove: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Logs) -> anyhow::Result<()> {
+pub fn run(args: &LogsBench) -> anyhow::Result<()> {
     if !args.no_build {
-        build()?;
-        run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
+        build_release()?;
+        run_program(&mut cargo_command(&["build", "--release", "--package", "switchboard-testkit"]))?;
     }
-    let corpus = Corpus::find(args.size, args.files, args.seed)?;
-    if !corpus::forget() {
-        say("NOT MEASURED  with a cold cache: only root can empty it");
+    let corpus = BenchCorpus::find_or_write(args.size, args.files, args.seed)?;
+    if !corpus::drop_page_cache() {
+        print_line("NOT MEASURED  with a cold cache: only root can empty it");
     }
-    let program = Ours::new(&corpus, args.runs)?;
+    let program = OwnLogBench::new(&corpus, args.runs)?;
     let peers = match args.alone {
         true => Err("they were not asked for".to_owned()),
-        false => Peers::new(&corpus, &program, args.runs),
+        false => PeerLogBench::new(&corpus, &program, args.runs),
     };
-    let mut ours = program.measure();
+    let mut ours = program.measure_all();
     let theirs = match peers {
-        Ok(peers) => peers.measure(),
+        Ok(peers) => peers.measure_all(),
         Err(why) => {
-            say(&format!("NOT MEASURED  other programs: {why}"));
-            peers::Figures::default()
+            print_line(&format!("NOT MEASURED  other programs: {why}"));
+            peers::PeerLogFigures::default()
         }
     };
-    // What was measured in turn with the other is compared with it.
+    // Figures measured in alternation with the peer are the ones to compare.
     ours.first = theirs.first.map(|(ours, _)| ours).or(ours.first);
     ours.first_cold = theirs.first_cold.map(|(ours, _)| ours).or(ours.first_cold);
-    report::show(&ours, &theirs, &corpus.truth);
-    let exact = ours.tokens.is_none_or(|tokens| tokens == corpus.truth.all.total());
+    report::print_report(&ours, &theirs, &corpus.truth);
+    let exact = ours.tokens.is_none_or(|tokens| tokens == corpus.truth.all.total_tokens());
     if args.remove {
         corpus.remove()?;
     }

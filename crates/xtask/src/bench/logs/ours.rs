@@ -1,4 +1,4 @@
-//! What Switchboard takes for each.
+//! Measurements of Switchboard itself.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -13,154 +13,151 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use super::{
-    corpus::{Corpus, forget, new_folder, size},
-    timed::{Runs, Timed, processor, runs, timed, weighed},
+    corpus::{BenchCorpus, create_empty_directory, directory_bytes, drop_page_cache},
+    timed::{RunStatistics, TimedOutput, cpu_seconds, repeat_runs, run_measuring_memory, run_timed},
 };
-use crate::{bench::programs::built, process::program, say};
+use crate::{bench::programs::release_program, print_line, process::new_command};
 
-/// How long a watcher may take to show something before it is given up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WATCH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long it is watched while nothing happens.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_WATCH_TIME: Duration = Duration::from_secs(10);
 
-/// What was measured. What could not be is not there.
+/// Figures that could not be measured are `None`.
 #[derive(Default)]
-pub struct Figures {
-    pub first_cold: Option<Runs>,
-    pub first: Option<Runs>,
-    pub again: Option<Runs>,
-    pub grown: Option<Runs>,
-    pub rare: Option<Runs>,
-    pub rare_cold: Option<Runs>,
-    pub common: Option<Runs>,
-    pub scan_cold: Option<Runs>,
-    pub scan: Option<Runs>,
+pub struct OwnLogFigures {
+    pub first_cold: Option<RunStatistics>,
+    pub first: Option<RunStatistics>,
+    pub again: Option<RunStatistics>,
+    pub grown: Option<RunStatistics>,
+    pub rare: Option<RunStatistics>,
+    pub rare_cold: Option<RunStatistics>,
+    pub common: Option<RunStatistics>,
+    pub scan_cold: Option<RunStatistics>,
+    pub scan: Option<RunStatistics>,
     pub scan_megabytes: Option<f64>,
     pub index_megabytes: Option<f64>,
-    pub watch: Option<Runs>,
+    pub watch: Option<RunStatistics>,
     pub watch_percent: Option<f64>,
     pub tokens: Option<u64>,
 }
 
-/// Our program on a corpus.
-pub struct Ours<'a> {
-    corpus: &'a Corpus,
+pub struct OwnLogBench<'a> {
+    corpus: &'a BenchCorpus,
     times: u32,
     data: PathBuf,
 }
 
-impl<'a> Ours<'a> {
-    /// Nothing is indexed yet.
-    pub fn new(corpus: &'a Corpus, times: u32) -> anyhow::Result<Self> {
-        Ok(Self { corpus, times, data: new_folder("data")? })
+impl<'a> OwnLogBench<'a> {
+    /// Creates an empty data directory.
+    pub fn new(corpus: &'a BenchCorpus, times: u32) -> anyhow::Result<Self> {
+        Ok(Self { corpus, times, data: create_empty_directory("data")? })
     }
 
-    /// Everything, one after the other. What fails is said and left out.
-    pub fn measure(&self) -> Figures {
-        let mut figures = Figures::default();
+    /// Measures everything in sequence. Failures are reported and left out.
+    pub fn measure_all(&self) -> OwnLogFigures {
+        let mut figures = OwnLogFigures::default();
         for (what, part) in [
-            ("usage", Self::usage as fn(&Self, &mut Figures) -> anyhow::Result<()>),
-            ("scan", Self::scan),
-            ("search", Self::search),
-            ("watch", Self::watch),
+            ("usage", Self::measure_usage as fn(&Self, &mut OwnLogFigures) -> anyhow::Result<()>),
+            ("scan", Self::measure_scan),
+            ("search", Self::measure_search),
+            ("watch", Self::measure_watch),
         ] {
             if let Err(error) = part(self, &mut figures) {
-                say(&format!("NOT MEASURED  {what}: {error:#}"));
+                print_line(&format!("NOT MEASURED  {what}: {error:#}"));
             }
         }
         figures
     }
 
-    /// `usage` for the first time.
-    pub fn first(&self) -> anyhow::Result<f64> {
-        Ok(self.counted(&new_folder("fresh")?)?.ms)
+    pub fn time_first_usage(&self) -> anyhow::Result<f64> {
+        Ok(self.run_usage(&create_empty_directory("fresh")?)?.ms)
     }
 
-    /// The same with nothing in memory.
-    pub fn first_cold(&self) -> anyhow::Result<f64> {
-        let data = new_folder("fresh")?;
-        forget();
-        Ok(self.counted(&data)?.ms)
+    /// Same, with a cold page cache.
+    pub fn time_first_usage_cold(&self) -> anyhow::Result<f64> {
+        let data = create_empty_directory("fresh")?;
+        drop_page_cache();
+        Ok(self.run_usage(&data)?.ms)
     }
 
-    fn counted(&self, data: &Path) -> anyhow::Result<Timed> {
-        timed(&mut logs(self.corpus, data, &["usage", "--json"]))
+    fn run_usage(&self, data: &Path) -> anyhow::Result<TimedOutput> {
+        run_timed(&mut logs_command(self.corpus, data, &["usage", "--json"]))
     }
 
-    fn usage(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        if forget() {
-            figures.first_cold = Some(runs(2, || self.first_cold())?);
+    fn measure_usage(&self, figures: &mut OwnLogFigures) -> anyhow::Result<()> {
+        if drop_page_cache() {
+            figures.first_cold = Some(repeat_runs(2, || self.time_first_usage_cold())?);
         }
-        figures.first = Some(runs(self.times, || self.first())?);
+        figures.first = Some(repeat_runs(self.times, || self.time_first_usage())?);
         let data = &self.data;
-        figures.tokens = Some(total(&self.counted(data)?.said));
-        figures.again = Some(runs(self.times * 4, || Ok(self.counted(data)?.ms))?);
-        figures.grown = Some(runs(self.times, || {
-            let grown = self.corpus.grow()?;
-            let ms = self.counted(data)?.ms;
+        figures.tokens = Some(sum_tokens(&self.run_usage(data)?.said));
+        figures.again = Some(repeat_runs(self.times * 4, || Ok(self.run_usage(data)?.ms))?);
+        figures.grown = Some(repeat_runs(self.times, || {
+            let grown = self.corpus.append_line()?;
+            let ms = self.run_usage(data)?.ms;
             drop(grown);
-            // What was taken back is looked at too, and not measured.
-            self.counted(data)?;
+            // The removal of the line is indexed too, but not measured.
+            self.run_usage(data)?;
             Ok(ms)
         })?);
         Ok(())
     }
 
-    fn scan(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        let scan = |data: &Path| weighed(&mut logs(self.corpus, data, &["scan"]));
-        if forget() {
-            figures.scan_cold = Some(runs(2, || {
-                let data = new_folder("fresh")?;
-                forget();
+    fn measure_scan(&self, figures: &mut OwnLogFigures) -> anyhow::Result<()> {
+        let scan = |data: &Path| run_measuring_memory(&mut logs_command(self.corpus, data, &["scan"]));
+        if drop_page_cache() {
+            figures.scan_cold = Some(repeat_runs(2, || {
+                let data = create_empty_directory("fresh")?;
+                drop_page_cache();
                 Ok(scan(&data)?.0)
             })?);
         }
         let mut peak = 0_f64;
-        figures.scan = Some(runs(self.times, || {
-            let data = new_folder("fresh")?;
+        figures.scan = Some(repeat_runs(self.times, || {
+            let data = create_empty_directory("fresh")?;
             let (ms, megabytes) = scan(&data)?;
             peak = peak.max(megabytes);
             Ok(ms)
         })?);
         figures.scan_megabytes = Some(peak);
-        figures.index_megabytes =
-            Some(megabytes(size(&new_folder("fresh").and_then(|data| scan(&data).map(|_| data))?)));
+        figures.index_megabytes = Some(bytes_to_megabytes(directory_bytes(
+            &create_empty_directory("fresh").and_then(|data| scan(&data).map(|_| data))?,
+        )));
         scan(&self.data)?;
         Ok(())
     }
 
-    fn search(&self, figures: &mut Figures) -> anyhow::Result<()> {
+    fn measure_search(&self, figures: &mut OwnLogFigures) -> anyhow::Result<()> {
         let truth = &self.corpus.truth;
         let needle = truth.rare.first().context("no rare word")?;
-        let search = |word: &str| timed(&mut logs(self.corpus, &self.data, &["search", "--json", word]));
+        let search = |word: &str| run_timed(&mut logs_command(self.corpus, &self.data, &["search", "--json", word]));
         ensure!(search(&needle.word)?.said.contains(&needle.session), "{} is not found", needle.word);
-        figures.rare = Some(runs(self.times * 4, || Ok(search(&needle.word)?.ms))?);
-        figures.common = Some(runs(self.times * 2, || Ok(search(&truth.common)?.ms))?);
-        if forget() {
-            figures.rare_cold = Some(runs(2, || {
-                forget();
+        figures.rare = Some(repeat_runs(self.times * 4, || Ok(search(&needle.word)?.ms))?);
+        figures.common = Some(repeat_runs(self.times * 2, || Ok(search(&truth.common)?.ms))?);
+        if drop_page_cache() {
+            figures.rare_cold = Some(repeat_runs(2, || {
+                drop_page_cache();
                 Ok(search(&needle.word)?.ms)
             })?);
         }
         Ok(())
     }
 
-    fn watch(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        let mut watcher = Watcher::start(&mut logs(self.corpus, &self.data, &["watch", "--json"]))?;
-        // It has seen what there is when a line comes through.
-        let first = self.corpus.grow()?;
-        watcher.wait_for(&self.corpus.truth.growth.session)?;
+    fn measure_watch(&self, figures: &mut OwnLogFigures) -> anyhow::Result<()> {
+        let mut watcher = LogWatchProcess::start(&mut logs_command(self.corpus, &self.data, &["watch", "--json"]))?;
+        // Once a line arrives, the watcher has read the existing logs.
+        let first = self.corpus.append_line()?;
+        watcher.wait_for_word(&self.corpus.truth.growth.session)?;
         drop(first);
-        watcher.quiet();
-        let before = processor(&watcher.child)?;
-        thread::sleep(IDLE);
-        figures.watch_percent = Some((processor(&watcher.child)? - before) / IDLE.as_secs_f64() * 100.0);
-        figures.watch = Some(runs(self.times * 2, || {
-            watcher.quiet();
+        watcher.wait_until_quiet();
+        let before = cpu_seconds(&watcher.child)?;
+        thread::sleep(IDLE_WATCH_TIME);
+        figures.watch_percent = Some((cpu_seconds(&watcher.child)? - before) / IDLE_WATCH_TIME.as_secs_f64() * 100.0);
+        figures.watch = Some(repeat_runs(self.times * 2, || {
+            watcher.wait_until_quiet();
             let began = Instant::now();
-            let grown = self.corpus.grow()?;
-            watcher.wait_for(&self.corpus.truth.growth.session)?;
+            let grown = self.corpus.append_line()?;
+            watcher.wait_for_word(&self.corpus.truth.growth.session)?;
             let ms = began.elapsed().as_secs_f64() * 1e3;
             drop(grown);
             Ok(ms)
@@ -169,54 +166,53 @@ impl<'a> Ours<'a> {
     }
 }
 
-/// A command of ours on the corpus.
-pub fn logs(corpus: &Corpus, data: &Path, args: &[&str]) -> Command {
-    let mut command = program(built("switchboard"), &["logs"]);
+/// Returns a `switchboard logs` command on the corpus.
+pub fn logs_command(corpus: &BenchCorpus, data: &Path, args: &[&str]) -> Command {
+    let mut command = new_command(release_program("switchboard"), &["logs"]);
     command.args(args).arg("--home").arg(&corpus.home).arg("--data").arg(data);
     command
 }
 
-/// The sum of all rows.
-pub fn total(said: &str) -> u64 {
+/// Returns the sum of all rows.
+pub fn sum_tokens(said: &str) -> u64 {
     let row = |line: &str| serde_json::from_str::<Value>(line).ok()?["totalTokens"].as_u64();
     said.lines().filter_map(row).sum()
 }
 
-/// A program that tells what happens.
-struct Watcher {
+struct LogWatchProcess {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Watcher {
+impl LogWatchProcess {
     fn start(command: &mut Command) -> anyhow::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let output = BufReader::new(child.stdout.take().context("no output")?);
         let (send, lines) = channel();
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
         let watcher = Self { child, lines };
-        // Whatever is there is told of at once; after that it waits.
-        watcher.quiet();
+        // Existing sessions are reported at once.
+        watcher.wait_until_quiet();
         Ok(watcher)
     }
 
-    /// Waits until nothing more comes.
-    fn quiet(&self) {
+    /// Waits until no more lines arrive.
+    fn wait_until_quiet(&self) {
         while self.lines.recv_timeout(Duration::from_millis(1_500)).is_ok() {}
     }
 
-    fn wait_for(&mut self, word: &str) -> anyhow::Result<()> {
-        let until = Instant::now() + PATIENCE;
+    fn wait_for_word(&mut self, word: &str) -> anyhow::Result<()> {
+        let until = Instant::now() + WATCH_TIMEOUT;
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             if line.contains(word) {
                 return Ok(());
             }
         }
-        bail!("the appended line was not shown in {} s", PATIENCE.as_secs())
+        bail!("the appended line was not shown in {} s", WATCH_TIMEOUT.as_secs())
     }
 }
 
-impl Drop for Watcher {
+impl Drop for LogWatchProcess {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -224,6 +220,6 @@ impl Drop for Watcher {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown in a table")]
-fn megabytes(bytes: u64) -> f64 {
+fn bytes_to_megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }

@@ -1,5 +1,5 @@
-//! Other programs that read the same logs, from the registries. They run without network, with a home of their own that
-//! has the files of the corpus, and with none of our environment.
+//! Other programs that read the same logs, from public registries. They run without network and without our
+//! environment, in a home directory with hard links to the corpus.
 
 use std::{
     fs,
@@ -12,93 +12,93 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::{
-    corpus::{Corpus, forget, new_folder},
-    ours::Ours,
-    timed::{Runs, in_turn, runs, timed},
+    corpus::{BenchCorpus, create_empty_directory, drop_page_cache},
+    ours::OwnLogBench,
+    timed::{RunStatistics, alternate_runs, repeat_runs, run_timed},
 };
 use crate::{
-    isolation::Isolation,
-    process::{build_folder, cargo, is_there, program, run as run_program},
-    say,
+    isolation::NetworkIsolation,
+    print_line,
+    process::{build_directory, cargo_command, is_available, new_command, run_program},
 };
 
-/// Counts tokens.
-pub const COUNTER: &str = "ccusage";
-const COUNTER_VERSION: &str = "20.0.24";
+/// The peer that counts tokens.
+pub const CCUSAGE: &str = "ccusage";
+const CCUSAGE_VERSION: &str = "20.0.24";
 
-/// Indexes and searches.
-pub const TRACER: &str = "agtrace";
-const TRACER_VERSION: &str = "0.8.0";
+/// The peer that indexes and searches.
+pub const AGTRACE: &str = "agtrace";
+const AGTRACE_VERSION: &str = "0.8.0";
 
-/// What was measured.
 #[derive(Default)]
-pub struct Figures {
-    /// `usage` for the first time: ours, and the other's.
-    pub first_cold: Option<(Runs, Runs)>,
-    pub first: Option<(Runs, Runs)>,
-    pub usage_grown: Option<Runs>,
+pub struct PeerLogFigures {
+    /// First `usage`: Switchboard's and the peer's.
+    pub first_cold: Option<(RunStatistics, RunStatistics)>,
+    pub first: Option<(RunStatistics, RunStatistics)>,
+    pub usage_grown: Option<RunStatistics>,
     pub tokens: Option<u64>,
-    pub index: Option<Runs>,
-    pub search: Option<Runs>,
-    pub grep: Option<Runs>,
+    pub index: Option<RunStatistics>,
+    pub search: Option<RunStatistics>,
+    pub grep: Option<RunStatistics>,
 }
 
-/// A place for them.
-pub struct Peers<'a> {
-    corpus: &'a Corpus,
-    ours: &'a Ours<'a>,
-    isolation: Isolation,
+pub struct PeerLogBench<'a> {
+    corpus: &'a BenchCorpus,
+    ours: &'a OwnLogBench<'a>,
+    isolation: NetworkIsolation,
     home: PathBuf,
     times: u32,
 }
 
-impl<'a> Peers<'a> {
-    /// A home that has what the corpus has: what they write beside it stays there.
-    pub fn new(corpus: &'a Corpus, ours: &'a Ours<'a>, times: u32) -> Result<Self, String> {
-        let isolation = Isolation::find()?;
-        let home = new_folder("peers-home").and_then(|home| linked(&corpus.home, &home).map(|()| home));
+impl<'a> PeerLogBench<'a> {
+    /// Creates a home directory with hard links to the corpus, so that files written by peers stay out of it.
+    pub fn new(corpus: &'a BenchCorpus, ours: &'a OwnLogBench<'a>, times: u32) -> Result<Self, String> {
+        let isolation = NetworkIsolation::find()?;
+        let home =
+            create_empty_directory("peers-home").and_then(|home| hard_link_tree(&corpus.home, &home).map(|()| home));
         let home = home.map_err(|error| format!("{error:#}"))?;
         Ok(Self { corpus, ours, isolation, home, times })
     }
 
-    /// What each takes. What cannot be had is said and left out.
-    pub fn measure(&self) -> Figures {
-        let mut figures = Figures::default();
+    /// Measures each peer. Failures are reported and left out.
+    pub fn measure_all(&self) -> PeerLogFigures {
+        let mut figures = PeerLogFigures::default();
         for (name, part) in [
-            (COUNTER, Self::counter as fn(&Self, &mut Figures) -> anyhow::Result<()>),
-            (TRACER, Self::tracer),
-            ("grep", Self::grep),
+            (CCUSAGE, Self::measure_ccusage as fn(&Self, &mut PeerLogFigures) -> anyhow::Result<()>),
+            (AGTRACE, Self::measure_agtrace),
+            ("grep", Self::measure_grep),
         ] {
             if let Err(error) = part(self, &mut figures) {
-                say(&format!("NOT MEASURED  {name}: {error:#}"));
+                print_line(&format!("NOT MEASURED  {name}: {error:#}"));
             }
         }
         figures
     }
 
-    fn program(&self, path: &Path, args: &[&str]) -> Command {
-        let mut command = self.isolation.program(path, args);
+    fn isolated_command(&self, path: &Path, args: &[&str]) -> Command {
+        let mut command = self.isolation.isolated_command(path, args);
         command.env("HOME", &self.home).current_dir(&self.home);
         command
     }
 
-    /// Counts what was used once, and in turn with us: the two are compared.
-    fn counter(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        let path = counter()?;
-        let daily = || timed(&mut self.program(&path, &["daily", "--json", "--offline", "--timezone", "UTC"]));
+    /// Checks the count once, then alternates with Switchboard, so that both can be compared.
+    fn measure_ccusage(&self, figures: &mut PeerLogFigures) -> anyhow::Result<()> {
+        let path = install_ccusage()?;
+        let daily =
+            || run_timed(&mut self.isolated_command(&path, &["daily", "--json", "--offline", "--timezone", "UTC"]));
         let said: Value = serde_json::from_str(&daily()?.said).context("no JSON")?;
         figures.tokens = said["totals"]["totalTokens"].as_u64();
-        if forget() {
+        if drop_page_cache() {
             let cold = || {
-                forget();
+                drop_page_cache();
                 Ok(daily()?.ms)
             };
-            figures.first_cold = Some(in_turn(2, || self.ours.first_cold(), cold)?);
+            figures.first_cold = Some(alternate_runs(2, || self.ours.time_first_usage_cold(), cold)?);
             daily()?;
         }
-        figures.first = Some(in_turn(self.times, || self.ours.first(), || Ok(daily()?.ms))?);
-        figures.usage_grown = Some(runs(2, || {
-            let grown = self.corpus.grow()?;
+        figures.first = Some(alternate_runs(self.times, || self.ours.time_first_usage(), || Ok(daily()?.ms))?);
+        figures.usage_grown = Some(repeat_runs(2, || {
+            let grown = self.corpus.append_line()?;
             let ms = daily()?.ms;
             drop(grown);
             Ok(ms)
@@ -106,40 +106,44 @@ impl<'a> Peers<'a> {
         Ok(())
     }
 
-    fn tracer(&self, figures: &mut Figures) -> anyhow::Result<()> {
-        let path = tracer()?;
+    fn measure_agtrace(&self, figures: &mut PeerLogFigures) -> anyhow::Result<()> {
+        let path = install_agtrace()?;
         let needle = self.corpus.truth.rare.first().context("no rare word")?;
-        figures.index = Some(runs(1, || {
-            let data = new_folder("tracer")?.display().to_string();
-            Ok(timed(&mut self.program(&path, &["--data-dir", &data, "--all-projects", "init"]))?.ms)
+        figures.index = Some(repeat_runs(1, || {
+            let data = create_empty_directory("tracer")?.display().to_string();
+            Ok(run_timed(&mut self.isolated_command(&path, &["--data-dir", &data, "--all-projects", "init"]))?.ms)
         })?);
-        let data = build_folder().join("bench-logs/tracer").display().to_string();
-        let search =
-            || timed(&mut self.program(&path, &["--data-dir", &data, "--all-projects", "lab", "grep", &needle.word]));
+        let data = build_directory().join("bench-logs/tracer").display().to_string();
+        let search = || {
+            run_timed(
+                &mut self
+                    .isolated_command(&path, &["--data-dir", &data, "--all-projects", "lab", "grep", &needle.word]),
+            )
+        };
         if !search()?.said.contains(&needle.word) {
-            say(&format!("{TRACER} does not find {}", needle.word));
+            print_line(&format!("{AGTRACE} does not find {}", needle.word));
         }
-        figures.search = Some(runs(2, || Ok(search()?.ms))?);
+        figures.search = Some(repeat_runs(2, || Ok(search()?.ms))?);
         Ok(())
     }
 
-    /// Every byte, each time, by the fastest program that everybody has.
-    fn grep(&self, figures: &mut Figures) -> anyhow::Result<()> {
+    /// Reads every byte each time, with the fastest program that is installed everywhere.
+    fn measure_grep(&self, figures: &mut PeerLogFigures) -> anyhow::Result<()> {
         let needle = self.corpus.truth.rare.first().context("no rare word")?;
         let home = self.corpus.home.display().to_string();
-        let search = || Ok(timed(&mut program("grep", &["-rlF", &needle.word, &home]))?.ms);
-        figures.grep = Some(runs(self.times, search)?);
+        let search = || Ok(run_timed(&mut new_command("grep", &["-rlF", &needle.word, &home]))?.ms);
+        figures.grep = Some(repeat_runs(self.times, search)?);
         Ok(())
     }
 }
 
-/// Folders of their own with the same files in them.
-fn linked(from: &Path, to: &Path) -> anyhow::Result<()> {
+/// Copies a directory tree with hard links to its files.
+fn hard_link_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(from)?.flatten() {
         let copy = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             fs::create_dir(&copy)?;
-            linked(&entry.path(), &copy)?;
+            hard_link_tree(&entry.path(), &copy)?;
         } else {
             fs::hard_link(entry.path(), copy)?;
         }
@@ -147,25 +151,25 @@ fn linked(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn counter() -> anyhow::Result<PathBuf> {
-    let folder = build_folder().join("peers").join(format!("{COUNTER}-{COUNTER_VERSION}"));
-    if let Ok(program) = native(&folder) {
+fn install_ccusage() -> anyhow::Result<PathBuf> {
+    let folder = build_directory().join("peers").join(format!("{CCUSAGE}-{CCUSAGE_VERSION}"));
+    if let Ok(program) = find_native_program(&folder) {
         return Ok(program);
     }
-    ensure!(is_there(&mut program("npm", &["--version"])), "npm is not installed");
-    say(&format!("installing {COUNTER} {COUNTER_VERSION} into {}", folder.display()));
+    ensure!(is_available(&mut new_command("npm", &["--version"])), "npm is not installed");
+    print_line(&format!("installing {CCUSAGE} {CCUSAGE_VERSION} into {}", folder.display()));
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
-    let package = format!("{COUNTER}@{COUNTER_VERSION}");
+    let package = format!("{CCUSAGE}@{CCUSAGE_VERSION}");
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", &package];
-    run_program(program("npm", &install).current_dir(&folder))?;
-    native(&folder)
+    run_program(new_command("npm", &install).current_dir(&folder))?;
+    find_native_program(&folder)
 }
 
-/// The program itself, not the script that starts it: starting node is not what is measured.
-fn native(folder: &Path) -> anyhow::Result<PathBuf> {
+/// Returns the native program instead of its Node.js wrapper, whose start must not be measured.
+fn find_native_program(folder: &Path) -> anyhow::Result<PathBuf> {
     let packages = fs::read_dir(folder.join("node_modules/@ccusage"))?.flatten();
-    let found = packages.map(|package| package.path().join("bin").join(COUNTER)).find(|program| {
+    let found = packages.map(|package| package.path().join("bin").join(CCUSAGE)).find(|program| {
         let is_native = |bytes: Vec<u8>| bytes.starts_with(b"\x7fELF");
         fs::read(program).is_ok_and(is_native)
     });
@@ -174,12 +178,12 @@ fn native(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-fn tracer() -> anyhow::Result<PathBuf> {
-    let root = build_folder().join("peers").join(format!("{TRACER}-{TRACER_VERSION}"));
-    let path = root.join("bin").join(TRACER);
+fn install_agtrace() -> anyhow::Result<PathBuf> {
+    let root = build_directory().join("peers").join(format!("{AGTRACE}-{AGTRACE_VERSION}"));
+    let path = root.join("bin").join(AGTRACE);
     if !path.exists() {
-        say(&format!("installing {TRACER} {TRACER_VERSION} into {}", root.display()));
-        let mut install = cargo(&["install", TRACER, "--version", TRACER_VERSION, "--locked", "--quiet"]);
+        print_line(&format!("installing {AGTRACE} {AGTRACE_VERSION} into {}", root.display()));
+        let mut install = cargo_command(&["install", AGTRACE, "--version", AGTRACE_VERSION, "--locked", "--quiet"]);
         run_program(install.arg("--root").arg(&root).arg("--target-dir").arg(root.join("build")))?;
         fs::remove_dir_all(root.join("build"))?;
     }

@@ -1,43 +1,42 @@
-//! The figures as a table: ours, the budget, the others, and how many times better we are.
+//! The figures as a table: Switchboard, budget, peers, and the ratio.
 
-use super::{corpus::Truth, ours, peers, timed::Runs};
-use crate::{bench::table::table, say};
+use super::{corpus::BenchTruth, ours, peers, timed::RunStatistics};
+use crate::{bench::table::format_table, print_line};
 
-/// One line of the table.
-struct Row {
+struct LogFigureRow {
     what: &'static str,
     unit: &'static str,
     ours: Option<f64>,
     median: Option<f64>,
     processor: Option<f64>,
     budget: Option<f64>,
-    peer: Option<(&'static str, Runs)>,
+    peer: Option<(&'static str, RunStatistics)>,
 }
 
-/// Shows everything, also what is over its budget.
-pub fn show(ours: &ours::Figures, peers: &peers::Figures, truth: &Truth) {
-    let rows = rows(ours, peers);
-    say("\nthe least of all runs, the one in the middle, and what processors did for one; ! is over the budget");
-    say(&table(
+/// Prints all figures, including those over budget.
+pub fn print_report(ours: &ours::OwnLogFigures, peers: &peers::PeerLogFigures, truth: &BenchTruth) {
+    let rows = figure_rows(ours, peers);
+    print_line("\nthe least of all runs, the one in the middle, and what processors did for one; ! is over the budget");
+    print_line(&format_table(
         &["", "", "least", "median", "processor", "budget", "other", "its processor", "", "ratio", "of processor"],
-        &rows.iter().map(Row::cells).collect::<Vec<_>>(),
+        &rows.iter().map(LogFigureRow::to_cells).collect::<Vec<_>>(),
     ));
-    let missed: Vec<_> = rows.iter().filter(|row| !row.is_kept()).map(|row| row.what).collect();
+    let missed: Vec<_> = rows.iter().filter(|row| !row.is_within_budget()).map(|row| row.what).collect();
     let missed = if missed.is_empty() { "none".to_owned() } else { missed.join(", ") };
-    say(&format!("over the budget: {missed}"));
+    print_line(&format!("over the budget: {missed}"));
     let not_measured: Vec<_> = rows.iter().filter(|row| row.ours.is_none()).map(|row| row.what).collect();
     if !not_measured.is_empty() {
-        say(&format!("NOT MEASURED  {}", not_measured.join(", ")));
+        print_line(&format!("NOT MEASURED  {}", not_measured.join(", ")));
     }
     let counted = |tokens: Option<u64>| {
-        tokens.map_or_else(|| "not measured".to_owned(), |tokens| share(tokens, truth.all.total()))
+        tokens.map_or_else(|| "not measured".to_owned(), |tokens| describe_count(tokens, truth.all.total_tokens()))
     };
-    say(&format!("\ntokens in the logs: {}", truth.all.total()));
-    say(&format!("switchboard counts {}", counted(ours.tokens)));
-    say(&format!("{} counts {}", peers::COUNTER, counted(peers.tokens)));
+    print_line(&format!("\ntokens in the logs: {}", truth.all.total_tokens()));
+    print_line(&format!("switchboard counts {}", counted(ours.tokens)));
+    print_line(&format!("{} counts {}", peers::CCUSAGE, counted(peers.tokens)));
 }
 
-fn share(tokens: u64, truth: u64) -> String {
+fn describe_count(tokens: u64, truth: u64) -> String {
     if tokens == truth {
         return format!("{tokens}: exact");
     }
@@ -45,14 +44,14 @@ fn share(tokens: u64, truth: u64) -> String {
     format!("{tokens}: {off} {sign}")
 }
 
-fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
-    let counter = |runs: &Option<Runs>| runs.map(|runs| (peers::COUNTER, runs));
-    let tracer = |runs: &Option<Runs>| runs.map(|runs| (peers::TRACER, runs));
-    // What must be twice as fast as the other has half of its time.
-    let half = |runs: &Option<Runs>| runs.map(|runs| runs.least / 2.0);
-    let theirs = |pair: &Option<(Runs, Runs)>| pair.map(|(_, theirs)| theirs);
+fn figure_rows(ours: &ours::OwnLogFigures, peers: &peers::PeerLogFigures) -> Vec<LogFigureRow> {
+    let counter = |runs: &Option<RunStatistics>| runs.map(|runs| (peers::CCUSAGE, runs));
+    let tracer = |runs: &Option<RunStatistics>| runs.map(|runs| (peers::AGTRACE, runs));
+    // The goal is twice the speed of the peer, so the budget is half of its time.
+    let half = |runs: &Option<RunStatistics>| runs.map(|runs| runs.least / 2.0);
+    let theirs = |pair: &Option<(RunStatistics, RunStatistics)>| pair.map(|(_, theirs)| theirs);
     let (usage, usage_cold) = (theirs(&peers.first), theirs(&peers.first_cold));
-    let row = |what, runs: &Option<Runs>, budget, peer| Row {
+    let row = |what, runs: &Option<RunStatistics>, budget, peer| LogFigureRow {
         what,
         unit: "ms",
         ours: runs.map(|runs| runs.least),
@@ -61,7 +60,7 @@ fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
         budget,
         peer,
     };
-    let figure = |what, unit, ours, budget| Row {
+    let figure = |what, unit, ours, budget| LogFigureRow {
         what,
         unit,
         ours,
@@ -82,22 +81,22 @@ fn rows(ours: &ours::Figures, peers: &peers::Figures) -> Vec<Row> {
         row("full index, cold", &ours.scan_cold, Some(2_000.0), None),
         row("full index, warm", &ours.scan, Some(2_000.0), tracer(&peers.index)),
         figure("most memory of it", "MB", ours.scan_megabytes, 150.0),
-        Row { budget: None, ..figure("size of the index", "MB", ours.index_megabytes, 0.0) },
+        LogFigureRow { budget: None, ..figure("size of the index", "MB", ours.index_megabytes, 0.0) },
         row("an appended line is shown by watch", &ours.watch, Some(100.0), None),
         figure("processor of watch while idle", "%", ours.watch_percent, 1.0),
     ]
 }
 
-impl Row {
-    /// The budget is kept, or nothing was measured.
-    fn is_kept(&self) -> bool {
+impl LogFigureRow {
+    /// Returns whether the budget is kept; true if nothing was measured.
+    fn is_within_budget(&self) -> bool {
         self.ours.zip(self.budget).is_none_or(|(ours, budget)| ours <= budget)
     }
 
-    fn cells(&self) -> Vec<String> {
-        let shown = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
-        let mark = if self.is_kept() { "" } else { " !" };
-        let ratio = |ours: Option<f64>, peer: fn(&Runs) -> f64| {
+    fn to_cells(&self) -> Vec<String> {
+        let shown = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), format_figure);
+        let mark = if self.is_within_budget() { "" } else { " !" };
+        let ratio = |ours: Option<f64>, peer: fn(&RunStatistics) -> f64| {
             let ratio =
                 ours.zip(self.peer).map(|(ours, (_, runs))| peer(&runs) / ours).filter(|ratio| ratio.is_finite());
             ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.1}×"))
@@ -108,7 +107,7 @@ impl Row {
             format!("{}{mark}", shown(self.ours)),
             shown(self.median),
             shown(self.processor),
-            self.budget.map_or_else(|| "–".to_owned(), |budget| format!("≤ {}", number(budget))),
+            self.budget.map_or_else(|| "–".to_owned(), |budget| format!("≤ {}", format_figure(budget))),
             shown(self.peer.map(|(_, runs)| runs.least)),
             shown(self.peer.map(|(_, runs)| runs.processor)),
             self.peer.map_or_else(String::new, |(name, _)| name.to_owned()),
@@ -118,6 +117,6 @@ impl Row {
     }
 }
 
-fn number(figure: f64) -> String {
+fn format_figure(figure: f64) -> String {
     if figure >= 100.0 { format!("{figure:.0}") } else { format!("{figure:.1}") }
 }

@@ -1,4 +1,4 @@
-//! Programs with a watch beside them: how long they took, and how much memory.
+//! Running programs and measuring their time and memory.
 
 use std::{
     fs,
@@ -10,19 +10,16 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
-/// How often the peak of memory is read; it never falls, so only what happens in the last moment can be missed.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The peak never falls, so a poll can only miss the last moment.
+const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A program that has ended.
-pub struct Timed {
-    /// From its start to its end, in milliseconds.
+pub struct TimedOutput {
+    /// From start to exit, in milliseconds.
     pub ms: f64,
-    /// What it said.
     pub said: String,
 }
 
-/// Runs a program to its end.
-pub fn timed(command: &mut Command) -> anyhow::Result<Timed> {
+pub fn run_timed(command: &mut Command) -> anyhow::Result<TimedOutput> {
     let began = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut said = String::new();
@@ -31,72 +28,69 @@ pub fn timed(command: &mut Command) -> anyhow::Result<Timed> {
     let ms = began.elapsed().as_secs_f64() * 1e3;
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{} ended with {}: {complaint}", command.get_program().display(), output.status);
-    Ok(Timed { ms, said })
+    Ok(TimedOutput { ms, said })
 }
 
-/// Runs a program to its end; says how long it took, and the most memory of it and of what it started, in megabytes.
-pub fn weighed(command: &mut Command) -> anyhow::Result<(f64, f64)> {
+/// Runs a program to its end. Returns milliseconds, and its peak memory in megabytes.
+pub fn run_measuring_memory(command: &mut Command) -> anyhow::Result<(f64, f64)> {
     let began = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let mut peak = 0;
     loop {
-        peak = peak.max(high_water(child.id()));
+        peak = peak.max(peak_memory_kb(child.id()));
         if let Some(status) = child.try_wait()? {
             ensure!(status.success(), "{} ended with {status}", command.get_program().display());
-            return Ok((began.elapsed().as_secs_f64() * 1e3, kilobytes(peak)));
+            return Ok((began.elapsed().as_secs_f64() * 1e3, kilobytes_to_megabytes(peak)));
         }
-        thread::sleep(PAUSE);
+        thread::sleep(MEMORY_POLL_INTERVAL);
     }
 }
 
-/// The most memory that a process ever used, in kilobytes.
-pub fn high_water(pid: u32) -> u64 {
+/// Returns the peak memory of a process.
+pub fn peak_memory_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }
 
-/// The time that a process has had a processor to itself, in seconds.
-pub fn processor(child: &Child) -> anyhow::Result<f64> {
-    ticks(&child.id().to_string(), 11)
+/// Returns the processor time of a process.
+pub fn cpu_seconds(child: &Child) -> anyhow::Result<f64> {
+    read_cpu_seconds(&child.id().to_string(), 11)
 }
 
-/// The least and the middle of some runs.
+/// Minimum and median of repeated runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Runs {
-    /// The shortest.
+pub struct RunStatistics {
     pub least: f64,
-    /// The one in the middle.
     pub median: f64,
-    /// What processors did for one of them: it says what something costs also where others work beside it.
+    /// Processor milliseconds per run. Unlike the elapsed time, they do not depend on other work of the machine.
     pub processor: f64,
 }
 
-/// Runs something so often.
-pub fn runs(times: u32, mut run: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Runs> {
-    (0..times.max(1)).map(|_| one(&mut run)).collect::<anyhow::Result<Vec<_>>>().map(Runs::of)
+pub fn repeat_runs(times: u32, mut run: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<RunStatistics> {
+    (0..times.max(1)).map(|_| time_run(&mut run)).collect::<anyhow::Result<Vec<_>>>().map(RunStatistics::from_samples)
 }
 
-/// Runs two things in turn, so often each: what the machine does beside them is then the same for both.
-pub fn in_turn(
+/// Alternates two measurements, so that other work of the machine affects both.
+pub fn alternate_runs(
     times: u32,
     mut first: impl FnMut() -> anyhow::Result<f64>,
     mut second: impl FnMut() -> anyhow::Result<f64>,
-) -> anyhow::Result<(Runs, Runs)> {
-    let pairs = (0..times.max(1)).map(|_| Ok((one(&mut first)?, one(&mut second)?)));
+) -> anyhow::Result<(RunStatistics, RunStatistics)> {
+    let pairs = (0..times.max(1)).map(|_| Ok((time_run(&mut first)?, time_run(&mut second)?)));
     let (firsts, seconds) = pairs.collect::<anyhow::Result<Vec<_>>>()?.into_iter().unzip();
-    Ok((Runs::of(firsts), Runs::of(seconds)))
+    Ok((RunStatistics::from_samples(firsts), RunStatistics::from_samples(seconds)))
 }
 
-/// How long one run took, and what processors did for it, both in milliseconds.
-fn one(run: &mut impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<(f64, f64)> {
-    let before = children()?;
+/// Returns elapsed and processor milliseconds of one run.
+fn time_run(run: &mut impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<(f64, f64)> {
+    let before = children_cpu_seconds()?;
     let ms = run()?;
-    Ok((ms, (children()? - before) * 1e3))
+    Ok((ms, (children_cpu_seconds()? - before) * 1e3))
 }
 
-impl Runs {
-    fn of(mut all: Vec<(f64, f64)>) -> Self {
+impl RunStatistics {
+    fn from_samples(mut all: Vec<(f64, f64)>) -> Self {
         let count = u32::try_from(all.len()).map_or(f64::NAN, f64::from);
         let processor = all.iter().map(|(_, processor)| processor).sum::<f64>() / count;
         all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -105,20 +99,20 @@ impl Runs {
     }
 }
 
-/// The time that processors have worked for all programs that were started here and have ended, in seconds.
-fn children() -> anyhow::Result<f64> {
-    ticks("self", 13)
+/// Returns the processor time of all exited children.
+fn children_cpu_seconds() -> anyhow::Result<f64> {
+    read_cpu_seconds("self", 13)
 }
 
-fn ticks(process: &str, place: usize) -> anyhow::Result<f64> {
+fn read_cpu_seconds(process: &str, place: usize) -> anyhow::Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name of the program, in brackets, may have anything in it.
+    // The program name in parentheses may contain anything.
     let (_, rest) = stat.rsplit_once(')').context("no such file as it was")?;
     let ticks = rest.split_whitespace().skip(place).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
     Ok(ticks.sum::<f64>() / 100.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown in a table")]
-fn kilobytes(number: u64) -> f64 {
+fn kilobytes_to_megabytes(number: u64) -> f64 {
     number as f64 / 1024.0
 }

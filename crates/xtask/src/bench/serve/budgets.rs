@@ -1,45 +1,42 @@
-//! What the server must keep to, and how far it does.
+//! Budgets of the server, and the figures against them.
 
-use super::cases::{Case, Delays, Figures, Readers, Starts};
+use super::cases::{DelayFigures, ReaderCase, ReaderFigures, ServeFigures, StartFigures};
 
-/// One budget.
-pub struct Row {
-    /// What is measured.
+pub struct BudgetRow {
     pub what: &'static str,
     unit: &'static str,
     ours: Option<f64>,
-    limit: Limit,
+    limit: BudgetLimit,
     peer: Option<f64>,
 }
 
-/// What is good.
 #[derive(Clone, Copy)]
-enum Limit {
+enum BudgetLimit {
     AtMost(f64),
     AtLeast(f64),
 }
 
-impl Row {
-    /// The budget is kept, or nothing was measured.
-    pub fn is_kept(&self) -> bool {
+impl BudgetRow {
+    /// Returns whether the budget is kept; true if nothing was measured.
+    pub fn is_within_budget(&self) -> bool {
         self.ours.is_none_or(|ours| match self.limit {
-            Limit::AtMost(most) => ours <= most,
-            Limit::AtLeast(least) => ours >= least,
+            BudgetLimit::AtMost(most) => ours <= most,
+            BudgetLimit::AtLeast(least) => ours >= least,
         })
     }
 
-    /// How it is shown. The ratio is above 1 where we are better.
-    pub fn cells(&self) -> Vec<String> {
-        let shown = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
+    /// The ratio is above 1 where Switchboard is better.
+    pub fn to_cells(&self) -> Vec<String> {
+        let shown = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), format_figure);
         let (sign, limit) = match self.limit {
-            Limit::AtMost(limit) => ("≤", limit),
-            Limit::AtLeast(limit) => ("≥", limit),
+            BudgetLimit::AtMost(limit) => ("≤", limit),
+            BudgetLimit::AtLeast(limit) => ("≥", limit),
         };
         let ratio = self.ours.zip(self.peer).map(|(ours, peer)| match self.limit {
-            Limit::AtMost(_) => peer / ours,
-            Limit::AtLeast(_) => ours / peer,
+            BudgetLimit::AtMost(_) => peer / ours,
+            BudgetLimit::AtLeast(_) => ours / peer,
         });
-        let mark = if self.is_kept() { "" } else { " !" };
+        let mark = if self.is_within_budget() { "" } else { " !" };
         let ours = format!("{}{mark}", shown(self.ours));
         let ratio =
             ratio.filter(|ratio| ratio.is_finite()).map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.1}×"));
@@ -47,14 +44,14 @@ impl Row {
             self.what.to_owned(),
             self.unit.to_owned(),
             ours,
-            if limit.is_finite() { format!("{sign} {}", number(limit)) } else { "–".to_owned() },
+            if limit.is_finite() { format!("{sign} {}", format_figure(limit)) } else { "–".to_owned() },
             shown(self.peer),
             ratio,
         ]
     }
 }
 
-fn number(figure: f64) -> String {
+fn format_figure(figure: f64) -> String {
     if figure >= 1_000.0 {
         format!("{figure:.0}")
     } else if figure >= 10.0 {
@@ -64,87 +61,105 @@ fn number(figure: f64) -> String {
     }
 }
 
-/// All budgets.
-pub fn rows(figures: &Figures) -> Vec<Row> {
-    [speed(figures), delays(figures), starts(figures), memory(figures), returns(figures)]
+pub fn budget_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
+    [throughput_rows(figures), latency_rows(figures), start_rows(figures), memory_rows(figures), return_rows(figures)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// Figures that must not be above a limit.
-fn at_most(what: &'static str, unit: &'static str, ours: Option<f64>, limit: f64, peer: Option<f64>) -> Row {
-    Row { what, unit, ours, limit: Limit::AtMost(limit), peer }
+fn at_most_row(what: &'static str, unit: &'static str, ours: Option<f64>, limit: f64, peer: Option<f64>) -> BudgetRow {
+    BudgetRow { what, unit, ours, limit: BudgetLimit::AtMost(limit), peer }
 }
 
-fn speed(figures: &Figures) -> Vec<Row> {
-    let lost =
-        |cases: &[Case]| (!cases.is_empty()).then(|| cases.iter().map(|(_, _, readers)| count(readers.lost)).sum());
+fn throughput_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
+    let lost = |cases: &[ReaderCase]| {
+        (!cases.is_empty()).then(|| cases.iter().map(|(_, _, readers)| count_to_f64(readers.lost)).sum())
+    };
     let peer = figures.peer.as_ref();
-    let rate = |readers: &Option<Readers>| readers.as_ref().map(|readers| readers.per_second);
+    let rate = |readers: &Option<ReaderFigures>| readers.as_ref().map(|readers| readers.per_second);
     vec![
-        at_most("messages lost by all readers", "", lost(&figures.cases), 0.0, peer.and_then(|peer| lost(&peer.cases))),
-        Row {
+        at_most_row(
+            "messages lost by all readers",
+            "",
+            lost(&figures.cases),
+            0.0,
+            peer.and_then(|peer| lost(&peer.cases)),
+        ),
+        BudgetRow {
             what: "throughput, one reader",
             unit: "events/s",
             ours: rate(&figures.throughput),
-            limit: Limit::AtLeast(200_000.0),
+            limit: BudgetLimit::AtLeast(200_000.0),
             peer: peer.and_then(|peer| rate(&peer.throughput)),
         },
     ]
 }
 
-fn delays(figures: &Figures) -> Vec<Row> {
+fn latency_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
     let peer = figures.peer.as_ref().and_then(|peer| peer.delays.as_ref());
     let (other, events) = (figures.delays.as_ref(), figures.events_delays.as_ref());
-    let (half, most) = (|delays: &Delays| delays.p50_ms, |delays: &Delays| delays.p99_ms);
+    let (half, most) = (|delays: &DelayFigures| delays.p50_ms, |delays: &DelayFigures| delays.p99_ms);
     vec![
-        at_most("latency p50", "ms", other.map(half), 0.3, peer.map(half)),
-        at_most("latency p99", "ms", other.map(most), 2.0, peer.map(most)),
-        at_most("latency p50, events as they are", "ms", events.map(half), 0.3, peer.map(half)),
-        at_most("latency p99, events as they are", "ms", events.map(most), 2.0, peer.map(most)),
+        at_most_row("latency p50", "ms", other.map(half), 0.3, peer.map(half)),
+        at_most_row("latency p99", "ms", other.map(most), 2.0, peer.map(most)),
+        at_most_row("latency p50, events as they are", "ms", events.map(half), 0.3, peer.map(half)),
+        at_most_row("latency p99, events as they are", "ms", events.map(most), 2.0, peer.map(most)),
     ]
 }
 
-fn starts(figures: &Figures) -> Vec<Row> {
+fn start_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
     let (ours, peer) = (figures.starts.as_ref(), figures.peer.as_ref().and_then(|peer| peer.starts.as_ref()));
-    let (least, median) = (|starts: &Starts| starts.least_ms, |starts: &Starts| starts.median_ms);
-    let idle = |starts: &Starts| megabytes(starts.idle_kb);
+    let (least, median) = (|starts: &StartFigures| starts.least_ms, |starts: &StartFigures| starts.median_ms);
+    let idle = |starts: &StartFigures| kilobytes_to_megabytes(starts.idle_kb);
     vec![
-        at_most("start to first answer, least", "ms", ours.map(least), 50.0, peer.map(least)),
-        at_most("start to first answer, median", "ms", ours.map(median), 50.0, peer.map(median)),
-        at_most("memory, idle", "MB", ours.map(idle), 20.0, peer.map(idle)),
+        at_most_row("start to first answer, least", "ms", ours.map(least), 50.0, peer.map(least)),
+        at_most_row("start to first answer, median", "ms", ours.map(median), 50.0, peer.map(median)),
+        at_most_row("memory, idle", "MB", ours.map(idle), 20.0, peer.map(idle)),
     ]
 }
 
-fn memory(figures: &Figures) -> Vec<Row> {
+fn memory_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
     let ours = figures.returns.as_ref();
     let peer = figures.peer.as_ref().and_then(|peer| peer.many.as_ref());
-    let stalled = figures.stalled.as_ref().map(|it| megabytes(it.added_peak_kb));
-    let (now, then) = (ours.map(|it| megabytes(it.memory_kb)), ours.map(|it| megabytes(it.memory_peak_kb)));
+    let stalled = figures.stalled.as_ref().map(|it| kilobytes_to_megabytes(it.added_peak_kb));
+    let (now, then) =
+        (ours.map(|it| kilobytes_to_megabytes(it.memory_kb)), ours.map(|it| kilobytes_to_megabytes(it.memory_peak_kb)));
     vec![
-        at_most("memory after the long session", "MB", now, 60.0, peer.map(|it| megabytes(it.memory_kb))),
-        at_most("most memory in the long session", "MB", then, 60.0, peer.map(|it| megabytes(it.memory_peak_kb))),
-        at_most("memory for 200 stalled readers", "MB", stalled, 100.0, None),
+        at_most_row(
+            "memory after the long session",
+            "MB",
+            now,
+            60.0,
+            peer.map(|it| kilobytes_to_megabytes(it.memory_kb)),
+        ),
+        at_most_row(
+            "most memory in the long session",
+            "MB",
+            then,
+            60.0,
+            peer.map(|it| kilobytes_to_megabytes(it.memory_peak_kb)),
+        ),
+        at_most_row("memory for 200 stalled readers", "MB", stalled, 100.0, None),
     ]
 }
 
-/// The peer forgets all but the last messages, so nobody can come back to it.
-fn returns(figures: &Figures) -> Vec<Row> {
+/// The peer forgets all but the last messages, so clients cannot return to it.
+fn return_rows(figures: &ServeFigures) -> Vec<BudgetRow> {
     let ours = figures.returns.as_ref();
     vec![
-        at_most("back at its end, first message", "ms", ours.map(|returns| returns.again_ms), 50.0, None),
-        // Nobody has read it in this dialect before, so all of it is projected once; there is no budget for that.
-        at_most("the very first time", "ms", ours.map(|returns| returns.first_ms), f64::INFINITY, None),
-        at_most("the same after a restart", "ms", ours.map(|returns| returns.after_restart_ms), 50.0, None),
+        at_most_row("back at its end, first message", "ms", ours.map(|returns| returns.again_ms), 50.0, None),
+        // The first read in a dialect projects the whole session; there is no budget for that.
+        at_most_row("the very first time", "ms", ours.map(|returns| returns.first_ms), f64::INFINITY, None),
+        at_most_row("the same after a restart", "ms", ours.map(|returns| returns.after_restart_ms), 50.0, None),
     ]
 }
 
-fn megabytes(kilobytes: f64) -> f64 {
+fn kilobytes_to_megabytes(kilobytes: f64) -> f64 {
     kilobytes / 1024.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown in a table")]
-fn count(number: u64) -> f64 {
+fn count_to_f64(number: u64) -> f64 {
     number as f64
 }

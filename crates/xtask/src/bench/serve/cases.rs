@@ -1,30 +1,29 @@
-//! What is measured of our server, and the figures.
+//! Measurements of the server, and their figures.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Serve, peer};
+use super::{ServeBench, peer};
 use crate::{
-    bench::programs::built,
-    isolation::Isolation,
-    process::{output, program},
-    say,
+    bench::programs::release_program,
+    isolation::NetworkIsolation,
+    print_line,
+    process::{new_command, read_output},
 };
 
-/// How the test kit is started for one program.
-pub struct Cases<'a> {
-    isolation: Option<&'a Isolation>,
-    /// What comes behind `load`.
+/// Starts the test kit for one program.
+pub struct LoadCaseRunner<'a> {
+    isolation: Option<&'a NetworkIsolation>,
+    /// Arguments after `load`.
     before: Vec<String>,
-    /// What comes behind the case.
+    /// Arguments after the case.
     after: Vec<String>,
 }
 
-/// What readers found.
 #[derive(Clone, Deserialize)]
-pub struct Readers {
+pub struct ReaderFigures {
     pub messages: u64,
     pub lost: u64,
     pub seconds: f64,
@@ -35,24 +34,22 @@ pub struct Readers {
     pub memory_peak_kb: f64,
 }
 
-/// How long messages took.
 #[derive(Clone, Deserialize)]
-pub struct Delays {
+pub struct DelayFigures {
     pub p50_ms: f64,
     pub p99_ms: f64,
 }
 
-/// How soon a server answered.
 #[derive(Clone, Deserialize)]
-pub struct Starts {
+pub struct StartFigures {
     pub least_ms: f64,
     pub median_ms: f64,
     pub idle_kb: f64,
 }
 
-/// How a long session was come back to.
+/// Figures of returning to a long session.
 #[derive(Clone, Deserialize)]
-pub struct Returns {
+pub struct ReturnFigures {
     pub memory_kb: f64,
     pub memory_peak_kb: f64,
     pub first_ms: f64,
@@ -60,95 +57,92 @@ pub struct Returns {
     pub after_restart_ms: f64,
 }
 
-/// What clients that read nothing cost.
+/// Figures of clients that read nothing.
 #[derive(Clone, Deserialize)]
-pub struct Stalled {
+pub struct StalledFigures {
     pub added_peak_kb: f64,
 }
 
-/// A name, a wire, and what readers found there.
-pub type Case = (String, String, Readers);
+/// Name, transport and figures.
+pub type ReaderCase = (String, String, ReaderFigures);
 
-/// All figures of one run.
 #[derive(Default)]
-pub struct Figures {
-    pub cases: Vec<Case>,
-    pub throughput: Option<Readers>,
-    pub delays: Option<Delays>,
-    pub events_delays: Option<Delays>,
-    pub starts: Option<Starts>,
-    pub returns: Option<Returns>,
-    pub stalled: Option<Stalled>,
-    pub peer: Option<peer::Figures>,
+pub struct ServeFigures {
+    pub cases: Vec<ReaderCase>,
+    pub throughput: Option<ReaderFigures>,
+    pub delays: Option<DelayFigures>,
+    pub events_delays: Option<DelayFigures>,
+    pub starts: Option<StartFigures>,
+    pub returns: Option<ReturnFigures>,
+    pub stalled: Option<StalledFigures>,
+    pub peer: Option<peer::PeerServerFigures>,
 }
 
-impl<'a> Cases<'a> {
-    /// For our own server.
-    pub fn ours(switchboard: &Path, isolation: Option<&'a Isolation>) -> Self {
+impl<'a> LoadCaseRunner<'a> {
+    pub fn for_switchboard(switchboard: &Path, isolation: Option<&'a NetworkIsolation>) -> Self {
         let after = vec!["--switchboard".to_owned(), switchboard.display().to_string()];
         Self { isolation, before: Vec::new(), after }
     }
 
-    /// For another.
-    pub fn peer(peer: &Path, isolation: &'a Isolation) -> Self {
+    pub fn for_peer(peer: &Path, isolation: &'a NetworkIsolation) -> Self {
         let before = ["peer", "--program", &peer.display().to_string()].map(str::to_owned).to_vec();
         Self { isolation: Some(isolation), before, after: Vec::new() }
     }
 
-    /// Measures one thing, and says how.
-    pub fn measure<T: DeserializeOwned>(&self, case: &[&str]) -> anyhow::Result<T> {
+    /// Runs one case and prints its command.
+    pub fn measure_case<T: DeserializeOwned>(&self, case: &[&str]) -> anyhow::Result<T> {
         let words = std::iter::once("load").chain(self.before.iter().map(String::as_str));
         let words: Vec<_> = words.chain(case.iter().copied()).chain(self.after.iter().map(String::as_str)).collect();
-        let testkit: PathBuf = built("switchboard-testkit");
-        say(&format!("$ switchboard-testkit {}", words.join(" ")));
+        let testkit: PathBuf = release_program("switchboard-testkit");
+        print_line(&format!("$ switchboard-testkit {}", words.join(" ")));
         let mut command = match self.isolation {
-            Some(isolation) => isolation.program(&testkit, &words),
-            None => program(&testkit, &words),
+            Some(isolation) => isolation.isolated_command(&testkit, &words),
+            None => new_command(&testkit, &words),
         };
-        let said = output(&mut command)?;
+        let said = read_output(&mut command)?;
         let line = said.lines().last().context("nothing was said")?;
-        say(line);
+        print_line(line);
         Ok(serde_json::from_str(line)?)
     }
 
-    /// The best of some runs.
-    fn best(&self, case: &[&str], runs: u32) -> anyhow::Result<Readers> {
-        let runs: Vec<Readers> = (0..runs.max(1)).map(|_| self.measure(case)).collect::<anyhow::Result<_>>()?;
+    fn best_of_runs(&self, case: &[&str], runs: u32) -> anyhow::Result<ReaderFigures> {
+        let runs: Vec<ReaderFigures> =
+            (0..runs.max(1)).map(|_| self.measure_case(case)).collect::<anyhow::Result<_>>()?;
         runs.into_iter().max_by(|a, b| a.per_second.total_cmp(&b.per_second)).context("never run")
     }
 }
 
-/// Everything that was asked for.
-pub fn all(args: &Serve, ours: &Cases<'_>, dialect: &str) -> anyhow::Result<Figures> {
+/// Measures all selected cases.
+pub fn measure_all(args: &ServeBench, ours: &LoadCaseRunner<'_>, dialect: &str) -> anyhow::Result<ServeFigures> {
     let wanted = |name: &str| name.contains(&args.only);
-    let mut figures = Figures::default();
+    let mut figures = ServeFigures::default();
     let deltas = args.deltas.to_string();
     if wanted("throughput") {
-        figures.throughput = Some(ours.best(&["readers", "--deltas", &deltas], args.runs)?);
+        figures.throughput = Some(ours.best_of_runs(&["readers", "--deltas", &deltas], args.runs)?);
     }
     if wanted("readers") {
-        figures.cases = readers(args, ours, dialect)?;
+        figures.cases = measure_readers(args, ours, dialect)?;
     }
     if wanted("delays") {
-        figures.delays = Some(ours.measure(&["delays", "--dialect", dialect])?);
-        figures.events_delays = Some(ours.measure(&["delays"])?);
+        figures.delays = Some(ours.measure_case(&["delays", "--dialect", dialect])?);
+        figures.events_delays = Some(ours.measure_case(&["delays"])?);
     }
     if wanted("starts") {
-        figures.starts = Some(ours.measure(&["starts"])?);
+        figures.starts = Some(ours.measure_case(&["starts"])?);
     }
     if wanted("returns") {
         let many = args.many.to_string();
-        figures.returns = Some(ours.measure(&["returns", "--deltas", &many, "--dialect", dialect])?);
+        figures.returns = Some(ours.measure_case(&["returns", "--deltas", &many, "--dialect", dialect])?);
     }
     if wanted("stalled") {
         let long = args.stalled.to_string();
-        figures.stalled = Some(ours.measure(&["stalled", "--readers", "200", "--deltas", &long])?);
+        figures.stalled = Some(ours.measure_case(&["stalled", "--readers", "200", "--deltas", &long])?);
     }
     Ok(figures)
 }
 
-/// Readers of every manner, over both wires.
-fn readers(args: &Serve, ours: &Cases<'_>, dialect: &str) -> anyhow::Result<Vec<Case>> {
+/// Readers of every behavior, over both transports.
+fn measure_readers(args: &ServeBench, ours: &LoadCaseRunner<'_>, dialect: &str) -> anyhow::Result<Vec<ReaderCase>> {
     let (deltas, many) = (args.deltas.to_string(), args.readers.to_string());
     let crowd = format!("{many} readers");
     let cases: [(&str, Vec<&str>); 6] = [
@@ -163,22 +157,22 @@ fn readers(args: &Serve, ours: &Cases<'_>, dialect: &str) -> anyhow::Result<Vec<
     for wire in ["ws", "sse"] {
         for (name, options) in &cases {
             let case = [&["readers", "--deltas", &deltas, "--wire", wire], options.as_slice()].concat();
-            rows.push(((*name).to_owned(), wire.to_owned(), ours.measure(&case)?));
+            rows.push(((*name).to_owned(), wire.to_owned(), ours.measure_case(&case)?));
         }
     }
     Ok(rows)
 }
 
-impl Figures {
-    /// The table of readers, those of the peer too.
-    pub fn readers(&self) -> Vec<Vec<String>> {
+impl ServeFigures {
+    /// Returns the table of readers, including those of the peer.
+    pub fn reader_rows(&self) -> Vec<Vec<String>> {
         let peer = self.peer.iter().flat_map(|peer| peer.cases.iter());
-        self.cases.iter().chain(peer).map(|(name, wire, readers)| row(name, wire, readers)).collect()
+        self.cases.iter().chain(peer).map(|(name, wire, readers)| reader_row(name, wire, readers)).collect()
     }
 }
 
-fn row(name: &str, wire: &str, readers: &Readers) -> Vec<String> {
-    let Readers { messages, lost, seconds, per_second, connections, memory_peak_kb, .. } = readers;
+fn reader_row(name: &str, wire: &str, readers: &ReaderFigures) -> Vec<String> {
+    let ReaderFigures { messages, lost, seconds, per_second, connections, memory_peak_kb, .. } = readers;
     let (seconds, rate) = (format!("{seconds:.2}"), format!("{per_second:.0}"));
     let megabytes = format!("{:.0}", memory_peak_kb / 1024.0);
     vec![

@@ -1,6 +1,5 @@
-//! `bench serve`: what a server does under load, beside its budgets and beside another server of its kind that is
-//! measured in the same run. The clients and the fake agents are in the test kit; every figure comes with the command
-//! that gives it.
+//! `bench serve`: the server under load, compared with its budgets and with a similar server measured in the same run.
+//! Clients and fake agents are in the test kit; every figure is printed with its command.
 
 mod budgets;
 mod cases;
@@ -9,20 +8,20 @@ mod peer;
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use self::{cases::Cases, peer::Peer};
+use self::{cases::LoadCaseRunner, peer::PeerServerBench};
 use super::{
-    programs::{Names, build, built},
-    table::table,
+    programs::{TranslationNames, build_release, release_program},
+    table::format_table,
 };
 use crate::{
-    isolation::Isolation,
-    process::{cargo, run as run_program},
-    say,
+    isolation::NetworkIsolation,
+    print_line,
+    process::{cargo_command, run_program},
 };
 
 /// Measure the server under load: what is lost, how fast, how late, how much memory
 #[derive(Args)]
-pub struct Serve {
+pub struct ServeBench {
     /// How many deltas the agent writes
     #[arg(long, default_value_t = 200_000)]
     deltas: u64,
@@ -49,28 +48,31 @@ pub struct Serve {
     alone: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Serve) -> anyhow::Result<()> {
-    build()?;
-    run_program(&mut cargo(&["build", "--release", "--package", "switchboard-testkit"]))?;
-    let isolation = Isolation::find();
-    let peer = if args.alone { Err("it was not asked for".to_owned()) } else { Peer::find(&isolation) };
-    let ours = Cases::ours(&built("switchboard"), isolation.as_ref().ok());
-    let names = Names::chosen(None, args.dialect.as_deref())?;
-    let mut figures = cases::all(args, &ours, names.dialects.first().context("no dialect")?)?;
+pub fn run(args: &ServeBench) -> anyhow::Result<()> {
+    build_release()?;
+    run_program(&mut cargo_command(&["build", "--release", "--package", "switchboard-testkit"]))?;
+    let isolation = NetworkIsolation::find();
+    let peer =
+        if args.alone { Err("it was not asked for".to_owned()) } else { PeerServerBench::find_or_install(&isolation) };
+    let ours = LoadCaseRunner::for_switchboard(&release_program("switchboard"), isolation.as_ref().ok());
+    let names = TranslationNames::load_selected(None, args.dialect.as_deref())?;
+    let mut figures = cases::measure_all(args, &ours, names.dialects.first().context("no dialect")?)?;
     match &peer {
-        Ok(peer) => figures.peer = Some(peer.all(args)?),
-        Err(why) => say(&format!("NOT MEASURED  {}: {why}", peer::NAME)),
+        Ok(peer) => figures.peer = Some(peer.measure_all(args)?),
+        Err(why) => print_line(&format!("NOT MEASURED  {}: {why}", peer::PEER_NAME)),
     }
-    say("\nevery reader, and what it missed");
-    say(&table(&["", "", "messages", "lost", "connections", "s", "messages/s", "MB"], &figures.readers()));
-    say("\nbeside the budgets");
-    let rows = budgets::rows(&figures);
-    say(&table(
-        &["", "", "switchboard", "budget", peer::NAME, "ratio"],
-        &rows.iter().map(|row| row.cells()).collect::<Vec<_>>(),
+    print_line("\nevery reader, and what it missed");
+    print_line(&format_table(
+        &["", "", "messages", "lost", "connections", "s", "messages/s", "MB"],
+        &figures.reader_rows(),
     ));
-    let over: Vec<_> = rows.iter().filter(|row| !row.is_kept()).map(|row| row.what).collect();
+    print_line("\nbeside the budgets");
+    let rows = budgets::budget_rows(&figures);
+    print_line(&format_table(
+        &["", "", "switchboard", "budget", peer::PEER_NAME, "ratio"],
+        &rows.iter().map(|row| row.to_cells()).collect::<Vec<_>>(),
+    ));
+    let over: Vec<_> = rows.iter().filter(|row| !row.is_within_budget()).map(|row| row.what).collect();
     ensure!(over.is_empty(), "over budget: {}", over.join(", "));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Another server of the same kind, from the registry: what it is measured with is as near to ours as it allows. It
-//! speaks server-sent events only, and passes on the lines of an agent that speaks ACP; so does its fake.
+//! A similar server from the npm registry, measured as closely to ours as it allows. It supports server-sent events
+//! only and forwards the lines of an ACP agent, so its fake speaks ACP.
 
 use std::{
     fs,
@@ -9,51 +9,50 @@ use std::{
 use anyhow::{Context as _, ensure};
 
 use super::{
-    Serve,
-    cases::{Case, Cases, Delays, Readers, Starts},
+    ServeBench,
+    cases::{DelayFigures, LoadCaseRunner, ReaderCase, ReaderFigures, StartFigures},
 };
 use crate::{
-    isolation::Isolation,
-    process::{build_folder, is_there, program, run as run_program},
-    say,
+    isolation::NetworkIsolation,
+    print_line,
+    process::{build_directory, is_available, new_command, run_program},
 };
 
-/// Its name.
-pub const NAME: &str = "sandbox-agent";
+pub const PEER_NAME: &str = "sandbox-agent";
 
-/// The version that is measured.
-const VERSION: &str = "0.4.2";
+const PEER_VERSION: &str = "0.4.2";
 
-/// The peer, ready to be measured.
-pub struct Peer<'a> {
+pub struct PeerServerBench<'a> {
     program: PathBuf,
-    isolation: &'a Isolation,
+    isolation: &'a NetworkIsolation,
 }
 
-/// What was measured.
-pub struct Figures {
-    pub cases: Vec<Case>,
-    pub throughput: Option<Readers>,
-    pub delays: Option<Delays>,
-    pub starts: Option<Starts>,
-    pub many: Option<Readers>,
+pub struct PeerServerFigures {
+    pub cases: Vec<ReaderCase>,
+    pub throughput: Option<ReaderFigures>,
+    pub delays: Option<DelayFigures>,
+    pub starts: Option<StartFigures>,
+    pub many: Option<ReaderFigures>,
 }
 
-impl<'a> Peer<'a> {
-    /// Installs it, unless it is there. It never runs where it could reach anybody.
-    pub fn find(isolation: &'a Result<Isolation, String>) -> Result<Self, String> {
+impl<'a> PeerServerBench<'a> {
+    /// Installs the peer if necessary. It runs only without network.
+    pub fn find_or_install(isolation: &'a Result<NetworkIsolation, String>) -> Result<Self, String> {
         let isolation = isolation.as_ref().map_err(Clone::clone)?;
-        let program = installed().map_err(|error| format!("{error:#}"))?;
+        let program = install_peer().map_err(|error| format!("{error:#}"))?;
         Ok(Self { program, isolation })
     }
 
-    /// Everything that was asked for and that it can do.
-    pub fn all(&self, args: &Serve) -> anyhow::Result<Figures> {
-        let (cases, wanted) = (Cases::peer(&self.program, self.isolation), |name: &str| name.contains(&args.only));
+    /// Measures all selected cases that it supports.
+    pub fn measure_all(&self, args: &ServeBench) -> anyhow::Result<PeerServerFigures> {
+        let (cases, wanted) =
+            (LoadCaseRunner::for_peer(&self.program, self.isolation), |name: &str| name.contains(&args.only));
         let (deltas, many) = (args.deltas.to_string(), args.readers.to_string());
-        let mut figures = Figures { cases: Vec::new(), throughput: None, delays: None, starts: None, many: None };
-        let readers =
-            |options: &[&str]| cases.measure::<Readers>(&[&["readers", "--deltas", &deltas], options].concat());
+        let mut figures =
+            PeerServerFigures { cases: Vec::new(), throughput: None, delays: None, starts: None, many: None };
+        let readers = |options: &[&str]| {
+            cases.measure_case::<ReaderFigures>(&[&["readers", "--deltas", &deltas], options].concat())
+        };
         if wanted("throughput") {
             figures.throughput = Some(readers(&[])?);
         }
@@ -61,42 +60,42 @@ impl<'a> Peer<'a> {
             for (name, options) in
                 [("1 reader", vec![]), ("many readers", vec!["--readers", &many]), ("3 s late", vec!["--late", "3"])]
             {
-                figures.cases.push((format!("{NAME}: {name}"), "sse".to_owned(), readers(&options)?));
+                figures.cases.push((format!("{PEER_NAME}: {name}"), "sse".to_owned(), readers(&options)?));
             }
         }
         if wanted("delays") {
-            figures.delays = Some(cases.measure(&["delays"])?);
+            figures.delays = Some(cases.measure_case(&["delays"])?);
         }
         if wanted("starts") {
-            figures.starts = Some(cases.measure(&["starts"])?);
+            figures.starts = Some(cases.measure_case(&["starts"])?);
         }
         if wanted("returns") {
-            figures.many = Some(cases.measure(&["readers", "--deltas", &args.many.to_string()])?);
+            figures.many = Some(cases.measure_case(&["readers", "--deltas", &args.many.to_string()])?);
         }
         Ok(figures)
     }
 }
 
-fn installed() -> anyhow::Result<PathBuf> {
-    let folder = build_folder().join("peers").join(format!("{NAME}-{VERSION}"));
-    if let Ok(program) = native(&folder) {
+fn install_peer() -> anyhow::Result<PathBuf> {
+    let folder = build_directory().join("peers").join(format!("{PEER_NAME}-{PEER_VERSION}"));
+    if let Ok(program) = find_native_program(&folder) {
         return Ok(program);
     }
-    ensure!(is_there(&mut program("npm", &["--version"])), "npm is not installed");
-    say(&format!("installing {NAME} {VERSION} into {}", folder.display()));
+    ensure!(is_available(&mut new_command("npm", &["--version"])), "npm is not installed");
+    print_line(&format!("installing {PEER_NAME} {PEER_VERSION} into {}", folder.display()));
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
-    let package = format!("{NAME}@{VERSION}");
+    let package = format!("{PEER_NAME}@{PEER_VERSION}");
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", &package];
-    run_program(program("npm", &install).current_dir(&folder))?;
-    native(&folder)
+    run_program(new_command("npm", &install).current_dir(&folder))?;
+    find_native_program(&folder)
 }
 
-/// The program itself, not the script that starts it.
-fn native(folder: &Path) -> anyhow::Result<PathBuf> {
+/// Returns the native program instead of its wrapper script.
+fn find_native_program(folder: &Path) -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let packages = fs::read_dir(folder.join("node_modules/@sandbox-agent"))?.flatten();
-    let found = packages.map(|package| package.path().join("bin").join(NAME)).find(|program| {
+    let found = packages.map(|package| package.path().join("bin").join(PEER_NAME)).find(|program| {
         let is_native = |bytes: Vec<u8>| bytes.starts_with(b"\x7fELF");
         fs::read(program).is_ok_and(is_native)
     });

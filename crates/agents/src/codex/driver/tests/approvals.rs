@@ -1,10 +1,10 @@
-//! What the app-server asks, and what it is told.
+//! Requests of the app-server and the answers to them.
 
-use super::running;
+use super::check_during_turn;
 
-/// A request is opened, answered with a command, and this must be sent.
-fn check(request: &str, answer: &str, sent: &str) {
-    running(&format!(
+/// Opens a request, answers it with a command, and expects these messages.
+fn check_answer(request: &str, answer: &str, sent: &str) {
+    check_during_turn(&format!(
         r#"
         {{"in":{request}}}
         = {{"kind":"request.opened","data":{{"request":"r1.request_0"}}}}
@@ -14,21 +14,21 @@ fn check(request: &str, answer: &str, sent: &str) {
     ));
 }
 
-/// The same, where only the result matters.
-fn results(request: &str, answers: &[(&str, &str)]) {
+/// Checks only the result of each answer.
+fn check_results(request: &str, answers: &[(&str, &str)]) {
     for (answer, result) in answers {
         let answer = format!(r#"{{"request":"r1.request_0",{answer}}}"#);
-        check(request, &answer, &format!(r#"> {{"send":{{"id":0,"result":{result}}}}}"#));
+        check_answer(request, &answer, &format!(r#"> {{"send":{{"id":0,"result":{result}}}}}"#));
     }
 }
 
-const COMMAND: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"c","command":"touch x","availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"allow"}}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"deny"}}},"cancel"]}}"#;
+const COMMAND_REQUEST: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"c","command":"touch x","availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"allow"}}},{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"deny"}}},"cancel"]}}"#;
 
 #[test]
 fn a_command_that_only_a_person_may_approve() {
     let kinds = ["item/humanCommand/requestApproval", "item/commandExecution/requestApproval"];
     for (method, kind) in kinds.into_iter().zip(["", r#""kind":"humanCommand","#]) {
-        running(&format!(
+        check_during_turn(&format!(
             r#"
             {{"in":{{"method":"{method}","id":0,"params":{{"threadId":"T","turnId":"t1",{kind}"command":"touch x"}}}}}}
             = {{"kind":"request.opened","data":{{"requires_person":true,"options":[{{"id":"decline"}},{{"id":"cancel"}},{{"id":"accept"}}]}}}}
@@ -41,8 +41,8 @@ fn a_command_that_only_a_person_may_approve() {
 
 #[test]
 fn commands() {
-    results(
-        COMMAND,
+    check_results(
+        COMMAND_REQUEST,
         &[
             (r#""decision":"allow""#, r#"{"decision":"accept"}"#),
             (r#""decision":"allow_session""#, r#"{"decision":"acceptForSession"}"#),
@@ -56,7 +56,7 @@ fn commands() {
                 r#""decision":"decline","option":"applyNetworkPolicyAmendment:deny""#,
                 r#"{"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"deny"}}}}"#,
             ),
-            // An option that contradicts the decision does not count.
+            // An option that contradicts the decision is ignored.
             (r#""decision":"decline","option":"accept""#, r#"{"decision":"decline"}"#),
             (r#""decision":"allow","option":"cancel""#, r#"{"decision":"accept"}"#),
             (r#""decision":"allow","option":"what""#, r#"{"decision":"accept"}"#),
@@ -66,8 +66,8 @@ fn commands() {
 
 #[test]
 fn the_reason_for_a_no_is_told_before_it() {
-    check(
-        COMMAND,
+    check_answer(
+        COMMAND_REQUEST,
         r#"{"request":"r1.request_0","decision":"decline","message":"use mkdir"}"#,
         r#"
         > {"send":{"method":"thread/inject_items","params":{"threadId":"T","items":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"The request was declined: use mkdir"}]}]}}}
@@ -81,7 +81,7 @@ fn the_reason_for_a_no_is_told_before_it() {
 fn file_changes() {
     let request =
         r#"{"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"p"}}"#;
-    results(
+    check_results(
         request,
         &[
             (r#""decision":"allow""#, r#"{"decision":"accept"}"#),
@@ -95,7 +95,7 @@ fn file_changes() {
 #[test]
 fn permissions() {
     let request = r#"{"method":"item/permissions/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"p","permissions":{"network":{"enabled":true}}}}"#;
-    results(
+    check_results(
         request,
         &[
             (r#""decision":"allow""#, r#"{"permissions":{"network":{"enabled":true}},"scope":"turn"}"#),
@@ -103,7 +103,7 @@ fn permissions() {
             (r#""decision":"decline""#, r#"{"permissions":{"network":null},"scope":"turn"}"#),
         ],
     );
-    check(
+    check_answer(
         request,
         r#"{"request":"r1.request_0","decision":"cancel"}"#,
         r#"
@@ -117,7 +117,7 @@ fn permissions() {
 #[test]
 fn tools_of_mcp_servers() {
     let request = r#"{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"T","turnId":"t1","serverName":"s","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","persist":["session","always"],"tool_params":{}},"message":"Allow the s MCP server to run tool \"echo\"?","requestedSchema":{"type":"object","properties":{}}}}"#;
-    results(
+    check_results(
         request,
         &[
             (r#""decision":"allow""#, r#"{"action":"accept","content":{},"_meta":null}"#),
@@ -131,7 +131,7 @@ fn tools_of_mcp_servers() {
 #[test]
 fn forms_of_mcp_servers() {
     let request = r#"{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"T","serverName":"s","mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"member":{"type":"boolean"},"tags":{"type":"array"}}}}}"#;
-    results(
+    check_results(
         request,
         &[
             (
@@ -147,7 +147,7 @@ fn forms_of_mcp_servers() {
 #[test]
 fn questions() {
     let request = r#"{"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"q","questions":[{"id":"q1","header":"Pick","question":"Which?","isOther":true,"options":[{"label":"A","description":"a"}]}]}}"#;
-    results(
+    check_results(
         request,
         &[
             (r#""decision":"allow","answers":{"q1":["A"]}"#, r#"{"answers":{"q1":{"answers":["A"]}}}"#),
@@ -159,7 +159,7 @@ fn questions() {
 #[test]
 fn requests_of_the_first_protocol() {
     let request = r#"{"method":"execCommandApproval","id":0,"params":{"conversationId":"T","callId":"c","command":["touch","x"],"cwd":"/"}}"#;
-    results(
+    check_results(
         request,
         &[
             (r#""decision":"allow""#, r#"{"decision":"approved"}"#),
@@ -177,13 +177,13 @@ fn what_nobody_here_can_do_is_refused_at_once() {
             {"in":{"method":"METHOD","id":"x","params":{"threadId":"T"}}}
             > {"send":{"id":"x","error":{"code":-32601,"message":"Switchboard does not do METHOD"}}}
         "#;
-        running(&script.replace("METHOD", method));
+        check_during_turn(&script.replace("METHOD", method));
     }
 }
 
 #[test]
 fn a_request_that_somebody_else_answered_is_forgotten() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"item/fileChange/requestApproval","id":7,"params":{"threadId":"T","turnId":"t1","itemId":"p"}}}
         {"in":{"method":"serverRequest/resolved","params":{"threadId":"T","requestId":7}}}

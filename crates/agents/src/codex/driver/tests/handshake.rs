@@ -1,16 +1,16 @@
-//! The first words.
+//! Handshake and opening of the thread.
 
 use serde_json::json;
 
 use crate::{
     codex::AGENT,
-    driver_tests::{Machine, Wish},
+    driver_tests::{FakeHost, LaunchFixture},
 };
 
 #[test]
 fn a_thread_is_opened_with_what_the_settings_mean() {
-    let wish = Wish::of(&json!({ "model": "gpt-5.4", "approvalMode": "autoAll" }));
-    wish.check(
+    let wish = LaunchFixture::from_config(&json!({ "model": "gpt-5.4", "approvalMode": "autoAll" }));
+    wish.check_script(
         &AGENT,
         r#"
         > {"send":{"id":1,"method":"initialize","params":{"clientInfo":{"name":"switchboard"},"capabilities":{"experimentalApi":true}}}}
@@ -32,7 +32,7 @@ fn a_thread_is_opened_with_what_the_settings_mean() {
 fn a_thread_is_continued_or_copied() {
     const THREAD: &str = "01a1e1cb-c170-7201-89c4-afed9d9065ec";
     for (fork, method) in [(false, "thread/resume"), (true, "thread/fork")] {
-        let wish = Wish { resume: Some((THREAD, fork)), ..Wish::default() };
+        let wish = LaunchFixture { resume: Some((THREAD, fork)), ..LaunchFixture::default() };
         let script = r#"
             > {"send":{"id":1,"method":"initialize"}}
             {"in":{"id":1,"result":{}}}
@@ -41,15 +41,16 @@ fn a_thread_is_continued_or_copied() {
             {"in":{"id":2,"error":{"code":-32600,"message":"no rollout found for thread id THREAD"}}}
             > {"give_up":"no rollout found for thread id THREAD","code":"session_not_found"}
         "#;
-        wish.check(&AGENT, &script.replace("METHOD", method).replace("THREAD", THREAD));
+        wish.check_script(&AGENT, &script.replace("METHOD", method).replace("THREAD", THREAD));
     }
-    let unknown = Wish { resume: Some(("my-thread", false)), ..Wish::default() };
+    let unknown = LaunchFixture { resume: Some(("my-thread", false)), ..LaunchFixture::default() };
     assert!(unknown.launch(&AGENT).is_err(), "a name could begin a new thread");
 }
 
 #[test]
 fn a_key_is_given_and_never_kept() {
-    let wish = Wish { machine: Machine::default().with_env("OPENAI_API_KEY", "sk-1"), ..Wish::default() };
+    let wish =
+        LaunchFixture { machine: FakeHost::default().with_env("OPENAI_API_KEY", "sk-1"), ..LaunchFixture::default() };
     assert_eq!(
         wish.launch(&AGENT).unwrap().args,
         ["-c", "cli_auth_credentials_store=\"ephemeral\"", "app-server"],
@@ -65,12 +66,12 @@ fn a_key_is_given_and_never_kept() {
         {"in":{"id":2,"result":{"type":"apiKey"}}}
         > {"send":{"id":3,"method":"thread/start"}}
     "#;
-    wish.check(&AGENT, &format!("{start}{taken}"));
+    wish.check_script(&AGENT, &format!("{start}{taken}"));
     let refused = r#"
         {"in":{"id":2,"error":{"code":-32600,"message":"API key login is disabled"}}}
         > {"give_up":"Codex did not take the key from the environment: API key login is disabled","code":"provider_auth"}
     "#;
-    wish.check(&AGENT, &format!("{start}{refused}"));
+    wish.check_script(&AGENT, &format!("{start}{refused}"));
 }
 
 #[test]
@@ -99,5 +100,5 @@ fn a_server_with_too_much_to_do_is_asked_again_and_not_for_ever() {
         > {"give_up":"Server overloaded; retry later.","code":"rate_limit"}
     "#,
     );
-    Wish::default().check(&AGENT, &script);
+    LaunchFixture::default().check_script(&AGENT, &script);
 }

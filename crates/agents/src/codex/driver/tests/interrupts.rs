@@ -1,10 +1,10 @@
-//! Stopping a turn, and turns that do not say that they ended.
+//! Interrupts, and turns whose end is not reported.
 
-use super::{ready, running};
+use super::{check_during_turn, check_when_ready};
 
 #[test]
 fn a_turn_is_stopped_and_takes_its_commands_with_it() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"item/started","params":{"threadId":"T","turnId":"t1","item":{"type":"commandExecution","id":"call_1","command":"sleep 99","cwd":"/","status":"inProgress"}}}}
         {"cmd":"interrupt"}
@@ -46,13 +46,13 @@ fn a_search_without_an_answer_ends() {
         > {"disarm":"sweep"}
         > "settled"
     "#;
-    running(&format!("{stopped}{silent}"));
-    running(&format!("{stopped}{refused}"));
+    check_during_turn(&format!("{stopped}{silent}"));
+    check_during_turn(&format!("{stopped}{refused}"));
 }
 
 #[test]
 fn what_waits_for_an_answer_gets_one_when_the_turn_is_stopped() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"call_1","command":"rm x"}}}
         {"cmd":"interrupt"}
@@ -68,7 +68,7 @@ fn what_waits_for_an_answer_gets_one_when_the_turn_is_stopped() {
 
 #[test]
 fn a_request_does_not_outlive_its_turn() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"T","turnId":"t1","itemId":"call_1","command":"rm x"}}}
         {"in":{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"t1","status":"failed","items":[],"error":{"message":"boom"}}}}}
@@ -82,7 +82,7 @@ fn a_request_does_not_outlive_its_turn() {
 
 #[test]
 fn a_turn_is_stopped_as_soon_as_it_is_known() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"go"}}}
         > {"send":{"id":5,"method":"turn/start"}}
@@ -96,7 +96,7 @@ fn a_turn_is_stopped_as_soon_as_it_is_known() {
 
 #[test]
 fn subagents_are_stopped_too() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"turn/started","params":{"threadId":"C","turn":{"id":"c1"}}}}
         {"cmd":"interrupt"}
@@ -114,12 +114,12 @@ fn subagents_are_stopped_too() {
 
 #[test]
 fn nothing_runs_and_nothing_is_stopped() {
-    ready(r#"{"cmd":"interrupt"}"#);
+    check_when_ready(r#"{"cmd":"interrupt"}"#);
 }
 
 #[test]
 fn an_end_that_is_never_told_is_asked_for() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"idle"}}}}
         > {"arm":"turn","seconds":2.0}
@@ -139,7 +139,7 @@ fn an_end_that_is_never_told_is_asked_for() {
 
 #[test]
 fn a_turn_that_is_still_under_way_is_waited_for() {
-    running(
+    check_during_turn(
         r#"
         {"cmd":"interrupt"}
         > {"send":{"id":6,"method":"turn/interrupt"}}
@@ -155,7 +155,7 @@ fn a_turn_that_is_still_under_way_is_waited_for() {
 
 #[test]
 fn a_server_that_says_nothing_at_all_is_given_up() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"systemError"}}}}
         > {"arm":"turn"}

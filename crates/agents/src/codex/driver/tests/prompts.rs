@@ -1,10 +1,10 @@
-//! Prompts: the first, further ones, those that come at a bad moment.
+//! Prompts before, during and after turns.
 
-use super::{ready, running};
+use super::{check_during_turn, check_when_ready};
 
 #[test]
 fn a_prompt_is_a_turn_and_then_there_is_rest() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"idle"}}}}
         > {"arm":"turn","seconds":2.0}
@@ -23,7 +23,7 @@ fn a_prompt_is_a_turn_and_then_there_is_rest() {
 
 #[test]
 fn the_reply_may_come_after_the_turn_began() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"go"}}}
         > {"send":{"id":5,"method":"turn/start"}}
@@ -41,7 +41,7 @@ fn the_reply_may_come_after_the_turn_began() {
 
 #[test]
 fn a_prompt_joins_the_running_turn() {
-    running(
+    check_during_turn(
         r#"
         {"cmd":{"prompt":{"text":"also this"}}}
         > {"send":{"id":6,"method":"turn/steer","params":{"threadId":"T","expectedTurnId":"t1","input":[{"type":"text","text":"also this"}]}}}
@@ -52,7 +52,7 @@ fn a_prompt_joins_the_running_turn() {
 
 #[test]
 fn a_prompt_that_comes_too_late_for_the_turn_begins_the_next() {
-    running(
+    check_during_turn(
         r#"
         {"cmd":{"prompt":{"text":"also this"}}}
         > {"send":{"id":6,"method":"turn/steer"}}
@@ -68,7 +68,7 @@ fn a_prompt_that_comes_too_late_for_the_turn_begins_the_next() {
 
 #[test]
 fn a_turn_that_takes_no_prompts_is_waited_for() {
-    running(
+    check_during_turn(
         r#"
         {"cmd":{"prompt":{"text":"also this"}}}
         > {"send":{"id":6,"method":"turn/steer"}}
@@ -83,7 +83,7 @@ fn a_turn_that_takes_no_prompts_is_waited_for() {
 
 #[test]
 fn a_prompt_before_the_turn_is_known_follows_it() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"go"}}}
         > {"send":{"id":5,"method":"turn/start"}}
@@ -96,7 +96,7 @@ fn a_prompt_before_the_turn_is_known_follows_it() {
 
 #[test]
 fn a_running_turn_takes_no_schema() {
-    running(
+    check_during_turn(
         r#"
         {"cmd":{"prompt":{"text":"as JSON","schema":{"type":"object","properties":{"z":{},"a":{}}}}}}
         {"in":{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"t1","status":"completed","items":[]}}}}
@@ -109,7 +109,7 @@ fn a_running_turn_takes_no_schema() {
 
 #[test]
 fn images_are_named_or_sent() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"look","images":[{"media_type":"image/png","data":"AA==","path":"/home/user/a.png"},{"media_type":"image/png","data":"AA=="}]}}}
         > {"send":{"params":{"input":[{"type":"text","text":"look"},{"type":"localImage","path":"/home/user/a.png"},{"type":"image","url":"data:image/png;base64,AA=="}]}}}
@@ -119,7 +119,7 @@ fn images_are_named_or_sent() {
 
 #[test]
 fn a_turn_that_is_refused_is_no_turn() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"go"}}}
         > {"send":{"id":5,"method":"turn/start"}}
@@ -132,7 +132,7 @@ fn a_turn_that_is_refused_is_no_turn() {
 
 #[test]
 fn a_server_with_too_much_to_do_is_asked_again() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"prompt":{"text":"go"}}}
         > {"send":{"id":5,"method":"turn/start"}}
@@ -146,7 +146,7 @@ fn a_server_with_too_much_to_do_is_asked_again() {
 
 #[test]
 fn the_work_of_subagents_is_waited_for() {
-    running(
+    check_during_turn(
         r#"
         {"in":{"method":"turn/started","params":{"threadId":"C","turn":{"id":"c1"}}}}
         {"in":{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"t1","status":"completed","items":[]}}}}
@@ -160,7 +160,7 @@ fn the_work_of_subagents_is_waited_for() {
 
 #[test]
 fn a_turn_can_begin_by_itself() {
-    ready(
+    check_when_ready(
         r#"
         {"in":{"method":"turn/started","params":{"threadId":"T","turn":{"id":"t9"}}}}
         {"cmd":{"prompt":{"text":"stop that"}}}

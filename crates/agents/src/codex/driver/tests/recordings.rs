@@ -1,20 +1,20 @@
-//! Recordings of the app-server, heard by a driver that did not make them: it is ready, and comes to rest after
-//! each turn.
+//! Feeds recordings of the app-server to a driver that did not make them: it becomes ready, and settles after each
+//! turn.
 
 use crate::{
     codex::AGENT,
-    driver_tests::{Wish, overhear},
+    driver_tests::{LaunchFixture, replay_transcript},
 };
 
-fn check(name: &str, transcript: &str, turns: usize) {
-    let effects = overhear(Wish::default().launch(&AGENT).unwrap(), transcript);
+fn check_recording(name: &str, transcript: &str, turns: usize) {
+    let effects = replay_transcript(LaunchFixture::default().launch(&AGENT).unwrap(), transcript);
     let count = |effect: &str| effects.iter().filter(|known| *known == effect).count();
     assert_eq!((count("ready"), count("settled")), (1, turns), "{name}");
 }
 
 macro_rules! recording {
     ($name:literal, $turns:literal) => {
-        check($name, include_str!(concat!("../../testdata/app-server/", $name, ".jsonl")), $turns)
+        check_recording($name, include_str!(concat!("../../testdata/app-server/", $name, ".jsonl")), $turns)
     };
 }
 

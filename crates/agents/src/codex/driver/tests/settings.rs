@@ -1,9 +1,9 @@
-//! Changing the model, the mode and how hard the model thinks.
+//! Changes of the model, the mode and the reasoning effort.
 
-use super::ready;
+use super::check_when_ready;
 
-/// What Codex offers.
-const OFFERS: &str = r#"
+/// Replies to the requests for models and modes.
+const OFFERS_SCRIPT: &str = r#"
     {"in":{"id":3,"result":{"data":[{"model":"gpt-5.5","displayName":"GPT-5.5","isDefault":true,"defaultReasoningEffort":"medium","supportedReasoningEfforts":[{"reasoningEffort":"medium"},{"reasoningEffort":"high"}]}],"nextCursor":"more"}}}
     > {"send":{"id":5,"method":"model/list","params":{"cursor":"more"}}}
     {"in":{"id":5,"result":{"data":[{"model":"gpt-5.4","displayName":"GPT-5.4","supportsPersonality":true,"defaultReasoningEffort":"low","supportedReasoningEfforts":[{"reasoningEffort":"low"}]}],"nextCursor":null}}}
@@ -12,13 +12,13 @@ const OFFERS: &str = r#"
     = {"kind":"session.updated","data":{"info":{"modes":[{"id":"plan"},{"id":"default"}],"options":[{"id":"reasoning_effort","value":"medium"},{"id":"collaboration_mode","value":"default"}]}}}
 "#;
 
-fn offered(script: &str) {
-    ready(&format!("{OFFERS}{script}"));
+fn check_with_offers(script: &str) {
+    check_when_ready(&format!("{OFFERS_SCRIPT}{script}"));
 }
 
 #[test]
 fn settings_change_from_now_on() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"set_model":"gpt-5.4"}}
         > {"send":{"method":"thread/settings/update","params":{"threadId":"T","model":"gpt-5.4"}}}
@@ -37,7 +37,7 @@ fn settings_change_from_now_on() {
 
 #[test]
 fn only_what_is_offered_can_be_chosen() {
-    offered(
+    check_with_offers(
         r#"
         {"cmd":{"set_option":["reasoning_effort","ultra"]}}
         > {"refused":"`reasoning_effort` cannot be `ultra`"}
@@ -60,7 +60,7 @@ fn only_what_is_offered_can_be_chosen() {
 
 #[test]
 fn what_codex_refuses_is_a_warning() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"set_option":["reasoning_effort","high"]}}
         > {"send":{"id":5,"method":"thread/settings/update"}}

@@ -1,10 +1,10 @@
-//! Slash commands: what each calls, and when it is done.
+//! Slash commands: the request of each, and when it is done.
 
-use super::ready;
+use super::check_when_ready;
 
 #[test]
 fn a_command_may_be_a_turn() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"slash":["compact",""]}}
         > {"send":{"id":5,"method":"thread/compact/start","params":{"threadId":"T"}}}
@@ -21,7 +21,7 @@ fn a_command_may_be_a_turn() {
 
 #[test]
 fn a_review_has_a_turn_within_its_turn() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"slash":["review","only the tests"]}}
         > {"send":{"id":5,"method":"review/start","params":{"threadId":"T","target":{"type":"custom","instructions":"only the tests"},"delivery":"inline"}}}
@@ -40,7 +40,7 @@ fn a_review_has_a_turn_within_its_turn() {
 
 #[test]
 fn what_needs_no_turn_is_done_when_it_is_answered() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"slash":["rename","a name"]}}
         > {"send":{"id":5,"method":"thread/name/set","params":{"threadId":"T","name":"a name"}}}
@@ -63,7 +63,7 @@ fn what_needs_no_turn_is_done_when_it_is_answered() {
 
 #[test]
 fn a_new_thread_takes_the_place_of_the_old_and_its_settings() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"set_option":["reasoning_effort","high"]}}
         > {"send":{"id":5}}
@@ -83,7 +83,7 @@ fn a_new_thread_takes_the_place_of_the_old_and_its_settings() {
 
 #[test]
 fn if_there_is_no_new_thread_the_old_one_stays() {
-    ready(
+    check_when_ready(
         r#"
         {"cmd":{"slash":["new",""]}}
         > {"send":{"id":5,"method":"thread/start"}}

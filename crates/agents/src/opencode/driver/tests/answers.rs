@@ -1,4 +1,4 @@
-//! How what OpenCode asks is answered.
+//! Answers to OpenCode's requests.
 
 use super::{WORKING, check};
 

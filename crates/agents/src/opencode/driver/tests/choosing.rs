@@ -1,11 +1,11 @@
-//! What can be chosen, asked for where there is time to, and slash commands.
+//! The available choices of a session without a first prompt, and slash commands.
 
 use serde_json::json;
 
 use super::{FREE, spelled};
-use crate::{driver_tests::Wish, opencode::AGENT};
+use crate::{driver_tests::LaunchFixture, opencode::AGENT};
 
-/// Who opens a session without a prompt is told what can be chosen before it is ready.
+/// A session without a prompt learns the available choices before it is ready.
 const OFFERS: &str = r#"
     > {"http":{"id":3,"method":"GET","path":"/config"}}
     > {"http":{"id":4,"method":"GET","path":"/config/providers"}}
@@ -18,12 +18,12 @@ const OFFERS: &str = r#"
     = {"kind":"session.updated","data":{"info":{"models":[{"id":"p/a","default":true},{"id":"p/b"}],"options":[{"id":"reasoning_effort","value":"default"}]}}}
 "#;
 
-/// Goes on where it is ready.
+/// Plays a script after the session is ready.
 fn offered(script: &str) {
     let (opened, started) = FREE.split_once("    > \"ready\"\n").unwrap();
     let offers = OFFERS.replacen("    {\"in\"", &format!("{started}    {{\"in\""), 1);
-    let wish = Wish::of(&json!({ "approvalMode": "autoAll" }));
-    wish.check(&AGENT, &spelled(&format!("{opened}{offers}{script}")));
+    let wish = LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" }));
+    wish.check_script(&AGENT, &spelled(&format!("{opened}{offers}{script}")));
 }
 
 #[test]

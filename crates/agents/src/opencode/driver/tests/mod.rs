@@ -1,4 +1,5 @@
-//! Plays with `opencode serve`: what is said to it, and what must come of it. Shapes and orders are those of 1.18.33.
+//! Scripts with `opencode serve`: the messages to it and the resulting effects. Formats and sequences are those of
+//! 1.18.33.
 
 mod answers;
 mod choosing;
@@ -7,7 +8,7 @@ mod turns;
 
 use serde_json::{Value, json};
 
-use crate::{Prompt, driver_tests::Wish, opencode::AGENT};
+use crate::{AgentPrompt, driver_tests::LaunchFixture, opencode::AGENT};
 
 const AGENTS: &str = r#"[
     {"name":"build","mode":"primary","permission":[{"permission":"bash","pattern":"rm *","action":"deny"}]},
@@ -15,7 +16,7 @@ const AGENTS: &str = r#"[
     {"name":"general","mode":"subagent","permission":[]},
     {"name":"title","mode":"primary","hidden":true,"permission":[]}]"#;
 
-/// The handshake of a session in which nothing is asked.
+/// The handshake of a session that asks nothing.
 const FREE: &str = r#"
     {"line":"opencode server listening on http://127.0.0.1:4096"}
     > {"connect":"http://127.0.0.1:4096","authorization":"Basic b3BlbmNvZGU6MDEyMzQ1Njc4OWFiY2RlZg=="}
@@ -29,18 +30,19 @@ const FREE: &str = r#"
     = {"kind":"session.started","data":{"agent_session":"ses_1","info":{"modes":[{"id":"build"},{"id":"plan"}],"agents":[{"name":"general"}]}}}
 "#;
 
-/// Plays a script after a handshake in which nothing is asked. Short words stand for long records.
+/// Plays a script after the handshake of a session that asks nothing. Short words stand for long records.
 fn check(script: &str) {
-    wish(&json!({ "approvalMode": "autoAll" })).check(&AGENT, &spelled(&format!("{FREE}\n{script}")));
+    wish(&json!({ "approvalMode": "autoAll" })).check_script(&AGENT, &spelled(&format!("{FREE}\n{script}")));
 }
 
-/// Somebody has something to do for it.
-fn wish(config: &Value) -> Wish {
-    let prompt = Prompt { text: "go".to_owned(), ..Prompt::default() };
-    Wish { prompt, ..Wish::of(config) }
+/// Returns a fixture with a first prompt.
+fn wish(config: &Value) -> LaunchFixture {
+    let prompt = AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() };
+    LaunchFixture { prompt, ..LaunchFixture::from_config(config) }
 }
 
-/// Writes out what scripts abbreviate: `busy`, `idle`, `user N`, `reply N to M`, `done N to M`, `failed N to M`.
+/// Expands the abbreviations in scripts: `busy`, `idle`, `user N`, `reply N to M`, `done N to M`, `called N to M`,
+/// `failed N to M`.
 fn spelled(script: &str) -> String {
     let agents: String = AGENTS.lines().map(str::trim).collect();
     script.replace("AGENTS", &agents).lines().map(line).collect::<Vec<_>>().join("\n")
@@ -73,6 +75,7 @@ fn line(line: &str) -> String {
         ),
         ["reply", id, "to", to] => reply(id, to, json!({})),
         ["done", id, "to", to] => reply(id, to, json!({ "time": end, "finish": "stop" })),
+        ["called", id, "to", to] => reply(id, to, json!({ "time": end, "finish": "tool-calls" })),
         ["failed", id, "to", to] => {
             reply(id, to, json!({ "time": end, "error": { "name": "APIError", "data": { "message": "no" } } }))
         }
@@ -86,7 +89,7 @@ fn line(line: &str) -> String {
     }
 }
 
-/// A prompt that is taken and worked on.
+/// A prompt that is accepted and being answered.
 const WORKING: &str = r#"
     {"cmd":{"prompt":{"text":"go"}}}
     > {"http":{"id":3,"method":"POST","path":"/session/ses_1/prompt_async","body":{"parts":[{"type":"text","text":"go"}]}}}
@@ -104,7 +107,7 @@ const WORKING: &str = r#"
     reply 2 to 1
 "#;
 
-/// What is done when a turn is over.
+/// The effects at the end of a turn.
 const OVER: &str = r#"
     > {"disarm":"work"}
     > {"disarm":"end"}

@@ -1,9 +1,9 @@
-//! How a session is opened, and what is said with its prompts.
+//! Opening a session, and the content of its prompts.
 
 use serde_json::{Value, json};
 
 use super::{check, spelled, wish};
-use crate::{driver_tests::Wish, opencode::AGENT};
+use crate::{driver_tests::LaunchFixture, opencode::AGENT};
 
 #[test]
 fn what_is_said_with_a_prompt() {
@@ -72,10 +72,10 @@ fn a_session_gets_rules_that_ask_and_what_its_mode_forbids() {
         json!(rules).to_string()
     };
     let script = script.replace("RULES(build)", &rules("bash", "rm *")).replace("RULES(plan)", &rules("edit", "*"));
-    wish(&config).check(&AGENT, &spelled(&script));
+    wish(&config).check_script(&AGENT, &spelled(&script));
 }
 
-/// The handshake up to the session, of one that is continued.
+/// The handshake of a continued session, up to the session request.
 const LISTENING: &str = r#"
     {"line":"opencode server listening on http://127.0.0.1:4096"}
     > {"connect":"http://127.0.0.1:4096"}
@@ -86,8 +86,8 @@ const LISTENING: &str = r#"
 "#;
 
 fn continued(config: &Value, resume: (&'static str, bool), script: &str) {
-    let wish = Wish { resume: Some(resume), ..wish(config) };
-    wish.check(&AGENT, &spelled(&format!("{LISTENING}\n{script}")));
+    let wish = LaunchFixture { resume: Some(resume), ..wish(config) };
+    wish.check_script(&AGENT, &spelled(&format!("{LISTENING}\n{script}")));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_copy_of_a_session_is_continued() {
 
 #[test]
 fn rules_of_an_earlier_run_are_followed_by_questions() {
-    // They cannot be taken back: what was blocked then would be blocked for good.
+    // Earlier rules cannot be removed: a tool blocked then would stay blocked.
     continued(
         &json!({ "approvalMode": "autoAll" }),
         ("ses_9", false),

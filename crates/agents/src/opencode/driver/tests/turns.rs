@@ -1,4 +1,4 @@
-//! When a turn is over, and what becomes of one that neither goes on nor ends.
+//! When a turn is over, and the handling of one that neither continues nor ends.
 
 use serde_json::json;
 
@@ -84,8 +84,41 @@ fn an_end_that_was_missed_is_asked_for() {
 }
 
 #[test]
+fn an_error_that_is_reported_after_the_rest_ends_the_turn() {
+    check(&format!(
+        r#"{WORKING}
+        called 2 to 1
+        idle
+        > {{"arm":"end"}}
+        error UnknownError
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"failed","error":{{"message":"no"}}}}}}"#
+    ));
+}
+
+#[test]
+fn a_rest_after_tool_calls_is_an_error_once_it_is_confirmed() {
+    check(&format!(
+        r#"{WORKING}
+        called 2 to 1
+        idle
+        > {{"arm":"end"}}
+        {{"timer":"end"}}
+        > {{"http":{{"id":7,"method":"GET","path":"/session/ses_1/message"}}}}
+        > {{"http":{{"id":8,"path":"/session/status"}}}}
+        > {{"http":{{"id":9,"path":"/permission"}}}}
+        > {{"http":{{"id":10,"path":"/question"}}}}
+        {{"in":{{"id":8,"method":"GET","path":"/session/status","status":200,"body":{{}}}}}}
+        {OVER}
+        > "settled"
+        = {{"kind":"turn.completed","data":{{"status":"failed","error":{{"code":"protocol_error"}}}}}}"#
+    ));
+}
+
+#[test]
 fn a_prompt_that_is_forgotten_is_remembered() {
-    // Stored while the turn was ending, and never taken up.
+    // The prompt was stored while the turn was ending, and never processed.
     check(&format!(
         r#"{WORKING}
         {{"cmd":{{"prompt":{{"text":"more"}}}}}}
@@ -273,7 +306,7 @@ fn a_prompt_that_is_not_taken_ends_its_turn() {
 
 #[test]
 fn a_prompt_that_fails_without_a_trace_ends_its_turn() {
-    // As with a mode that does not exist: nothing is stored, and nothing becomes busy.
+    // As with a mode that does not exist: nothing is stored, and the session does not become busy.
     check(&format!(
         r#"
         {{"cmd":{{"prompt":{{"text":"go"}}}}}}

@@ -1,4 +1,4 @@
-//! A checkup of an index that is damaged: what it does not need is told all the same.
+//! `logs doctor` with a damaged index: everything that does not need the index is still reported.
 
 use std::{fs, path::Path};
 

@@ -30,7 +30,7 @@ fn records_stay_if_they_are_to_be_kept() {
     let machine = Machine::with(&two());
     let written = fs::read_to_string(machine.path(ID)).unwrap();
     machine.logs(&["scan", "--keep"]).ok();
-    // Whoever reads all anew keeps what was kept.
+    // A rebuild keeps the copies.
     machine.logs(&["scan", "--rebuild"]).ok();
     fs::remove_file(machine.path(ID)).unwrap();
     let events = machine.objects(&["show", ID, "--json"]);

@@ -3,7 +3,7 @@
 use std::{fs, io::Read as _, process::Stdio};
 
 use serde_json::json;
-use switchboard_testkit::stage::Running;
+use switchboard_testkit::stage::StageProcess;
 
 use super::{Log, Machine, exported::codex, two};
 use crate::binary::{command, command_on_terminal};
@@ -49,7 +49,8 @@ fn a_session_is_one_line_at_any_width_and_whole_in_a_pipe() {
     let [home, data] = ["home", "data"].map(|name| machine.out(name).to_str().unwrap().to_owned());
     for columns in [200, 100, 80, 60, 40] {
         let command = command_on_terminal(&["logs", "list", "--home", &home, "--data", &data]);
-        let shown = Running::on_terminal_of(command, (columns, 24)).unwrap().end().unwrap().stdout;
+        let shown =
+            StageProcess::start_on_terminal_sized(command, (columns, 24)).unwrap().wait_for_exit().unwrap().stdout;
         let lines: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("ID ")).collect();
         assert!(lines.len() == 2 && lines[1].starts_with("33333333  "), "{columns}: {shown}");
         assert!(lines.iter().all(|line| line.chars().count() < usize::from(columns)), "{columns}: {shown}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use switchboard_testkit::corpus::{self, Wanted};
+use switchboard_testkit::corpus::{self, CorpusOptions};
 
 use super::Machine;
 
@@ -28,7 +28,7 @@ fn used(machine: &Machine, by: &str) -> Sums {
 fn an_export_of_everything_adds_up_to_what_was_used() {
     for seed in [1, 2] {
         let machine = Machine::new();
-        corpus::write(machine.folder.path(), &Wanted::small(seed)).unwrap();
+        corpus::write_corpus(machine.folder.path(), &CorpusOptions::small(seed)).unwrap();
         let trace = machine.objects(&["export", "--no-raw"]);
         assert_eq!(sums(&trace, "model", "tokens_total"), used(&machine, "model"), "corpus {seed}");
     }
@@ -37,7 +37,7 @@ fn an_export_of_everything_adds_up_to_what_was_used() {
 #[test]
 fn a_session_with_subagents_adds_up_to_what_it_used() {
     let machine = Machine::new();
-    corpus::write(machine.folder.path(), &Wanted::small(3)).unwrap();
+    corpus::write_corpus(machine.folder.path(), &CorpusOptions::small(3)).unwrap();
     let with_subagents = |line: &Value| line["subagents"].as_array().is_some_and(|subagents| !subagents.is_empty());
     let sessions = machine.objects(&["list", "--all", "--json"]);
     let (mut seen, used) = (0, used(&machine, "session"));

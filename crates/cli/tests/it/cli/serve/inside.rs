@@ -61,6 +61,30 @@ fn an_agent_cannot_start_a_session_though_it_knows_the_token() {
 }
 
 #[test]
+fn a_limited_network_does_not_lead_to_the_server() {
+    let served = Served::start();
+    let folder = served.folder.path().join("work");
+    fs::create_dir(&folder).unwrap();
+    let text = format!(
+        "PORT={}; (exec 3<>/dev/tcp/127.0.0.1/$PORT; printf 'GET /api/health HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 > direct) \
+         2>/dev/null\n\
+         exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}\n\
+         printf 'CONNECT 127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' $PORT >&3; head -1 <&3 > proxied",
+        served.port
+    );
+    let mut request = script(&folder, &text, "workspaceWrite");
+    request["config"]["networkAccess"] = false.into();
+    for (allowed, status) in [(vec![], " 502 "), (vec![format!("127.0.0.1:{}", served.port)], " 403 ")] {
+        request["config"]["allowedDomains"] = allowed.into();
+        let session = served.session(&request);
+        served.events(&session);
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        assert_eq!(read("direct"), "");
+        assert!(read("proxied").contains(status), "{}", read("proxied"));
+    }
+}
+
+#[test]
 fn it_helps_an_agent_nothing_to_go_where_it_is_not_looked_for() {
     let text = "export PORT TOKEN ORDER; export -f ask\n\
                 setsid bash -c '(trap \"\" HUP; ask POST /api/sessions \"$ORDER\" made; touch done) & exit 0'\n\

@@ -155,12 +155,12 @@ impl Drop for Served {
     }
 }
 
-/// A request for an agent that is a script of the shell.
+/// A request for an agent that is a script of the shell. In a sandbox it has the whole network, so that it reaches the server.
 pub fn script(folder: &Path, text: &str, sandbox: &str) -> Value {
     serde_json::json!({
         "agentType": "acp",
         "prompt": "go",
         "command": ["bash", "-c", text],
-        "config": { "workingDirectory": folder, "sandboxMode": sandbox },
+        "config": { "workingDirectory": folder, "sandboxMode": sandbox, "networkAccess": true },
     })
 }

@@ -11,7 +11,10 @@ use std::{
 };
 
 use switchboard_event::{Event, SessionConfig, Timestamp};
-use switchboard_store::{Batch, Chunk, Log as _, NewSession, Options, Owner, Process, State, Store, Update};
+use switchboard_store::{
+    EventBatch, EventChunk, LogOwner, NewSession, ProcessIdentity, SessionLog as _, SessionPatch, SessionPhase,
+    SqliteStore, StoreOptions,
+};
 
 use super::rig::Served;
 
@@ -40,10 +43,10 @@ fn stalled_readers_of_a_long_session_share_a_memory_budget_and_miss_nothing() {
 }
 
 fn fill(data: &Path) {
-    let owner = Owner { process: Process { pid: std::process::id(), start: 1 }, boot: "boot".into() };
-    let store = Store::open(data, &Options { owner: Some(owner), ..Options::default() }).unwrap();
+    let owner = LogOwner { process: ProcessIdentity { pid: std::process::id(), start: 1 }, boot: "boot".into() };
+    let store = SqliteStore::open(data, &StoreOptions { owner: Some(owner), ..StoreOptions::default() }).unwrap();
     store
-        .create(NewSession {
+        .create_session(NewSession {
             id: "long".into(),
             agent: "echo".into(),
             created: Timestamp::from_millis(1_700_000_000_000).unwrap(),
@@ -62,12 +65,12 @@ fn fill(data: &Path) {
     let (send, receive) = channel();
     for first in (1..=EVENTS).step_by(5_000) {
         let events: Vec<_> = (first..first + 5_000).map(|seq| Event { seq, ..template.clone() }).collect();
-        let state = (first + 5_000 > EVENTS).then_some(State::Done);
-        let (send, update) = (send.clone(), Update { state, ..Update::default() });
+        let state = (first + 5_000 > EVENTS).then_some(SessionPhase::Done);
+        let (send, update) = (send.clone(), SessionPatch { state, ..SessionPatch::default() });
         let done = Box::new(move |outcome| send.send(outcome).unwrap());
-        store.append(Batch {
+        store.append_batch(EventBatch {
             session: "long".into(),
-            events: Arc::new(Chunk::try_from(events).unwrap()),
+            events: Arc::new(EventChunk::try_from(events).unwrap()),
             update,
             done,
         });

@@ -39,9 +39,9 @@ fn somebody_at_a_terminal_is_asked() {
     folder.play("text one", &[]).ok();
     for (answer, left) in [("\n", 1), ("n\n", 1), ("y\n", 0)] {
         let mut asked = folder.on_terminal(&["sessions", "delete", "last"]);
-        asked.wait_for("the question", |said| said.contains("text one") && said.contains("[y/N]")).unwrap();
-        asked.say(answer).unwrap();
-        assert_eq!(asked.end().unwrap().code, Some(0));
+        asked.wait_for_output("the question", |said| said.contains("text one") && said.contains("[y/N]")).unwrap();
+        asked.write_input(answer).unwrap();
+        assert_eq!(asked.wait_for_exit().unwrap().code, Some(0));
         assert_eq!(folder.list(&[]).len(), left, "after {answer:?}");
     }
 }
@@ -54,6 +54,6 @@ fn one_that_runs_is_deleted_only_by_force() {
     assert!(complaint.contains("sessions cancel") && complaint.contains("--force"), "{complaint}");
     assert!(folder.sessions(&["delete", "--all-ended", "--yes"]).told().contains("nothing to delete"));
     folder.sessions(&["delete", "last", "--force"]).told();
-    assert_eq!(running.end().unwrap().code, Some(130));
+    assert_eq!(running.wait_for_exit().unwrap().code, Some(130));
     assert_eq!(folder.list(&[]).len(), 0);
 }

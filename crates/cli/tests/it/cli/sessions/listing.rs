@@ -80,5 +80,5 @@ fn who_needs_somebody_is_marked() {
     assert_eq!((&session["state"], &session["activity"]), (&"running".into(), &"waiting".into()), "{session}");
     assert_eq!(session["approvals"], 1, "{session}");
     folder.sessions(&["approve", "last"]).told();
-    assert_eq!(running.end().unwrap().code, Some(0));
+    assert_eq!(running.wait_for_exit().unwrap().code, Some(0));
 }

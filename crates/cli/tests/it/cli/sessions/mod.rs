@@ -10,7 +10,7 @@ mod steering;
 use std::path::Path;
 
 use serde_json::Value;
-use switchboard_testkit::stage::Running;
+use switchboard_testkit::stage::StageProcess;
 use tempfile::TempDir;
 
 use crate::binary::{self, Ran};
@@ -47,22 +47,22 @@ impl Folder {
     }
 
     /// Starts a script that goes on, for a machine, and waits for its first words.
-    fn start(&self, script: &str) -> Running {
+    fn start(&self, script: &str) -> StageProcess {
         let args = ["run", "script", &format!("text ready\n{script}"), "--json"];
-        let running = Running::start(binary::command(&self.args(&args))).unwrap();
-        running.wait_for("that it is ready", |said| said.contains("ready")).unwrap();
+        let running = StageProcess::start(binary::command(&self.args(&args))).unwrap();
+        running.wait_for_output("that it is ready", |said| said.contains("ready")).unwrap();
         running
     }
 
     /// Starts the program on a terminal.
-    fn on_terminal(&self, args: &[&str]) -> Running {
-        Running::on_terminal(binary::command_on_terminal(&self.args(args))).unwrap()
+    fn on_terminal(&self, args: &[&str]) -> StageProcess {
+        StageProcess::start_on_terminal(binary::command_on_terminal(&self.args(args))).unwrap()
     }
 
     /// Starts a script on a terminal, and waits until it asks.
-    fn asking(&self, script: &str) -> Running {
+    fn asking(&self, script: &str) -> StageProcess {
         let running = self.on_terminal(&["run", "script", script]);
-        running.wait_for("a question", |said| said.contains("> ")).unwrap();
+        running.wait_for_output("a question", |said| said.contains("> ")).unwrap();
         running
     }
 
@@ -83,7 +83,7 @@ impl Folder {
 }
 
 impl Ran {
-    /// What it said beside its output, if it ended well and printed nothing.
+    /// Returns its standard error, if it succeeded and printed nothing.
     #[track_caller]
     fn told(self) -> String {
         self.fails(0)

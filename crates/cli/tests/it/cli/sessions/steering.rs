@@ -8,7 +8,7 @@ fn a_session_is_cancelled_from_elsewhere() {
     let running = folder.start("sleep 600");
     let told = folder.sessions(&["cancel", "last"]).told();
     assert!(told.contains("has ended: cancelled"), "{told}");
-    assert_eq!(running.end().unwrap().code, Some(130));
+    assert_eq!(running.wait_for_exit().unwrap().code, Some(130));
     assert_eq!(folder.last()["state"], "cancelled");
     let told = folder.sessions(&["cancel", "last"]).told();
     assert!(told.contains("already"), "{told}");
@@ -19,9 +19,9 @@ fn a_turn_is_interrupted_from_elsewhere() {
     let folder = Folder::new();
     let running = folder.start("sleep 600\ntext after");
     folder.sessions(&["interrupt", "last"]).told();
-    let ended = running.end().unwrap();
-    assert_eq!(ended.code, Some(130), "{}", ended.shown());
-    assert!(!ended.stdout.contains(r#""content":"after"#), "{}", ended.shown());
+    let ended = running.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(130), "{}", ended.describe_output());
+    assert!(!ended.stdout.contains(r#""content":"after"#), "{}", ended.describe_output());
     let shown = folder.sessions(&["show", "last"]).ok();
     assert!(shown.contains("interrupted"), "{shown}");
     let complaint = folder.sessions(&["interrupt", "last"]).fails(2);
@@ -34,9 +34,9 @@ fn whoever_answers_first_has_answered() {
     let running = folder.asking("approve make\ntext made");
     let told = folder.sessions(&["approve", "last"]).told();
     assert_eq!(told, "allowed: $ make\n");
-    let ended = running.end().unwrap();
-    assert_eq!(ended.code, Some(0), "{}", ended.shown());
-    assert!(ended.stdout.contains("made"), "{}", ended.shown());
+    let ended = running.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.describe_output());
+    assert!(ended.stdout.contains("made"), "{}", ended.describe_output());
     let complaint = folder.sessions(&["approve", "last"]).fails(2);
     assert!(complaint.contains("has ended"), "{complaint}");
 }
@@ -46,11 +46,11 @@ fn a_no_has_a_reason_and_can_stop_the_turn() {
     let folder = Folder::new();
     let running = folder.asking("approve make\napprove check\ntext after");
     folder.sessions(&["approve", "last", "--decline", "--reason", "not today"]).told();
-    running.wait_for("the second question", |said| said.contains("$ check")).unwrap();
+    running.wait_for_output("the second question", |said| said.contains("$ check")).unwrap();
     let told = folder.sessions(&["approve", "last", "--cancel"]).told();
     assert!(told.contains("the turn stops"), "{told}");
-    let ended = running.end().unwrap();
-    assert!(ended.stdout.contains("not today"), "{}", ended.shown());
+    let ended = running.wait_for_exit().unwrap();
+    assert!(ended.stdout.contains("not today"), "{}", ended.describe_output());
     let shown = folder.sessions(&["show", "last"]).ok();
     assert!(shown.contains("not today") && shown.contains("the turn stopped"), "{shown}");
 }
@@ -66,7 +66,7 @@ fn a_question_is_answered_and_nonsense_leaves_it_open() {
     assert!(complaint.contains("nonsense"), "{complaint}");
     assert_eq!(folder.last()["approvals"], 1);
     assert_eq!(request(&["--answer", "Left"]).told(), "answered: Which way?\n");
-    assert_eq!(running.end().unwrap().code, Some(0));
+    assert_eq!(running.wait_for_exit().unwrap().code, Some(0));
     let said = folder.sessions(&["show", "last", "--dialect", "events"]).ok();
     assert!(said.contains(r#"["Left"]"#), "{said}");
 }
@@ -78,10 +78,10 @@ fn a_prompt_comes_after_what_runs() {
     let told = folder.sessions(&["prompt", "last", "text second"]).told();
     assert!(told.contains("was told"), "{told}");
     folder.sessions(&["approve", "last"]).told();
-    let ended = running.end().unwrap();
-    assert_eq!(ended.code, Some(0), "{}", ended.shown());
+    let ended = running.wait_for_exit().unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.describe_output());
     assert_eq!(folder.last()["turns"], 2);
-    assert!(ended.stdout.contains("second"), "{}", ended.shown());
+    assert!(ended.stdout.contains("second"), "{}", ended.describe_output());
 }
 
 #[test]
@@ -107,5 +107,5 @@ fn a_run_begins_no_sessions_for_others() {
     let ran = folder.sessions(&["prompt", &ended, "text second"]);
     assert!(ran.stderr.contains("continued here"), "{}", ran.stderr);
     folder.sessions(&["cancel", "last"]).told();
-    running.end().unwrap();
+    running.wait_for_exit().unwrap();
 }

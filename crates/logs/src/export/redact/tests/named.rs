@@ -1,10 +1,10 @@
-//! Values with telling names: what goes whatever it looks like, and what only seems to be one.
+//! Values with secret names: secrets of any shape, and harmless look-alikes.
 
-use super::{REDACTOR, redacted};
+use super::{REDACTOR, redact_sample};
 
-/// Where the secret stands between `«` and `»`.
-const GOES: &[&str] = &[
-    // Environments.
+/// Secrets are enclosed in `«` and `»`.
+const SECRET_CASES: &[&str] = &[
+    // Environment variables.
     "PASSWORD=«correcthorse»",
     "PASSWORD=«correcthorsebatterystaple»",
     "PASSWORD=«Tr0ub4dor&3»",
@@ -27,7 +27,7 @@ const GOES: &[&str] = &[
     r#"then {\"token\":\"«qqqwwweee»\"} came"#,
     r#"then {\\\"password\\\":\\\"«a,b}c»\\\"} came"#,
     r#"{'client_secret': '«horse-battery»'}"#,
-    // Headers and addresses.
+    // Headers and URLs.
     "Cookie: session=«abcdef123456»",
     "Cookie: a=1; session=«Zm9vYmFyYmF6MTIz»",
     "cookie: theme=dark; sid=«abcdefgh»; lang=en",
@@ -55,15 +55,15 @@ const GOES: &[&str] = &[
     "config[\"password\"] = '«hunter»'",
 ];
 
-const STAYS: &[&str] = &[
-    // Nothing, examples, variables.
+const HARMLESS_CASES: &[&str] = &[
+    // Empty values, examples, variables.
     "PASSWORD= TOKEN='' \"password\": \"\"",
     "PASSWORD=*** TOKEN=<token> TOKEN=$TOKEN TOKEN=${TOKEN} TOKEN=$(cat token) TOKEN=xxx PASSWORD=%PASSWORD%",
     "PASSWORD=[redacted:secret] \"token\": \"[redacted:github-token]\" password: [redacted:secret]",
     "\"password\": null, \"token\": true, secret: false, token=None, password: required",
     "run --token TOKEN, --password=PASSWORD or --api-key <KEY>",
     "token: \"{token}\" password: '{{ password }}' api_key: \"prefix-${KEY}\"",
-    // Figures.
+    // Token counts.
     "\"max_tokens\": 4096, \"inputTokens\": 123456, token_count=12345678, tokens: 99, MAX_TOKENS=4096",
     "{\"tokens\":{\"input\":12345},\"total_token\":\"12345678\",\"tokens_output\":5}",
     "used 4096 tokens: 1024 in, 3072 out; tokens=12345678",
@@ -93,8 +93,8 @@ const STAYS: &[&str] = &[
     "cookies are set; the cookie banner = annoying",
 ];
 
-/// The text with its secrets, and as it is shown.
-fn parts(case: &str) -> (String, String) {
+/// Returns the text with its secrets, and its expected redaction.
+fn parse_case(case: &str) -> (String, String) {
     let given = case.replace(['«', '»'], "");
     let (mut shown, mut rest) = (String::new(), case);
     while let Some((before, (_, after))) = rest.split_once('«').and_then(|(a, b)| Some((a, b.split_once('»')?))) {
@@ -105,8 +105,8 @@ fn parts(case: &str) -> (String, String) {
     (given, shown + rest)
 }
 
-/// What stands in the place of secrets, whatever their kind.
-fn marked(text: &str) -> String {
+/// Replaces every redaction mark by `§`, whatever its label.
+fn normalize_marks(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, (_, after))) =
         rest.split_once("[redacted:").and_then(|(a, b)| Some((a, b.split_once(']')?)))
@@ -120,31 +120,34 @@ fn marked(text: &str) -> String {
 
 #[test]
 fn a_telling_name_is_enough() {
-    let wrong = GOES.iter().map(|case| parts(case)).filter(|(given, shown)| {
-        let once = redacted(given);
-        marked(&once) != *shown || redacted(&once) != once
+    let wrong = SECRET_CASES.iter().map(|case| parse_case(case)).filter(|(given, shown)| {
+        let once = redact_sample(given);
+        normalize_marks(&once) != *shown || redact_sample(&once) != once
     });
-    let wrong: Vec<_> = wrong.map(|(given, _)| redacted(&given)).collect();
+    let wrong: Vec<_> = wrong.map(|(given, _)| redact_sample(&given)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn what_is_plainly_no_secret_stays() {
-    let wrong: Vec<_> =
-        STAYS.iter().map(|text| redacted(text)).filter(|shown| !STAYS.contains(&shown.as_str())).collect();
+    let wrong: Vec<_> = HARMLESS_CASES
+        .iter()
+        .map(|text| redact_sample(text))
+        .filter(|shown| !HARMLESS_CASES.contains(&shown.as_str()))
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn json_stays_json_whatever_goes() {
-    for case in GOES {
-        let (given, shown) = parts(case);
+    for case in SECRET_CASES {
+        let (given, shown) = parse_case(case);
         let mut json = serde_json::json!({ "text": given, "list": [given] }).to_string();
         for _ in 0..3 {
-            let clean = REDACTOR.json(&json).into_owned();
+            let clean = REDACTOR.redact_json(&json).into_owned();
             let value: serde_json::Value = serde_json::from_str(&clean).unwrap();
             if let Some(text) = value["text"].as_str() {
-                assert_eq!(marked(text), shown, "{json}");
+                assert_eq!(normalize_marks(text), shown, "{json}");
             }
             assert!(clean.contains("[redacted:"), "{clean}");
             json = serde_json::json!({ "arguments": json }).to_string();
@@ -163,6 +166,6 @@ fn names_in_json_are_as_telling_as_in_text() {
         (r#"{"max_tokens":4096,"token_type":"bearer"}"#, r#"{"max_tokens":4096,"token_type":"bearer"}"#),
         (r#"{"a":"TOKEN=abcdef"}"#, r#"{"a":"TOKEN=§"}"#),
     ] {
-        assert_eq!(marked(&REDACTOR.json(given)), shown, "{given}");
+        assert_eq!(normalize_marks(&REDACTOR.redact_json(given)), shown, "{given}");
     }
 }

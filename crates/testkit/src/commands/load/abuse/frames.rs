@@ -1,54 +1,52 @@
-//! Conversations over WebSocket that no client should have.
+//! WebSocket conversations that violate the protocol.
 
 use std::io;
 
 use anyhow::{Context as _, bail};
 use switchboard_testkit::{
-    dice::Dice,
-    load::{Api, End, Socket, WebSocket, mask},
+    dice::SeededRng,
+    load::{BufferedSocket, FeedEnd, TestApiClient, WebSocketFeed, masked_frame},
 };
 
 use super::{
-    ANSWER, Targets, is_gone,
-    raw::{value, word},
+    ANSWER_TIMEOUT, AbuseTargets, is_connection_closed,
+    raw::{random_json, random_word},
 };
 
-/// What is said, and what must come of it.
-struct Said {
+struct AbuseMessage {
     bytes: Vec<u8>,
-    then: Then,
+    then: ExpectedReaction,
 }
 
-/// What must come of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// The server ends it.
+enum ExpectedReaction {
+    /// The server closes the connection.
     Ends,
-    /// There is a reply.
+    /// The server replies.
     Reply,
-    /// Nothing; the client goes away.
+    /// Nothing; the client disconnects.
     Leaves,
 }
 
-/// A conversation with a session that is open, so that the server has no other reason to end it.
-pub fn one(api: &Api, targets: &Targets, dice: &mut Dice) -> anyhow::Result<()> {
-    let said = said(dice);
+/// Uses an open session, so that the server has no other reason to close the connection.
+pub fn run_conversation(api: &TestApiClient, targets: &AbuseTargets, dice: &mut SeededRng) -> anyhow::Result<()> {
+    let said = random_message(dice);
     let shown = || format!("said: {:?}", String::from_utf8_lossy(said.bytes.get(..200).unwrap_or(&said.bytes)));
-    let socket = Socket::with_buffer(api.port, 16 << 10)?;
-    socket.stream().set_read_timeout(Some(ANSWER))?;
+    let socket = BufferedSocket::with_buffer(api.port, 16 << 10)?;
+    socket.tcp_stream().set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let path = format!("/ws/sessions/{}?after=1000000", targets.open);
-    let mut feed = WebSocket::open(socket, api, &path).context("no WebSocket")?;
-    match feed.socket().write(&said.bytes) {
-        Err(error) if is_gone(&error) => return Ok(()),
+    let mut feed = WebSocketFeed::open(socket, api, &path).context("no WebSocket")?;
+    match feed.inner_socket().write(&said.bytes) {
+        Err(error) if is_connection_closed(&error) => return Ok(()),
         written => written.with_context(shown)?,
     }
-    if said.then == Then::Leaves {
+    if said.then == ExpectedReaction::Leaves {
         return Ok(());
     }
-    heard(&mut feed, said.then).with_context(shown)
+    check_reaction(&mut feed, said.then).with_context(shown)
 }
 
-fn heard(feed: &mut WebSocket, then: Then) -> anyhow::Result<()> {
+fn check_reaction(feed: &mut WebSocketFeed, then: ExpectedReaction) -> anyhow::Result<()> {
     loop {
         let mut is_reply = false;
         let end = feed.next(&mut |message| {
@@ -57,56 +55,57 @@ fn heard(feed: &mut WebSocket, then: Then) -> anyhow::Result<()> {
                 .any(|kind| memchr::memmem::find(message.text, kind).is_some());
         });
         match (end, then) {
-            (Ok(None), Then::Reply) if is_reply => return Ok(()),
+            (Ok(None), ExpectedReaction::Reply) if is_reply => return Ok(()),
             (Ok(None), _) => {}
-            (Ok(Some(End::Closed(Some(1011)))), _) => bail!("the server failed"),
-            (Ok(Some(_)), Then::Ends) => return Ok(()),
+            (Ok(Some(FeedEnd::Closed(Some(1011)))), _) => bail!("the server failed"),
+            (Ok(Some(_)), ExpectedReaction::Ends) => return Ok(()),
             (Ok(Some(end)), _) => bail!("there was no reply, but {end:?}"),
-            (Err(error), Then::Ends) if is_gone(&error) => return Ok(()),
-            (Err(error), _) => return Err(unanswered(error)),
+            (Err(error), ExpectedReaction::Ends) if is_connection_closed(&error) => return Ok(()),
+            (Err(error), _) => return Err(no_answer_error(error)),
         }
     }
 }
 
-fn unanswered(error: io::Error) -> anyhow::Error {
+fn no_answer_error(error: io::Error) -> anyhow::Error {
     anyhow::Error::from(error).context("no answer came")
 }
 
-fn said(dice: &mut Dice) -> Said {
-    let ends = |bytes: Vec<u8>| Said { bytes, then: Then::Ends };
-    match dice.below(15) {
-        // Not masked, reserved bits, kinds that nobody knows.
+fn random_message(dice: &mut SeededRng) -> AbuseMessage {
+    let ends = |bytes: Vec<u8>| AbuseMessage { bytes, then: ExpectedReaction::Ends };
+    match dice.next_below(15) {
+        // Unmasked, reserved bits, unknown opcodes.
         0 => ends(vec![0x81, 2, b'{', b'}']),
-        1 => ends(mask(0xf1, b"{}")),
-        2 => ends(mask(0x83, b"{}")),
-        3 => ends(mask(0x8b, b"{}")),
-        // Controls that are too long or in parts, a continuation of nothing, a text that begins in another.
-        4 => ends(mask(0x89, &[b'x'; 200])),
-        5 => ends(mask(0x09, b"x")),
-        6 => ends(mask(0x80, b"x")),
-        7 => ends([mask(0x01, b"a"), mask(0x81, b"b")].concat()),
-        // Sizes that nobody has, and a text that is none.
+        1 => ends(masked_frame(0xf1, b"{}")),
+        2 => ends(masked_frame(0x83, b"{}")),
+        3 => ends(masked_frame(0x8b, b"{}")),
+        // Control frames that are too long or fragmented, a continuation without a beginning, a text within another
+        // one.
+        4 => ends(masked_frame(0x89, &[b'x'; 200])),
+        5 => ends(masked_frame(0x09, b"x")),
+        6 => ends(masked_frame(0x80, b"x")),
+        7 => ends([masked_frame(0x01, b"a"), masked_frame(0x81, b"b")].concat()),
+        // Impossible sizes, and text that is not UTF-8.
         8 => ends(vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4]),
         9 => ends(vec![0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4]),
-        10 => ends(mask(0x81, &[0xff, 0xfe, 0xc0])),
-        11 => ends(mask(0x88, &[0x03, 0xff, 0xff])),
-        // Half a frame, and nothing more.
-        12 => Said { bytes: vec![0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, b'x'], then: Then::Leaves },
-        13 => Said { bytes: mask(0x82, value(dice).as_bytes()), then: Then::Reply },
-        _ => Said { bytes: mask(0x81, command(dice).as_bytes()), then: Then::Reply },
+        10 => ends(masked_frame(0x81, &[0xff, 0xfe, 0xc0])),
+        11 => ends(masked_frame(0x88, &[0x03, 0xff, 0xff])),
+        // Half a frame.
+        12 => AbuseMessage { bytes: vec![0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, b'x'], then: ExpectedReaction::Leaves },
+        13 => AbuseMessage { bytes: masked_frame(0x82, random_json(dice).as_bytes()), then: ExpectedReaction::Reply },
+        _ => AbuseMessage { bytes: masked_frame(0x81, random_command(dice).as_bytes()), then: ExpectedReaction::Reply },
     }
 }
 
-/// A command that is nearly right. None that would end the session for all others.
-fn command(dice: &mut Dice) -> String {
+/// Returns an almost valid command. None may end the session for the other clients.
+fn random_command(dice: &mut SeededRng) -> String {
     let kinds = ["ping", "approval", "prompt", "interupt", "", "reply", "session.ended"];
-    let kind = dice.pick(&kinds).copied().unwrap_or_default();
-    let (id, prompt) = (value(dice), value(dice));
-    match dice.below(4) {
-        0 => value(dice),
-        1 => "{".repeat(dice.below(5_000)),
-        // A prompt of the right shape would begin another turn; a number is of the wrong one.
-        2 => format!(r#"{{"type":"{kind}","id":{id},"decision":"{}","prompt":7}}"#, word(dice)),
+    let kind = dice.choose(&kinds).copied().unwrap_or_default();
+    let (id, prompt) = (random_json(dice), random_json(dice));
+    match dice.next_below(4) {
+        0 => random_json(dice),
+        1 => "{".repeat(dice.next_below(5_000)),
+        // A valid prompt would start another turn; a number is invalid.
+        2 => format!(r#"{{"type":"{kind}","id":{id},"decision":"{}","prompt":7}}"#, random_word(dice)),
         _ => format!(r#"{{"type":{prompt},"id":{id}}}"#),
     }
 }

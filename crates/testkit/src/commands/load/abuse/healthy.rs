@@ -1,4 +1,4 @@
-//! The healthy client beside all the others: it runs sessions and follows them, again and again, and looks at the clock.
+//! The healthy client among the others: it runs and follows sessions repeatedly and measures the time.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -7,49 +7,50 @@ use std::{
 };
 
 use anyhow::ensure;
-use switchboard_testkit::load::{Api, Manner, Reader, Wire};
+use switchboard_testkit::load::{FeedReader, FeedTransport, ReaderBehavior, TestApiClient};
 
-use super::super::house::verbatim;
+use super::super::house::verbatim_dialect;
 
-/// How it fared.
 #[derive(Default)]
-pub struct Healthy {
+pub struct HealthyClient {
     served: AtomicU64,
     slowest: AtomicU64,
 }
 
-/// Between two sessions.
-const PAUSE: Duration = Duration::from_millis(50);
+const SESSION_PAUSE: Duration = Duration::from_millis(50);
 
-impl Healthy {
-    /// How many sessions it has run.
-    pub fn served(&self) -> u64 {
+impl HealthyClient {
+    pub fn session_count(&self) -> u64 {
         self.served.load(Ordering::Acquire)
     }
 
-    /// The longest that it had to wait for one.
-    pub fn slowest(&self) -> Duration {
+    pub fn slowest_session(&self) -> Duration {
         Duration::from_micros(self.slowest.load(Ordering::Acquire))
     }
 
-    /// Goes on until it is told to stop.
-    pub fn run(&self, api: &Api, over: &AtomicBool) -> anyhow::Result<()> {
+    pub fn run(&self, api: &TestApiClient, over: &AtomicBool) -> anyhow::Result<()> {
         while !over.load(Ordering::Acquire) {
             let began = Instant::now();
-            self.one(api)?;
+            self.run_session(api)?;
             let time = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.slowest.fetch_max(time, Ordering::AcqRel);
             self.served.fetch_add(1, Ordering::AcqRel);
-            thread::sleep(PAUSE);
+            thread::sleep(SESSION_PAUSE);
         }
         Ok(())
     }
 
-    /// A session from its start to its end, and its absence.
-    fn one(&self, api: &Api) -> anyhow::Result<()> {
-        let session = api.start("echo", "hello there")?;
-        let wire = if self.served().is_multiple_of(2) { Wire::Sse } else { Wire::WebSocket };
-        let reader = Reader { api, wire, session: &session, dialect: verbatim()?, manner: Manner::default() };
+    /// Runs, follows and deletes a session.
+    fn run_session(&self, api: &TestApiClient) -> anyhow::Result<()> {
+        let session = api.start_session("echo", "hello there")?;
+        let wire = if self.session_count().is_multiple_of(2) { FeedTransport::Sse } else { FeedTransport::WebSocket };
+        let reader = FeedReader {
+            api,
+            wire,
+            session: &session,
+            dialect: verbatim_dialect()?,
+            manner: ReaderBehavior::default(),
+        };
         let read = reader.run()?;
         ensure!(read.tally.gaps == 0 && read.tally.messages > 3, "{} events", read.tally.messages);
         ensure!(api.get("/api/health")?["status"] == "ok", "it is not well");

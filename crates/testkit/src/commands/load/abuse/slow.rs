@@ -1,5 +1,4 @@
-//! Clients that take their time: heads that come byte by byte, bodies likewise, some who do not read what they asked
-//! for, and some who say nothing.
+//! Slow clients: heads and bodies byte by byte, unread responses, and silence.
 
 use std::{
     io::Write as _,
@@ -9,52 +8,55 @@ use std::{
 };
 
 use anyhow::Context as _;
-use switchboard_testkit::{dice::Dice, load::Api};
+use switchboard_testkit::{dice::SeededRng, load::TestApiClient};
 
-use super::Targets;
+use super::AbuseTargets;
 
-/// How often a slow one says something.
-const BEAT: Duration = Duration::from_millis(200);
+const WRITE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// One of them, with what it has still to say.
-struct Slow {
+struct SlowClient {
     stream: TcpStream,
     rest: Vec<u8>,
 }
 
-/// So many of them, for a while.
-pub fn some(api: &Api, targets: &Targets, count: u32, time: Duration, dice: &mut Dice) -> anyhow::Result<()> {
+pub fn run_slow_clients(
+    api: &TestApiClient,
+    targets: &AbuseTargets,
+    count: u32,
+    time: Duration,
+    dice: &mut SeededRng,
+) -> anyhow::Result<()> {
     let began = Instant::now();
-    let mut all: Vec<Slow> = Vec::new();
+    let mut all: Vec<SlowClient> = Vec::new();
     for number in 0..count {
-        all.push(Slow::new(api, targets, dice).with_context(|| format!("slow client {number}"))?);
+        all.push(SlowClient::new(api, targets, dice).with_context(|| format!("slow client {number}"))?);
     }
     while began.elapsed() < time {
-        all.iter_mut().for_each(Slow::go_on);
-        thread::sleep(BEAT);
+        all.iter_mut().for_each(SlowClient::write_next_byte);
+        thread::sleep(WRITE_INTERVAL);
     }
     Ok(())
 }
 
-impl Slow {
-    fn new(api: &Api, targets: &Targets, dice: &mut Dice) -> anyhow::Result<Self> {
+impl SlowClient {
+    fn new(api: &TestApiClient, targets: &AbuseTargets, dice: &mut SeededRng) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", api.port))?;
         stream.set_write_timeout(Some(Duration::from_secs(5)))?;
         let body = "Content-Type: application/json\r\nContent-Length: 100000\r\n";
         let stalled = format!("/api/sessions/{}/stream?dialect=trace", targets.ended);
-        let (at_once, rest) = match dice.below(4) {
+        let (at_once, rest) = match dice.next_below(4) {
             0 => (String::new(), String::new()),
-            1 => (String::new(), api.head("GET", "/api/sessions", &"X-Slow: yes\r\n".repeat(100))),
-            2 => (api.head("POST", "/api/sessions", body), format!("{{\"prompt\":\"{}", "x".repeat(90_000))),
-            _ => (api.head("GET", &stalled, ""), String::new()),
+            1 => (String::new(), api.request_head("GET", "/api/sessions", &"X-Slow: yes\r\n".repeat(100))),
+            2 => (api.request_head("POST", "/api/sessions", body), format!("{{\"prompt\":\"{}", "x".repeat(90_000))),
+            _ => (api.request_head("GET", &stalled, ""), String::new()),
         };
         let mut slow = Self { stream, rest: rest.into_bytes() };
         slow.stream.write_all(at_once.as_bytes())?;
         Ok(slow)
     }
 
-    /// One byte more. That the server has had enough of it is fine.
-    fn go_on(&mut self) {
+    /// Writes one more byte. The server may have closed the connection.
+    fn write_next_byte(&mut self) {
         if !self.rest.is_empty() {
             let byte = self.rest.remove(0);
             drop(self.stream.write_all(&[byte]));

@@ -1,5 +1,5 @@
-//! OpenCode's logs: databases of many sessions, and the tree of small files that older versions had. The same session
-//! can be in two tables, and in a database and the tree.
+//! OpenCode's logs: databases with many sessions, and the directory tree of older versions. A session can be in two
+//! tables, and both in a database and in the tree.
 
 mod rows;
 
@@ -8,26 +8,26 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use self::rows::{Row, Session, TABLES};
-use super::Agent;
+use self::rows::{OpenCodeCorpusRow, OpenCodeCorpusSession, SCHEMA_SQL};
+use super::CorpusAgent;
 use crate::corpus::{
-    files::{Corpus, hex, sizes},
-    plan::{Plan, Planner},
+    files::{CorpusWriter, hex_digits, session_sizes},
+    plan::{SessionPlan, SessionPlanner},
 };
 
-/// Its part of a corpus.
-pub const AGENT: Agent = Agent { name: "opencode", percent: 6, cases: Case::ALL.len(), write };
+pub const AGENT: CorpusAgent = CorpusAgent { name: "opencode", percent: 6, cases: CountingCase::ALL.len(), write };
 
-const PLANNER: Planner = Planner { models: &["big-pickle", "qwen3-coder"], writes_cache: true, for_an_hour: false };
+const PLANNER: SessionPlanner =
+    SessionPlanner { models: &["big-pickle", "qwen3-coder"], writes_cache: true, for_an_hour: false };
 
-const FOLDER: &str = ".local/share/opencode";
+const DATA_DIRECTORY: &str = ".local/share/opencode";
 
-/// What is special about a session. Each is a way to count wrongly.
+/// Each case is a way to count incorrectly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Case {
-    /// Messages and their parts, of which one repeats the tokens.
+pub enum CountingCase {
+    /// Messages and their parts, one of which repeats the tokens.
     Plain,
-    /// A session that works for another.
+    /// A session that works for another one.
     Child,
     /// In the tables of two versions.
     Migrated,
@@ -41,90 +41,106 @@ pub enum Case {
     Channel,
 }
 
-impl Case {
-    /// All of them.
+impl CountingCase {
     pub const ALL: &'static [Self] =
         &[Self::Plain, Self::Child, Self::Migrated, Self::Later, Self::Tree, Self::TreeToo, Self::Channel];
 }
 
-fn write(corpus: &mut Corpus, seed: u64, bytes: u64, sessions: usize) -> anyhow::Result<()> {
-    let sizes = sizes(seed ^ 4, sessions, bytes);
+fn write(corpus: &mut CorpusWriter, seed: u64, bytes: u64, sessions: usize) -> anyhow::Result<()> {
+    let sizes = session_sizes(seed ^ 4, sessions, bytes);
     let cases = sizes.into_iter().enumerate().map(|(number, size)| {
-        let case = Case::ALL.get(number % Case::ALL.len()).copied().unwrap_or(Case::Plain);
+        let case = CountingCase::ALL.get(number % CountingCase::ALL.len()).copied().unwrap_or(CountingCase::Plain);
         (case, seed.wrapping_mul(43).wrapping_add(number as u64), size)
     });
-    sessions_of(corpus, cases)
+    write_sessions(corpus, cases)
 }
 
-/// Writes sessions, each of a case, and the databases that they are in.
-pub fn sessions_of(corpus: &mut Corpus, cases: impl IntoIterator<Item = (Case, u64, u64)>) -> anyhow::Result<()> {
-    let folder = corpus.home.join(FOLDER);
+/// Writes sessions, each of a case, and their databases.
+pub fn write_sessions(
+    corpus: &mut CorpusWriter,
+    cases: impl IntoIterator<Item = (CountingCase, u64, u64)>,
+) -> anyhow::Result<()> {
+    let folder = corpus.home.join(DATA_DIRECTORY);
     fs::create_dir_all(&folder)?;
     let paths = [folder.join("opencode.db"), folder.join("opencode-dev.db")];
     let mut databases = [Connection::open(&paths[0])?, Connection::open(&paths[1])?];
     for database in &databases {
-        database.execute_batch(TABLES)?;
+        database.execute_batch(SCHEMA_SQL)?;
     }
     for (case, seed, bytes) in cases {
-        // The tree is a file a message and more: there only the sizes of small ones are real.
-        let bytes = if matches!(case, Case::Tree | Case::TreeToo) { bytes.min(8_000) } else { bytes };
-        let database = &mut databases[usize::from(case == Case::Channel)];
-        session(corpus, database, case, seed, bytes)?;
+        // The tree has a file per message, so its sessions are kept small.
+        let bytes = if matches!(case, CountingCase::Tree | CountingCase::TreeToo) { bytes.min(8_000) } else { bytes };
+        let database = &mut databases[usize::from(case == CountingCase::Channel)];
+        write_session(corpus, database, case, seed, bytes)?;
     }
     drop(databases);
     for path in paths {
-        corpus.wrote(fs::metadata(path)?.len());
+        corpus.count_file(fs::metadata(path)?.len());
     }
     Ok(())
 }
 
-fn session(corpus: &mut Corpus, database: &mut Connection, case: Case, seed: u64, bytes: u64) -> anyhow::Result<()> {
-    let plan = PLANNER.session(seed, bytes);
-    let mut session = Session::new(&plan, None);
-    if case == Case::Plain {
-        session.needle = Some(corpus.needle(AGENT.name, &session.id));
-    }
-    corpus.tell(AGENT.name, &session.id, plan.cwd, plan.replies());
-    put(corpus, database, case, &session, &plan)?;
-    if case == Case::Child {
-        let child = Plan { cwd: plan.cwd, ..PLANNER.session(seed ^ 9, 9_000) }.after(plan.began());
-        corpus.tell(AGENT.name, &session.id, plan.cwd, child.replies());
-        put(corpus, database, case, &Session::new(&child, Some(&session.id)), &child)?;
-    }
-    Ok(())
-}
-
-fn put(
-    corpus: &mut Corpus,
+fn write_session(
+    corpus: &mut CorpusWriter,
     database: &mut Connection,
-    case: Case,
-    session: &Session,
-    plan: &Plan,
+    case: CountingCase,
+    seed: u64,
+    bytes: u64,
 ) -> anyhow::Result<()> {
-    let rows = if case == Case::Later { session.later(corpus, plan) } else { session.rows(corpus, plan) };
-    if case != Case::Tree {
+    let plan = PLANNER.plan_session(seed, bytes);
+    let mut session = OpenCodeCorpusSession::new(&plan, None);
+    if case == CountingCase::Plain {
+        session.needle = Some(corpus.plant_rare_word(AGENT.name, &session.id));
+    }
+    corpus.record_replies(AGENT.name, &session.id, plan.cwd, plan.replies());
+    store_session(corpus, database, case, &session, &plan)?;
+    if case == CountingCase::Child {
+        let child = SessionPlan { cwd: plan.cwd, ..PLANNER.plan_session(seed ^ 9, 9_000) }.shift_after(plan.began_at());
+        corpus.record_replies(AGENT.name, &session.id, plan.cwd, child.replies());
+        store_session(corpus, database, case, &OpenCodeCorpusSession::new(&child, Some(&session.id)), &child)?;
+    }
+    Ok(())
+}
+
+fn store_session(
+    corpus: &mut CorpusWriter,
+    database: &mut Connection,
+    case: CountingCase,
+    session: &OpenCodeCorpusSession,
+    plan: &SessionPlan,
+) -> anyhow::Result<()> {
+    let rows = if case == CountingCase::Later {
+        session.later_version_rows(corpus, plan)
+    } else {
+        session.message_rows(corpus, plan)
+    };
+    if case != CountingCase::Tree {
         let insert = database.transaction()?;
-        session.insert(&insert, plan)?;
+        session.insert_session(&insert, plan)?;
         rows.iter().try_for_each(|row| row.insert(&insert))?;
-        if case == Case::Migrated {
-            session.later(corpus, plan).iter().try_for_each(|row| row.insert(&insert))?;
+        if case == CountingCase::Migrated {
+            session.later_version_rows(corpus, plan).iter().try_for_each(|row| row.insert(&insert))?;
         }
         insert.commit()?;
     }
-    if matches!(case, Case::Tree | Case::TreeToo) {
-        let project = hex(plan.seed, 3, 40);
-        corpus.file(
-            &format!("{FOLDER}/storage/session/{project}/{}.json", session.id),
-            session.info(plan).to_string().as_bytes(),
+    if matches!(case, CountingCase::Tree | CountingCase::TreeToo) {
+        let project = hex_digits(plan.seed, 3, 40);
+        corpus.write_file(
+            &format!("{DATA_DIRECTORY}/storage/session/{project}/{}.json", session.id),
+            session.session_info(plan).to_string().as_bytes(),
         )?;
-        rows.iter().try_for_each(|row| file(corpus, session, row))?;
+        rows.iter().try_for_each(|row| write_row_file(corpus, session, row))?;
     }
     Ok(())
 }
 
-/// A row as a small file: its ids are in it.
-fn file(corpus: &mut Corpus, session: &Session, row: &Row) -> anyhow::Result<()> {
-    let Row { table, id, message, data, .. } = row;
+/// Writes a row as a file that contains its ids.
+fn write_row_file(
+    corpus: &mut CorpusWriter,
+    session: &OpenCodeCorpusSession,
+    row: &OpenCodeCorpusRow,
+) -> anyhow::Result<()> {
+    let OpenCodeCorpusRow { table, id, message, data, .. } = row;
     let folder = if *table == "part" { message } else { &session.id };
     let mut data = data.clone();
     if let Value::Object(data) = &mut data {
@@ -134,5 +150,5 @@ fn file(corpus: &mut Corpus, session: &Session, row: &Row) -> anyhow::Result<()>
             data.insert("messageID".to_owned(), message.as_str().into());
         }
     }
-    corpus.file(&format!("{FOLDER}/storage/{table}/{folder}/{id}.json"), data.to_string().as_bytes())
+    corpus.write_file(&format!("{DATA_DIRECTORY}/storage/{table}/{folder}/{id}.json"), data.to_string().as_bytes())
 }

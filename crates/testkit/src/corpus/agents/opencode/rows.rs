@@ -1,16 +1,16 @@
-//! The rows of its databases, as versions 1.18 and 2.0 have them.
+//! The rows of OpenCode's databases, in the format of versions 1.18 and 2.0.
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use crate::corpus::{
-    files::{Corpus, dice, hex},
-    plan::{Plan, Reply, Turn},
-    truth::Tokens,
+    files::{CorpusWriter, hex_digits, text_rng},
+    plan::{ReplyPlan, SessionPlan, TurnPlan},
+    truth::CorpusTokens,
 };
 
-/// The tables that matter here, with the columns that all versions have.
-pub const TABLES: &str = "
+/// The relevant tables with the columns that all versions have.
+pub const SCHEMA_SQL: &str = "
     PRAGMA journal_mode = WAL;
     CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, vcs text, name text, time_created integer NOT NULL,
         time_updated integer NOT NULL, sandboxes text NOT NULL);
@@ -32,50 +32,43 @@ pub const TABLES: &str = "
     CREATE INDEX session_message_session ON session_message (session_id);
 ";
 
-/// A session.
-pub struct Session {
-    /// Its id.
+pub struct OpenCodeCorpusSession {
     pub id: String,
-    /// A word to be said once.
+    /// A word to be written once.
     pub needle: Option<String>,
     parent: Option<String>,
 }
 
-/// A row of a session.
-pub struct Row {
-    /// The table.
+pub struct OpenCodeCorpusRow {
     pub table: &'static str,
-    /// Its id.
     pub id: String,
-    /// The message that it belongs to, if it is a part of one; the kind, if the table has kinds.
+    /// The message of a part, or the row's kind in `session_message`.
     pub message: String,
-    /// What it holds.
     pub data: Value,
     session: String,
     at: i64,
     seq: usize,
 }
 
-impl Session {
-    /// A session, or one that works for another.
-    pub fn new(plan: &Plan, parent: Option<&str>) -> Self {
-        Self { id: format!("ses_{}", hex(plan.seed, 1, 26)), needle: None, parent: parent.map(str::to_owned) }
+impl OpenCodeCorpusSession {
+    pub fn new(plan: &SessionPlan, parent: Option<&str>) -> Self {
+        Self { id: format!("ses_{}", hex_digits(plan.seed, 1, 26)), needle: None, parent: parent.map(str::to_owned) }
     }
 
-    /// What is known about it, as the tree has it.
-    pub fn info(&self, plan: &Plan) -> Value {
-        json!({"id": self.id, "version": "1.1.53", "projectID": hex(plan.seed, 3, 40), "directory": plan.cwd, "title": "Work",
-            "parentID": self.parent, "time": {"created": plan.began(), "updated": plan.ended()}})
+    /// Returns the session file of the tree.
+    pub fn session_info(&self, plan: &SessionPlan) -> Value {
+        json!({"id": self.id, "version": "1.1.53", "projectID": hex_digits(plan.seed, 3, 40), "directory": plan.cwd, "title": "Work",
+            "parentID": self.parent, "time": {"created": plan.began_at(), "updated": plan.ended_at()}})
     }
 
-    /// Its own row. The sums are there for the agent; they are no replies.
-    pub fn insert(&self, into: &Connection, plan: &Plan) -> rusqlite::Result<()> {
-        let mut all = Tokens::default();
+    /// Inserts the session's row. Its sums are for the agent only and are not replies.
+    pub fn insert_session(&self, into: &Connection, plan: &SessionPlan) -> rusqlite::Result<()> {
+        let mut all = CorpusTokens::default();
         plan.replies().for_each(|reply| all += reply.tokens);
-        let project = hex(plan.seed, 3, 40);
+        let project = hex_digits(plan.seed, 3, 40);
         into.execute(
             "INSERT OR IGNORE INTO project VALUES (?1, ?2, 'git', NULL, ?3, ?3, '[]')",
-            params![project, plan.cwd, plan.began()],
+            params![project, plan.cwd, plan.began_at()],
         )?;
         into.execute(
             "INSERT INTO session (id, project_id, parent_id, slug, directory, title, version, tokens_input, tokens_output,
@@ -91,76 +84,89 @@ impl Session {
                 all.reasoning,
                 all.cache_read,
                 all.cache_write,
-                plan.began(),
-                plan.ended()
+                plan.began_at(),
+                plan.ended_at()
             ],
         )?;
         Ok(())
     }
 
-    /// Messages and their parts.
-    pub fn rows(&self, corpus: &Corpus, plan: &Plan) -> Vec<Row> {
+    pub fn message_rows(&self, corpus: &CorpusWriter, plan: &SessionPlan) -> Vec<OpenCodeCorpusRow> {
         let mut rows = Vec::new();
         for turn in &plan.turns {
-            let asked = self.prompt(corpus, turn, &mut rows);
+            let asked = self.push_prompt(corpus, turn, &mut rows);
             for reply in &turn.replies {
-                self.reply(corpus, plan, reply, &asked, &mut rows);
+                self.push_reply(corpus, plan, reply, &asked, &mut rows);
             }
         }
         if let (Some(needle), Some(turn)) = (&self.needle, plan.turns.first()) {
             let id = message_id(turn.at, turn.seed);
-            rows.push(self.part(
+            rows.push(self.part_row(
                 &id,
                 turn.at + 1,
-                &hex(turn.seed, 71, 8),
+                &hex_digits(turn.seed, 71, 8),
                 json!({"type": "text", "text": format!("and {needle}")}),
             ));
         }
         rows
     }
 
-    fn prompt(&self, corpus: &Corpus, turn: &Turn, rows: &mut Vec<Row>) -> String {
+    fn push_prompt(&self, corpus: &CorpusWriter, turn: &TurnPlan, rows: &mut Vec<OpenCodeCorpusRow>) -> String {
         let id = message_id(turn.at, turn.seed);
         let data = json!({"role": "user", "time": {"created": turn.at}, "agent": "build"});
-        rows.push(self.row("message", id.clone(), String::new(), turn.at, data));
-        let text = corpus.words.prose(&mut dice(turn.seed, 1), turn.words);
-        rows.push(self.part(&id, turn.at, &hex(turn.seed, 70, 8), json!({"type": "text", "text": text})));
+        rows.push(self.table_row("message", id.clone(), String::new(), turn.at, data));
+        let text = corpus.words.random_prose(&mut text_rng(turn.seed, 1), turn.words);
+        rows.push(self.part_row(&id, turn.at, &hex_digits(turn.seed, 70, 8), json!({"type": "text", "text": text})));
         id
     }
 
-    fn reply(&self, corpus: &Corpus, plan: &Plan, reply: &Reply, asked: &str, rows: &mut Vec<Row>) {
+    fn push_reply(
+        &self,
+        corpus: &CorpusWriter,
+        plan: &SessionPlan,
+        reply: &ReplyPlan,
+        asked: &str,
+        rows: &mut Vec<OpenCodeCorpusRow>,
+    ) {
         let (id, at) = (message_id(reply.at, reply.seed), reply.at);
-        let tokens = tokens(&reply.tokens);
+        let tokens = tokens_json(&reply.tokens);
         let data = json!({"role": "assistant", "parentID": asked, "mode": "build", "agent": "build", "path": {"cwd": plan.cwd, "root": plan.cwd},
             "cost": 0.0, "tokens": tokens, "modelID": reply.model, "providerID": "lab", "time": {"created": at, "completed": at + 900}, "finish": "stop"});
-        rows.push(self.row("message", id.clone(), String::new(), at, data));
-        let mut part = |number: u64, data: Value| rows.push(self.part(&id, at, &hex(reply.seed, 80 + number, 8), data));
-        part(0, json!({"type": "step-start", "snapshot": hex(reply.seed, 9, 40)}));
+        rows.push(self.table_row("message", id.clone(), String::new(), at, data));
+        let mut part =
+            |number: u64, data: Value| rows.push(self.part_row(&id, at, &hex_digits(reply.seed, 80 + number, 8), data));
+        part(0, json!({"type": "step-start", "snapshot": hex_digits(reply.seed, 9, 40)}));
         if reply.thought > 0 {
-            let text = corpus.words.prose(&mut dice(reply.seed, 2), reply.thought);
+            let text = corpus.words.random_prose(&mut text_rng(reply.seed, 2), reply.thought);
             part(1, json!({"type": "reasoning", "text": text, "time": {"start": at, "end": at + 1}}));
         }
-        let text = corpus.words.prose(&mut dice(reply.seed, 4), reply.said);
+        let text = corpus.words.random_prose(&mut text_rng(reply.seed, 4), reply.said);
         part(2, json!({"type": "text", "text": text, "time": {"start": at, "end": at + 2}}));
         for (number, words) in (0..).zip(&reply.tools) {
-            part(10 + number, tool(corpus, reply, number, *words));
+            part(10 + number, tool_part(corpus, reply, number, *words));
         }
         part(3, json!({"type": "step-finish", "reason": "stop", "tokens": tokens, "cost": 0.0}));
     }
 
-    /// The same in the table of the later version.
-    pub fn later(&self, corpus: &Corpus, plan: &Plan) -> Vec<Row> {
+    /// Returns the rows in the table of the later version.
+    pub fn later_version_rows(&self, corpus: &CorpusWriter, plan: &SessionPlan) -> Vec<OpenCodeCorpusRow> {
         let mut rows = Vec::new();
         for turn in &plan.turns {
-            let text = corpus.words.prose(&mut dice(turn.seed, 1), turn.words);
+            let text = corpus.words.random_prose(&mut text_rng(turn.seed, 1), turn.words);
             let data = json!({"time": {"created": turn.at}, "text": text});
-            rows.push(self.row("session_message", message_id(turn.at, turn.seed), "user".to_owned(), turn.at, data));
+            rows.push(self.table_row(
+                "session_message",
+                message_id(turn.at, turn.seed),
+                "user".to_owned(),
+                turn.at,
+                data,
+            ));
             for reply in &turn.replies {
-                let text = corpus.words.prose(&mut dice(reply.seed, 4), reply.said);
+                let text = corpus.words.random_prose(&mut text_rng(reply.seed, 4), reply.said);
                 let data = json!({"time": {"created": reply.at, "completed": reply.at + 900}, "agent": "build",
                     "model": {"id": reply.model, "providerID": "lab"}, "content": [{"type": "text", "id": "text-0", "text": text}],
-                    "finish": "stop", "cost": 0.0, "tokens": tokens(&reply.tokens)});
-                rows.push(self.row(
+                    "finish": "stop", "cost": 0.0, "tokens": tokens_json(&reply.tokens)});
+                rows.push(self.table_row(
                     "session_message",
                     message_id(reply.at, reply.seed),
                     "assistant".to_owned(),
@@ -173,17 +179,16 @@ impl Session {
         rows
     }
 
-    fn part(&self, message: &str, at: i64, id: &str, data: Value) -> Row {
-        self.row("part", format!("prt_{at:012x}{id}"), message.to_owned(), at, data)
+    fn part_row(&self, message: &str, at: i64, id: &str, data: Value) -> OpenCodeCorpusRow {
+        self.table_row("part", format!("prt_{at:012x}{id}"), message.to_owned(), at, data)
     }
 
-    fn row(&self, table: &'static str, id: String, message: String, at: i64, data: Value) -> Row {
-        Row { table, id, message, data, session: self.id.clone(), at, seq: 0 }
+    fn table_row(&self, table: &'static str, id: String, message: String, at: i64, data: Value) -> OpenCodeCorpusRow {
+        OpenCodeCorpusRow { table, id, message, data, session: self.id.clone(), at, seq: 0 }
     }
 }
 
-impl Row {
-    /// Writes it.
+impl OpenCodeCorpusRow {
     pub fn insert(&self, into: &Connection) -> rusqlite::Result<()> {
         let Self { table, id, message, data, session, at, seq } = self;
         let data = data.to_string();
@@ -202,23 +207,23 @@ impl Row {
     }
 }
 
-/// Ids are in the order of time.
+/// Ids sort by time.
 fn message_id(at: i64, seed: u64) -> String {
-    format!("msg_{at:012x}{}", hex(seed, 2, 14))
+    format!("msg_{at:012x}{}", hex_digits(seed, 2, 14))
 }
 
-/// Figures as it tells them: neither cache nor reasoning are part of anything else.
-fn tokens(tokens: &Tokens) -> Value {
-    json!({"total": tokens.total(), "input": tokens.input, "output": tokens.output - tokens.reasoning, "reasoning": tokens.reasoning,
+/// Returns tokens in OpenCode's form: cache and reasoning are separate.
+fn tokens_json(tokens: &CorpusTokens) -> Value {
+    json!({"total": tokens.total_tokens(), "input": tokens.input, "output": tokens.output - tokens.reasoning, "reasoning": tokens.reasoning,
         "cache": {"read": tokens.cache_read, "write": tokens.cache_write}})
 }
 
-fn tool(corpus: &Corpus, reply: &Reply, number: u64, words: usize) -> Value {
+fn tool_part(corpus: &CorpusWriter, reply: &ReplyPlan, number: u64, words: usize) -> Value {
     let (command, output) = (
-        corpus.words.code(&mut dice(reply.seed, 20 + number), 9),
-        corpus.words.code(&mut dice(reply.seed, 40 + number), words),
+        corpus.words.random_code(&mut text_rng(reply.seed, 20 + number), 9),
+        corpus.words.random_code(&mut text_rng(reply.seed, 40 + number), words),
     );
-    json!({"type": "tool", "tool": "bash", "callID": format!("call_{}", hex(reply.seed, 30 + number, 12)),
+    json!({"type": "tool", "tool": "bash", "callID": format!("call_{}", hex_digits(reply.seed, 30 + number, 12)),
         "state": {"status": "completed", "input": {"command": command, "description": "look"}, "output": output,
             "metadata": {"output": output, "exit": 0}, "title": "look", "time": {"start": reply.at, "end": reply.at + 50}}})
 }

@@ -1,0 +1,98 @@
+//! The proxy in the user's own environment, as in company networks. The session's proxy connects through it.
+
+use std::io;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::{Method, Request, client::conn::http1, header::PROXY_AUTHORIZATION, upgrade::Upgraded};
+use hyper_util::rt::TokioIo;
+use switchboard_agents::AgentEndpoint;
+use tokio::net::TcpStream;
+
+use super::rules::bracket_host;
+
+/// Variables that name a proxy. The first one set counts.
+const PROXY_VARIABLES: &[&str] = &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
+/// A proxy between this machine and the internet.
+#[derive(Debug)]
+pub struct UpstreamProxy {
+    endpoint: AgentEndpoint,
+    authorization: Option<String>,
+    /// Hosts that are reached without it; `*` for all.
+    exceptions: Vec<String>,
+}
+
+impl UpstreamProxy {
+    /// Reads the usual variables. Only HTTP proxies without TLS are supported.
+    pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let url = PROXY_VARIABLES.iter().find_map(|name| env(name).filter(|value| !value.is_empty()))?;
+        let url = if url.contains("://") { url } else { format!("http://{url}") };
+        let endpoint = AgentEndpoint::from_configured_url(&url).filter(|_| url.starts_with("http://"))?;
+        let user = url.strip_prefix("http://")?.split('/').next()?.rsplit_once('@').map(|(user, _)| user);
+        let exceptions = env("NO_PROXY").or_else(|| env("no_proxy")).unwrap_or_default();
+        let exceptions = exceptions.split(',').map(|host| host.trim().trim_start_matches('.').to_ascii_lowercase());
+        Some(Self {
+            endpoint,
+            authorization: user.map(|user| format!("Basic {}", STANDARD.encode(user))),
+            exceptions: exceptions.filter(|host| !host.is_empty()).collect(),
+        })
+    }
+
+    pub fn serves(&self, host: &str) -> bool {
+        let is_exception = |exception: &String| {
+            exception == "*"
+                || host.strip_suffix(exception.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        !self.exceptions.iter().any(is_exception)
+    }
+
+    /// Opens a tunnel to a host.
+    pub async fn connect(&self, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
+        let stream = TcpStream::connect((self.endpoint.host.as_str(), self.endpoint.port)).await?;
+        stream.set_nodelay(true)?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        // It ends with the tunnel, or with the sender if there is none.
+        tokio::spawn(connection.with_upgrades());
+        let target = format!("{}:{port}", bracket_host(host));
+        let mut request = Request::builder().method(Method::CONNECT).uri(&target).header("host", &target);
+        if let Some(authorization) = &self.authorization {
+            request = request.header(PROXY_AUTHORIZATION, authorization);
+        }
+        let request = request.body(Empty::<Bytes>::new()).map_err(io::Error::other)?;
+        let response = sender.send_request(request).await.map_err(io::Error::other)?;
+        if !response.status().is_success() {
+            return Err(io::Error::other(format!("the proxy of this network responded {}", response.status())));
+        }
+        Ok(TokioIo::new(hyper::upgrade::on(response).await.map_err(io::Error::other)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UpstreamProxy;
+
+    fn proxy(variables: &'static [(&str, &str)]) -> Option<UpstreamProxy> {
+        let value = |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+        UpstreamProxy::from_env(&value)
+    }
+
+    #[test]
+    fn the_environment_names_the_proxy() {
+        let found =
+            proxy(&[("HTTPS_PROXY", "http://u:p@proxy.corp:8080"), ("NO_PROXY", "corp, .local,10.0.0.1")]).unwrap();
+        assert_eq!((found.endpoint.host.as_str(), found.endpoint.port), ("proxy.corp", 8080));
+        assert_eq!(found.authorization.as_deref(), Some("Basic dTpw"));
+        for direct in ["corp", "git.corp", "x.local", "10.0.0.1"] {
+            assert!(!found.serves(direct), "{direct}");
+        }
+        for other in ["example.com", "notcorp", "110.0.0.1"] {
+            assert!(found.serves(other), "{other}");
+        }
+        assert!(proxy(&[("http_proxy", "proxy:3128")]).unwrap().serves("x"));
+        assert!(!proxy(&[("http_proxy", "proxy:3128"), ("no_proxy", "*")]).unwrap().serves("x"));
+        assert!(proxy(&[]).is_none());
+        assert!(proxy(&[("ALL_PROXY", "socks5://proxy:1080")]).is_none());
+    }
+}
