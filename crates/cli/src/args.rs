@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ArgGroup, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::offered;
+use crate::{diagnostics::DiagnosticsOptions, offered};
 
 /// One protocol for every coding agent.
 ///
@@ -17,6 +17,8 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub diagnostics: DiagnosticsOptions,
 }
 
 /// The commands.

@@ -6,6 +6,7 @@ mod args;
 mod completions;
 mod data;
 mod data_directory;
+mod diagnostics;
 mod dialects;
 mod doctor;
 mod failure;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return tell_usage(&error),
     };
-    let result = match args.command {
+    let result = args.diagnostics.install().and_then(|()| match args.command {
         Command::Run(args) => run::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Harness(args) => harness::run(&args),
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => schema::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Token(args) => token::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
-    };
+    });
     match result {
         Ok(code) => code,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

@@ -11,12 +11,13 @@ use tokio::{
     task::spawn_blocking,
     time::{sleep, timeout},
 };
+use tracing::{Instrument as _, error, info, info_span, warn};
 
 use crate::{
     HostEnvironment, HostRule, StartError, StartRequest,
     confinement::SandboxDefaults,
     follow::LiveTail,
-    host::boot_id,
+    host::{boot_id, node_name},
     mask::SecretMask,
     paths::{WorkingDirectory, Workspace},
     prepare::{PreparedSession, SessionSetup, check_abilities},
@@ -123,6 +124,7 @@ impl Engine {
             join_all(sessions.iter().map(SessionHandle::wait_for_outcome)).await;
         };
         if timeout(grace, ended).await.is_err() {
+            warn!(sessions = self.sessions().len(), "sessions did not end in time and are killed");
             let killed = async {
                 join_all(sessions.iter().map(async |session| drop(session.kill().await))).await;
                 join_all(sessions.iter().map(SessionHandle::wait_for_outcome)).await;
@@ -138,7 +140,16 @@ impl Engine {
     }
 
     /// Starts a session, or continues one.
-    pub async fn start_session(&self, mut request: StartRequest) -> Result<SessionHandle, StartError> {
+    pub async fn start_session(&self, request: StartRequest) -> Result<SessionHandle, StartError> {
+        let agent = request.agent.clone();
+        let started = self.try_start_session(request).await;
+        if let Err(error) = &started {
+            warn!(agent, %error, "session not started");
+        }
+        started
+    }
+
+    async fn try_start_session(&self, mut request: StartRequest) -> Result<SessionHandle, StartError> {
         let _reservation = match request.resume.clone().filter(|_| !request.fork) {
             Some(id) => Some(self.reserve(&id).await?),
             None => None,
@@ -188,9 +199,11 @@ impl Engine {
         let id = continued.map_or_else(|| (setup.host.new_id)(), |target| target.id.clone());
         let run_number = continued.map_or(1, |target| target.runs + 1);
         let (mut link, link_events) = AgentLink::new();
+        let span = info_span!("session", session = %id, run = run_number, agent = setup.agent.name, node = node_name());
         let running = match prepared.spec.take() {
             Some(spec) => {
-                Some(start_agent(&setup.host.program, ProcessSpec { session: id.to_string(), ..spec }).await?)
+                let spec = ProcessSpec { session: id.to_string(), ..spec };
+                Some(start_agent(&setup.host.program, spec).instrument(span.clone()).await?)
             }
             None => None,
         };
@@ -232,7 +245,7 @@ impl Engine {
             network,
         });
         self.registry.insert(session.clone());
-        tokio::spawn(run_session(self.clone(), session.clone(), actor, request.prompt, notices));
+        tokio::spawn(run_session(self.clone(), session.clone(), actor, request.prompt, notices).instrument(span));
         Ok(session)
     }
 
@@ -347,10 +360,12 @@ async fn run_session(
     prompt: Option<AgentPrompt>,
     notices: Vec<Notice>,
 ) {
+    info!(seq = session.start_seq(), "session started");
     notices.iter().for_each(|notice| actor.write_notice(notice));
     actor.run(prompt).await;
     engine.registry.remove(&session);
     if let Some(cause) = session.wait_for_outcome().await.write_error {
+        error!(cause, "the log cannot be written: the end of the session is written later");
         engine.write_end_later(session.id(), &cause).await;
     }
 }

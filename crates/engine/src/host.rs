@@ -74,6 +74,11 @@ pub fn this_process() -> LogOwner {
     LogOwner { process, boot: boot_id() }
 }
 
+/// Returns the name of this machine in diagnostics.
+pub(crate) fn node_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Returns the ID of the current boot of the machine. PIDs of another boot are meaningless.
 pub(crate) fn boot_id() -> Id {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();

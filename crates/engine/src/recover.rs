@@ -8,6 +8,7 @@ use switchboard_store::{
     AbandonedSession, AgentRun, EventBatch, EventChunk, PageQuery, SessionEnd, SessionLog, SessionPatch, SessionPhase,
     SessionRecord, StoreError,
 };
+use tracing::info;
 
 use crate::{
     HostEnvironment,
@@ -28,6 +29,7 @@ pub fn recover_sessions(log: &dyn SessionLog, host: &HostEnvironment) -> Result<
     }
     let abandoned = log.take_over()?;
     for AbandonedSession { session, runs } in &abandoned {
+        info!(session = %session.id, "ending a session whose process is gone");
         kill_remaining_processes(&session.id, runs);
         let fault = Fault::new(ErrorCode::Aborted, "interrupted: the process that ran the session ended before it");
         end_session(log, host, session, fault.with_info("interrupted"))?;

@@ -78,12 +78,12 @@ pub const SCENARIOS: &[LiveScenario] = &[
     LiveScenario::new("run says a text", run::say_text),
     LiveScenario::new("run runs commands", run::run_commands),
     LiveScenario::new("run changes a file", run::write_file),
-    LiveScenario::new("approval with nobody there", approvals::decline_without_client)
+    LiveScenario::new("approval without a client", approvals::decline_without_client)
         .only(|cli| agent_abilities(cli).approvals),
     LiveScenario::new("approval by a rule", approvals::allow_by_rule).only(|cli| agent_abilities(cli).approvals),
     LiveScenario::new("approval of a blocked tool", approvals::block_tool).only(|cli| agent_abilities(cli).approvals),
     LiveScenario::new("approval by a person", approvals::answer_on_terminal).only(|cli| agent_abilities(cli).approvals),
-    LiveScenario::new("approval by nobody on a terminal", approvals::hang_up_terminal)
+    LiveScenario::new("approval on a terminal that hangs up", approvals::hang_up_terminal)
         .only(|cli| agent_abilities(cli).approvals),
     LiveScenario::new("approval by a client", continued::answer_requests).only(|cli| agent_abilities(cli).approvals),
     LiveScenario::new("session stays for more prompts", continued::stay_for_prompts),
@@ -139,7 +139,7 @@ pub const SCENARIOS: &[LiveScenario] = &[
     LiveScenario::new("fake does nothing more", fakes::stop_responding).only(has_fake),
     LiveScenario::new("fake prints a huge line", fakes::print_huge_line).only(|cli| cli.fake == Some("stream-json")),
     LiveScenario::new("fake hangs in the handshake", fakes::hang_in_handshake).only(has_fake),
-    LiveScenario::new("fake asks and nobody answers", fakes::leave_unanswered).only(has_fake),
+    LiveScenario::new("fake request without an answer", fakes::leave_unanswered).only(has_fake),
     LiveScenario::new("one shot says a text", one_shot::say_text),
     LiveScenario::new("one shot runs a command", one_shot::run_command),
     LiveScenario::new("one shot runs two commands together", one_shot::run_parallel_commands),

@@ -29,6 +29,7 @@ mod page;
 mod pages;
 mod private;
 pub mod problem;
+mod request_log;
 mod service;
 mod sse;
 pub mod view;

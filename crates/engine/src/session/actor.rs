@@ -1,7 +1,7 @@
 //! The actor of a session: waits for input, has it translated, performs the effects of the driver, and writes all
 //! events.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use switchboard_agents::{
     Agent, AgentCommand, AgentDriver, AgentPrompt, BoundedLineSplitter, DriverEffect, DriverEffects, DriverSignal,
@@ -10,7 +10,11 @@ use switchboard_agents::{
 use switchboard_client::http::SseEvent;
 use switchboard_event::{Event, Fault, Id, Level, Notice, SessionConfig, Topic, Usage};
 use switchboard_store::{AgentRun, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+use tracing::{Level as TraceLevel, debug, enabled, error};
 
 use super::{
     ActorChannels, AgentLink, EventWriter, NetworkApprovals, PrivateDirectory, SessionSandbox,
@@ -25,6 +29,9 @@ use crate::{
     paths::Workspace,
     supervise::ProcessExit,
 };
+
+/// The interval between two checks for a session without output, for diagnostics.
+const DIAGNOSTICS_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(crate) struct ActorParts {
     pub agent: &'static Agent,
@@ -81,6 +88,7 @@ pub(crate) struct SessionActor {
     pub(super) write_error: Option<String>,
     /// Notices that wait until the event that they refer to is written.
     pub(super) pending_notices: Vec<String>,
+    last_agent_output: Instant,
 }
 
 impl SessionActor {
@@ -110,6 +118,7 @@ impl SessionActor {
             agent_started: false,
             write_error: None,
             pending_notices: Vec::new(),
+            last_agent_output: Instant::now(),
         }
     }
 
@@ -135,6 +144,9 @@ impl SessionActor {
     fn begin(&mut self, prompt: Option<AgentPrompt>) {
         let timeouts = self.parts.timeouts;
         self.timers.arm(TimerKind::SessionId, SESSION_ID_TIMEOUT);
+        if enabled!(TraceLevel::DEBUG) {
+            self.timers.arm(TimerKind::Diagnostics, DIAGNOSTICS_INTERVAL);
+        }
         if let Some(total) = timeouts.total {
             self.timers.arm(TimerKind::Total, total);
         }
@@ -168,6 +180,7 @@ impl SessionActor {
 
     fn handle_link_event(&mut self, event: LinkEvent) {
         if !matches!(event, LinkEvent::Exited(_)) {
+            self.last_agent_output = Instant::now();
             self.note_activity();
         }
         match event {
@@ -182,7 +195,10 @@ impl SessionActor {
                     self.apply_note(&EngineNote::Stderr(&line));
                 }
             }
-            LinkEvent::StderrClosed => self.stderr_closed = true,
+            LinkEvent::StderrClosed => {
+                debug!("standard error closed");
+                self.stderr_closed = true;
+            }
             LinkEvent::Exited(exit) => self.handle_exit(exit),
             LinkEvent::HttpAnswer(request, answer) => self.read_http_answer(&request, &answer),
             LinkEvent::Stream(SseEvent::Opened) => self.signal_driver(DriverSignal::StreamOpened),
@@ -257,7 +273,11 @@ impl SessionActor {
     }
 
     fn handle_timer(&mut self, timer: TimerKind) {
+        if timer != TimerKind::Diagnostics {
+            debug!(?timer, "timer expired");
+        }
         match timer {
+            TimerKind::Diagnostics => self.log_inactivity(),
             TimerKind::Total | TimerKind::Idle => self.stop(StopCause::Timeout),
             TimerKind::Handshake => self.fail_handshake(),
             TimerKind::SessionId => {
@@ -280,6 +300,24 @@ impl SessionActor {
         }
     }
 
+    /// Logs what a session without output waits for.
+    fn log_inactivity(&mut self) {
+        self.timers.arm(TimerKind::Diagnostics, DIAGNOSTICS_INTERVAL);
+        let silent = self.last_agent_output.elapsed();
+        if silent >= DIAGNOSTICS_INTERVAL {
+            debug!(
+                silent_seconds = silent.as_secs(),
+                is_ready = self.is_ready,
+                is_busy = self.is_busy,
+                waits_for_answer = self.open_requests.is_waiting(),
+                queued_prompts = self.prompts.len(),
+                backlog = ?self.parts.link.backlog(),
+                stop_stage = ?self.stop_stage,
+                "no agent output"
+            );
+        }
+    }
+
     /// Performs pending effects, commits their events, and then sends the outgoing messages. Returns false if the log
     /// cannot be written.
     async fn perform_and_commit(&mut self) -> bool {
@@ -292,6 +330,7 @@ impl SessionActor {
             false => self.parts.event_writer.commit().await,
         };
         if became_ready {
+            debug!("agent ready");
             self.parts.channels.ready.send_replace(true);
         }
         self.send_outbox(written)
@@ -308,6 +347,7 @@ impl SessionActor {
     /// Sends the outgoing messages, unless the write failed.
     pub(super) fn send_outbox(&mut self, written: Result<(), StoreError>) -> bool {
         if let Err(error) = written {
+            error!(%error, "events could not be written");
             self.write_error.get_or_insert(error.to_string());
             return false;
         }

@@ -7,6 +7,7 @@ use switchboard_agents::{
 use switchboard_event::{Decider, ErrorCode, Fault, Id};
 use switchboard_store::SessionPhase;
 use tokio::sync::oneshot;
+use tracing::debug;
 
 use super::{
     SessionCommand,
@@ -23,6 +24,7 @@ impl SessionActor {
         reply: oneshot::Sender<Result<(), CommandError>>,
     ) {
         let mut result = Ok(());
+        debug!(command = command.name(), "command received");
         match command {
             SessionCommand::Remark(text) => self.write_warning(text),
             SessionCommand::Cancel => self.stop(StopCause::Cancelled),
@@ -35,6 +37,9 @@ impl SessionActor {
                 }
                 result = self.handle_agent_command(command);
             }
+        }
+        if let Err(error) = &result {
+            debug!(%error, "command refused");
         }
         self.reply(reply, result).await;
     }

@@ -11,6 +11,7 @@ use switchboard_event::{
     to_raw_json,
 };
 use switchboard_store::{SessionEnd, SessionPhase};
+use tracing::{debug, info};
 
 use super::{
     actor::SessionActor,
@@ -69,6 +70,7 @@ impl SessionActor {
                     opened = Some((request.clone(), verdict, keys));
                 }
                 EventBody::RequestResolved(resolved) => {
+                    debug!(request = %resolved.request, outcome = ?resolved.outcome, by = ?resolved.by, "request resolved");
                     self.open_requests.remove(&resolved.request);
                     self.timers.disarm(&TimerKind::Request(resolved.request.clone()));
                     self.note_activity();
@@ -79,9 +81,13 @@ impl SessionActor {
                 // Background work can start a turn without a prompt. In one-shot form, this is the only sign that the
                 // agent could start.
                 EventBody::TurnStarted(_) => {
+                    debug!(turn = event.turn, "turn started");
                     (self.is_busy, self.agent_started) = (true, true);
                     self.parts.network.begin_turn();
                     self.timers.disarm(&TimerKind::Unused);
+                }
+                EventBody::TurnCompleted(turn) => {
+                    debug!(turn = event.turn, status = ?turn.status, stop = ?turn.stop, "turn completed");
                 }
                 EventBody::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
@@ -145,6 +151,7 @@ impl SessionActor {
             Some(PolicyVerdict::Allow) => (RequestDecision::Allow, None),
             Some(PolicyVerdict::Decline(reason)) => (RequestDecision::Decline, Some(reason)),
             None => {
+                info!(request = %id, about = ?request.about, "waiting for an answer");
                 self.timers.disarm(&TimerKind::Idle);
                 self.parts.event_writer.patch().state = Some(SessionPhase::Waiting);
                 return self.timers.arm(TimerKind::Request(id), self.parts.timeouts.approval);
@@ -154,6 +161,7 @@ impl SessionActor {
                 (RequestDecision::Decline, Some("declined, because no client can answer".to_owned()))
             }
         };
+        debug!(request = %id, about = ?request.about, ?decision, "request decided by the settings");
         self.open_requests.mark_answered(&id);
         let answer = RequestAnswer { request: id, decision, message, ..RequestAnswer::default() };
         // An answer that the agent does not accept was turned into a refusal, and reported.

@@ -1,7 +1,14 @@
 //! The link to an agent: its process and its server, or neither for a built-in agent. Everything from the agent goes
 //! through one queue; sending never makes the session wait.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
@@ -18,6 +25,7 @@ use tokio::{
     sync::mpsc,
     task::JoinSet,
 };
+use tracing::debug;
 
 use crate::{
     mask::SecretMask,
@@ -76,20 +84,30 @@ pub struct AgentLink {
     inside: Option<SessionConnector>,
     events: mpsc::Sender<LinkEvent>,
     tasks: JoinSet<()>,
+    backlog: Arc<LinkBacklog>,
+}
+
+/// What the agent has not taken yet, for diagnostics.
+#[derive(Debug, Default)]
+pub struct LinkBacklog {
+    unwritten_lines: AtomicUsize,
+    /// Requests to the agent's server without an answer.
+    http_requests: AtomicUsize,
 }
 
 impl AgentLink {
     /// Returns an unconnected link and the receiver of its events.
     pub fn new() -> (Self, mpsc::Receiver<LinkEvent>) {
         let (events, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
-        (Self { control: None, input: None, server: None, inside: None, events, tasks: JoinSet::new() }, receiver)
+        let (tasks, backlog) = (JoinSet::new(), Arc::default());
+        (Self { control: None, input: None, server: None, inside: None, events, tasks, backlog }, receiver)
     }
 
     pub fn attach(&mut self, running: RunningAgent) {
         let RunningAgent { stdin, stdout, stderr, control, .. } = running;
         self.input = stdin.map(|stdin| {
             let (input, lines) = mpsc::unbounded_channel();
-            self.tasks.spawn(write_lines(stdin, lines));
+            self.tasks.spawn(write_lines(stdin, lines, self.backlog.clone()));
             input
         });
         self.tasks.spawn(read_pipe(stdout, self.events.clone(), LinkEvent::Stdout, LinkEvent::StdoutClosed));
@@ -136,6 +154,7 @@ impl AgentLink {
 
     pub fn write(&self, text: impl Into<Vec<u8>>) {
         if let Some(input) = &self.input {
+            self.backlog.unwritten_lines.fetch_add(1, Ordering::Relaxed);
             // The exit of an agent is reported separately.
             drop(input.send(text.into()));
         }
@@ -155,13 +174,15 @@ impl AgentLink {
     }
 
     fn send_request(&mut self, request: HttpRequest) {
-        let (server, events) = (self.server.clone(), self.events.clone());
+        let (server, events, backlog) = (self.server.clone(), self.events.clone(), self.backlog.clone());
+        backlog.http_requests.fetch_add(1, Ordering::Relaxed);
         self.tasks.spawn(async move {
             let body = request.body.as_ref().map(|body| Bytes::copy_from_slice(body.get().as_bytes()));
             let answer = match server {
                 Some(server) => server.request(request.method, &request.path, body).await.map_err(|e| e.to_string()),
                 None => Err("the agent's server is not known yet".to_owned()),
             };
+            backlog.http_requests.fetch_sub(1, Ordering::Relaxed);
             drop(events.send(LinkEvent::HttpAnswer(request, answer)).await);
         });
     }
@@ -212,6 +233,10 @@ impl AgentLink {
         }
     }
 
+    pub fn backlog(&self) -> &LinkBacklog {
+        &self.backlog
+    }
+
     pub fn has_process(&self) -> bool {
         self.control.is_some()
     }
@@ -242,11 +267,13 @@ async fn follow_stream(server: HttpClient, path: String, events: mpsc::Sender<Li
     }
 }
 
-async fn write_lines(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u8>>) {
+async fn write_lines(mut stdin: pipe::Sender, mut lines: mpsc::UnboundedReceiver<Vec<u8>>, backlog: Arc<LinkBacklog>) {
     while let Some(line) = lines.recv().await {
         if stdin.write_all(&line).await.is_err() {
+            debug!("standard input closed by the agent");
             return;
         }
+        backlog.unwritten_lines.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

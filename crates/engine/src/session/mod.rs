@@ -39,6 +39,25 @@ pub(crate) enum SessionCommand {
     Kill,
 }
 
+impl SessionCommand {
+    /// Returns the kind of command for diagnostics, without its content.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Agent(AgentCommand::Prompt(_)) => "prompt",
+            Self::Agent(AgentCommand::Answer(_)) => "answer",
+            Self::Agent(AgentCommand::Interrupt) => "interrupt",
+            Self::Agent(AgentCommand::Slash { .. }) => "slash command",
+            Self::Agent(AgentCommand::Close) => "close",
+            Self::Agent(AgentCommand::SetModel(_) | AgentCommand::SetMode(_) | AgentCommand::SetOption { .. }) => {
+                "setting"
+            }
+            Self::Remark(_) => "remark",
+            Self::Cancel => "cancel",
+            Self::Kill => "kill",
+        }
+    }
+}
+
 pub(crate) type QueuedCommand = (SessionCommand, oneshot::Sender<Result<(), CommandError>>);
 
 /// The actor's ends of the channels to the handles of its session.

@@ -10,6 +10,7 @@ use switchboard_event::{
     RequestResolved, Topic, to_raw_json,
 };
 use tokio::sync::oneshot;
+use tracing::debug;
 
 use super::{actor::SessionActor, stop::TimerKind};
 use crate::{
@@ -90,6 +91,7 @@ impl SessionActor {
 
     fn request_connection(&mut self, request: ConnectionRequest) {
         let ConnectionRequest { host, port, reply, mut waiting } = request;
+        debug!(host, port, "connection to a host that no rule allows");
         let address = (host, port);
         let network = &mut self.parts.network;
         let id = if let Some((id, open)) = network.open.iter_mut().find(|(_, open)| open.address == address) {

@@ -8,6 +8,7 @@ use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_event::{ErrorCode, Fault, Id};
 use switchboard_store::AgentRun;
 use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{debug, info, warn};
 
 use super::{RunOutcome, actor::SessionActor};
 use crate::supervise::{ProcessExit, StopSignal};
@@ -61,6 +62,7 @@ impl SessionActor {
         if self.stop_stage.is_stopping() {
             return;
         }
+        info!(?cause, "stopping the agent");
         self.prompts.clear();
         self.apply_note(&EngineNote::Stopping(cause));
         self.stop_stage = StopStage::InterruptingTurn;
@@ -101,6 +103,7 @@ impl SessionActor {
             }
             StopStage::Killing => {}
         }
+        debug!(stage = ?self.stop_stage, "stop escalated");
     }
 
     /// Ends the process unconditionally.
@@ -127,6 +130,7 @@ impl SessionActor {
     }
 
     pub(super) fn fail(&mut self, fault: Fault) {
+        warn!(code = ?fault.code, "session failed");
         self.apply_note(&EngineNote::Failed(fault.clone()));
         self.fault.get_or_insert(fault);
         self.force_stop();
@@ -155,6 +159,7 @@ impl SessionActor {
     }
 
     pub(super) fn handle_stdout_closed(&mut self) {
+        debug!("standard output closed");
         self.stdout_closed = true;
         if self.exit.is_none() && self.stop_stage < StopStage::Killing && !self.timers.is_armed(&TimerKind::Stop) {
             // No more output follows, so the agent is not needed. But it may be about to end by itself.
@@ -164,6 +169,7 @@ impl SessionActor {
     }
 
     pub(super) fn handle_exit(&mut self, exit: ProcessExit) {
+        info!(code = exit.code, signal = exit.signal, "agent process ended");
         self.exit = Some(exit);
         self.timers.disarm(&TimerKind::Stop);
         if !self.stdout_closed || !self.stderr_closed {
@@ -229,6 +235,7 @@ impl SessionActor {
     async fn leave(self) {
         let Self { mut parts, agent_started, write_error, .. } = self;
         if timeout(EXIT_TIMEOUT, parts.link.wait_until_gone()).await.is_err() {
+            warn!("processes of the agent are left");
             parts.link.stop(Duration::ZERO);
         }
         if let Some(run) = parts.run.take() {
@@ -239,6 +246,7 @@ impl SessionActor {
         drop(parts.private);
         let end = parts.event_writer.with_committed_state(|state| state.end.clone());
         let (reason, error) = end.map(|end| (end.reason, end.error)).unzip();
+        info!(?reason, code = ?error.as_ref().and_then(|error| error.as_ref()).map(|fault| fault.code), "session ended");
         parts.event_writer.end();
         // There may be no receiver left.
         drop(parts.channels.outcome.send(Some(RunOutcome {
@@ -278,6 +286,8 @@ pub enum TimerKind {
     /// A request was not answered in time.
     Request(Id),
     Driver(DriverTimer),
+    /// It is time to log what a session without output waits for.
+    Diagnostics,
 }
 
 #[derive(Default)]

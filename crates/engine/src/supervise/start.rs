@@ -20,6 +20,7 @@ use tokio::{
     sync::{oneshot, watch},
     task,
 };
+use tracing::debug;
 
 use super::{
     AgentControl, ProcessRef, ProcessSpec, RunningAgent, SESSION_VARIABLE, SandboxFeature, SandboxReport,
@@ -106,6 +107,7 @@ pub async fn start_agent(exe: &Path, spec: ProcessSpec) -> Result<RunningAgent, 
     // The order is sent only after the supervisor has reported the process: an agent that runs earlier could stop the
     // supervisor before that, and its first children would not be in the group.
     let agent = wait_for_agent(&mut control).await?;
+    debug!(supervisor = pid, agent = agent.pid, is_confined = spec.confinement.is_some(), "agent process created");
     let grouped = cgroup.and_then(|cgroup| cgroup.add(agent));
     let answers = send_order(into_async(orders)?, &order).await;
     let mut report = match read_answers(&answers, &spec) {

@@ -16,7 +16,7 @@ pub fn decline_without_client(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
         anyhow::bail!("{resolutions:?}\n{}", heard.ended.describe_output())
     };
     ensure!(resolved.outcome == Outcome::Declined && resolved.by == Decider::Policy, "{resolved:?}");
-    ensure!(heard.notice_text().contains("nobody is there to ask"), "{:?}", heard.notice_text());
+    ensure!(heard.notice_text().contains("no client can answer"), "{:?}", heard.notice_text());
     heard.check_end(0, EndReason::Completed)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, Request, State},
     http::{HeaderValue, StatusCode, header},
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
 
@@ -19,7 +19,10 @@ use super::{
     page::{self, Person},
     rate,
 };
-use crate::listen::{Peer, SlotHandle};
+use crate::{
+    listen::{Peer, SlotHandle},
+    request_log::log_request,
+};
 
 /// The longest address of a request.
 const LONGEST_ADDRESS: usize = 8 << 10;
@@ -80,7 +83,8 @@ impl Guard {
 
     /// Puts itself before a router. Who opens the page without the token sees how to get in, and nothing of the router.
     pub fn around(&self, router: Router) -> Router {
-        router.layer(DefaultBodyLimit::disable()).layer(from_fn_with_state(self.clone(), pass))
+        let guarded = router.layer(DefaultBodyLimit::disable()).layer(from_fn_with_state(self.clone(), pass));
+        guarded.layer(from_fn(log_request))
     }
 
     /// Where a request comes from, if it is meant for us at all. The token is looked at before anything is counted:

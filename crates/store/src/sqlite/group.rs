@@ -9,11 +9,12 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
 use switchboard_event::Id;
+use tracing::{debug, warn};
 
 use super::{
     checkpoint::WalCheckpointer, commit_watch::CommitSignal, delete::SessionSweeper, expire::EndedSession, file,
@@ -26,6 +27,9 @@ const MAX_GROUP_BYTES: usize = 1 << 20;
 
 /// The idle time after which the write-ahead log is checkpointed.
 const WAL_IDLE_DELAY: Duration = Duration::from_millis(100);
+
+/// The duration of a commit beyond which it is logged.
+const SLOW_COMMIT: Duration = Duration::from_millis(250);
 
 /// The interval for checking a full disk again.
 const FULL_DISK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -129,9 +133,9 @@ impl LogWriter {
         let checkpointer = WalCheckpointer::start(path, reserve.clone())?;
         checkpointer.install_wal_hook(&mut connection)?;
         let sweeper = SessionSweeper::new(&connection)?;
-        let mut desk =
-            WriterThread { connection, owners, owner, signal, jobs, sweeper, checkpointer, reserve, unmoved: true };
-        let thread = thread::Builder::new().name("log".to_owned()).spawn(move || desk.run());
+        let mut writer =
+            WriterThread { connection, owners, owner, signal, jobs, sweeper, checkpointer, reserve, wal_dirty: true };
+        let thread = thread::Builder::new().name("log".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(file::path_error(path))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -159,8 +163,8 @@ struct WriterThread {
     sweeper: SessionSweeper,
     checkpointer: WalCheckpointer,
     reserve: DiskReserve,
-    /// Something was written since the last checkpoint.
-    unmoved: bool,
+    /// Something was written since the last checkpoint of the write-ahead log.
+    wal_dirty: bool,
 }
 
 impl WriterThread {
@@ -170,7 +174,7 @@ impl WriterThread {
         }
         while let Some(job) = self.next_job() {
             self.write_group(job);
-            self.unmoved = true;
+            self.wal_dirty = true;
             // Also under load, so that deleted sessions are removed eventually.
             self.sweep_deleted();
         }
@@ -202,13 +206,13 @@ impl WriterThread {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        if self.unmoved {
+        if self.wal_dirty {
             match self.jobs.recv_timeout(WAL_IDLE_DELAY) {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
                     self.checkpointer.wake();
-                    self.unmoved = false;
+                    self.wal_dirty = false;
                 }
             }
         }
@@ -247,22 +251,25 @@ impl WriterThread {
 
     /// Commits jobs in one transaction. Takes further jobs from the queue until `most` bytes are written.
     fn commit_group(&mut self, jobs: &mut Vec<QueuedWrite>, most: usize) -> Result<Vec<WriteResult>, StoreError> {
-        let is_low = self.reserve.is_low();
+        let (is_low, started) = (self.reserve.is_low(), Instant::now());
         let transaction = file::begin_write(&self.connection)?;
-        let mut scene = WriteTxn::new(&transaction, &self.owners, self.owner);
+        let mut writes = WriteTxn::new(&transaction, &self.owners, self.owner);
         let mut outcomes = Vec::new();
         while let Some(job) = jobs.get(outcomes.len()) {
-            match scene.execute_request(&job.work) {
+            match writes.execute_request(&job.work) {
                 // The space of the reserve is only for essential requests.
                 Ok(_) if is_low && !job.work.is_essential() => return Err(StoreError::Full),
                 Err(error) if error.is_medium_failure() => return Err(error),
                 outcome => outcomes.push(outcome),
             }
-            if scene.written < most {
+            if writes.written < most {
                 jobs.extend(self.jobs.try_recv());
             }
         }
         transaction.commit()?;
+        if started.elapsed() > SLOW_COMMIT {
+            debug!(requests = outcomes.len(), elapsed = ?started.elapsed(), "slow commit");
+        }
         // Checkpoints are a cache: no reader waits for them.
         if jobs.iter().any(|job| !matches!(job.work, WriteRequest::Save(..))) {
             self.signal.announce_commit();
@@ -271,7 +278,10 @@ impl WriterThread {
     }
 
     fn send_replies(&mut self, jobs: Vec<QueuedWrite>, committed: Result<Vec<WriteResult>, StoreError>) {
-        let outcomes = committed.unwrap_or_else(|error| vec![Err(error)]);
+        let outcomes = committed.unwrap_or_else(|error| {
+            warn!(%error, "the log cannot be written");
+            vec![Err(error)]
+        });
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             if matches!(outcome, Err(StoreError::Full)) {
                 self.reserve.mark_low();

@@ -3,6 +3,7 @@
 mod adopting;
 mod command_examples;
 mod damaged_log;
+mod diagnostics;
 mod harness;
 mod hidden;
 mod hostile;

@@ -4,6 +4,7 @@ mod ends;
 mod full_disk;
 mod inside;
 mod one_task;
+mod request_log;
 pub mod rig;
 mod stalled;
 mod starts;

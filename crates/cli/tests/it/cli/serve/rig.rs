@@ -88,18 +88,24 @@ impl Served {
     /// A request with the token, and what is answered: the status, and the body as it is.
     pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let (port, token, length) = (self.port, &self.token, body.len());
         let head = format!(
             "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        let text = self.send_raw(&format!("{head}{body}"));
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Sends a request as it is, and returns the whole response.
+    pub fn send_raw(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
     /// Starts a session, and gives its id.
@@ -137,6 +143,15 @@ impl Served {
     /// The exit code, once it ends.
     pub fn ended(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// Stops the server, and returns what it wrote to standard error since it started.
+    pub fn stop_and_read_stderr(mut self) -> String {
+        self.signal(Signal::TERM);
+        let mut text = String::new();
+        self.stderr.read_to_string(&mut text).unwrap();
+        assert_eq!(self.ended(), Some(0));
+        text
     }
 
     /// Tells it to end, and gives the folder for another.
