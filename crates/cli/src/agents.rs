@@ -1,4 +1,4 @@
-//! `switchboard agents`: what is installed, what it can do, how to install the rest.
+//! `switchboard agents`: installed agents, their abilities, and how to install the others.
 
 use std::{
     io::{self, Write as _},
@@ -9,55 +9,54 @@ use clap::Args;
 use switchboard_agents::{AGENTS, Abilities, Login, WhileRunning};
 use switchboard_engine::{AgentInstallation, InstallState, inspect_agents};
 
-use crate::{failure::Failure, host, offered};
+use crate::{args::AGENT_NAMES, failure::Failure, host};
 
-/// List the agents: installed or not, versions, logins, what they can do
+/// List agents with their versions, logins and abilities
 ///
-/// Nothing is sent anywhere: whether an agent is logged in is told from files and variables, as far as they show it.
+/// Works without network access: logins are detected from files and environment variables, as far as those show them.
 #[derive(Args)]
-pub struct Agents {
+pub struct AgentsArgs {
     /// Only this agent
-    #[arg(value_parser = offered::AGENT, hide_possible_values = true)]
+    #[arg(value_parser = AGENT_NAMES, hide_possible_values = true)]
     pub agent: Option<String>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
-    /// Show the agents' own configuration files, read as settings of a session
+    /// Show the agents' own configuration files, translated to session settings
     #[arg(long)]
     pub config: bool,
-    /// The folder whose project settings count, with --config
+    /// Directory whose project settings are read, with --config
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub cwd: PathBuf,
 }
 
-/// Runs the command.
-pub fn run(args: &Agents) -> Result<(), Failure> {
+pub fn run(args: &AgentsArgs) -> Result<(), Failure> {
     let wanted = |name: &str| args.agent.as_deref().is_none_or(|agent| agent == name);
     if !AGENTS.iter().any(|agent| wanted(agent.name)) {
-        let known = crate::failure::names(AGENTS.iter().map(|agent| (agent.name, agent.title)));
+        let known = crate::failure::format_name_list(AGENTS.iter().map(|agent| (agent.name, agent.title)));
         let given = args.agent.clone().unwrap_or_default();
         return Err(Failure::UnknownName { what: "agent", given, known });
     }
-    let text = if args.config { config(args, wanted)? } else { list(args, wanted)? };
+    let text = if args.config { agent_configs(args, wanted)? } else { list_agents(args, wanted)? };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
 }
 
-fn list(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
-    let machine = host::machine()?;
-    let all = host::runtime()?.block_on(inspect_agents(&machine));
+fn list_agents(args: &AgentsArgs, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
+    let machine = host::host_environment()?;
+    let all = host::build_runtime()?.block_on(inspect_agents(&machine));
     let mut text = String::new();
     for agent in all.iter().filter(|agent| wanted(agent.name)) {
         if args.json {
             text.push_str(&serde_json::to_string(agent).unwrap_or_default());
             text.push('\n');
         } else {
-            describe(agent, &mut text);
+            describe_agent(agent, &mut text);
         }
     }
     Ok(text)
 }
 
-fn describe(agent: &AgentInstallation, text: &mut String) {
+fn describe_agent(agent: &AgentInstallation, text: &mut String) {
     let version = agent.version.as_deref().unwrap_or("unknown version");
     let tested = agent.versions.map_or(String::new(), |versions| format!(" (tested with {})", versions.tested));
     let state = match agent.state {
@@ -82,10 +81,10 @@ fn describe(agent: &AgentInstallation, text: &mut String) {
     if let (InstallState::Missing | InstallState::TooOld, Some(install)) = (agent.state, agent.install) {
         line("install", install);
     }
-    line("can", &abilities(&agent.abilities));
+    line("can", &describe_abilities(&agent.abilities));
 }
 
-fn abilities(abilities: &Abilities) -> String {
+fn describe_abilities(abilities: &Abilities) -> String {
     let while_running = match abilities.while_running {
         WhileRunning::Steer => "takes prompts while it runs",
         WhileRunning::Queue => "queues prompts while it runs",
@@ -112,8 +111,8 @@ fn abilities(abilities: &Abilities) -> String {
     if named.is_empty() { "whatever it offers".to_owned() } else { named.join(", ") }
 }
 
-fn config(args: &Agents, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
-    let (machine, cwd) = (host::machine()?, host::absolute(&args.cwd));
+fn agent_configs(args: &AgentsArgs, wanted: impl Fn(&str) -> bool) -> Result<String, Failure> {
+    let (machine, cwd) = (host::host_environment()?, host::absolute_path(&args.cwd));
     let mut text = String::new();
     for agent in AGENTS.iter().filter(|agent| wanted(agent.name)) {
         for found in (agent.config)(&machine, &cwd) {

@@ -1,9 +1,14 @@
-//! The folder where sessions are kept, and the engine that works on it.
+//! The data directory: whether it can be trusted, the session log in it, and the engine that runs sessions on it.
 
 use std::{
+    fs,
     io::Write as _,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use switchboard_engine::{Engine, SessionTimeouts, supervise::adopt_orphans, this_process};
@@ -12,114 +17,111 @@ use switchboard_logs::candidate_homes;
 use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
 use switchboard_store::{LogHealth, SessionLog as _, SqliteStore, StoreOptions};
 
-use crate::{failure::Failure, host};
+use crate::{failure::Failure, host, view::sanitize::sanitize_line};
 
-/// The log, open to run sessions.
-pub struct Data {
-    /// What runs them.
+/// An engine with a writable session log.
+pub struct SessionHost {
     pub engine: Engine,
-    /// Where all of it lies.
     pub folder: PathBuf,
-    /// Our number among the processes that run sessions; none if the log cannot be written.
+    /// The number of this process among those that run sessions; `None` if the log is read-only.
     pub owner: Option<u64>,
     owners: PathBuf,
 }
 
-/// What sessions may take.
 #[derive(Default)]
-pub struct Bounds {
-    /// The folders in which they may work; none means anywhere.
+pub struct ServiceLimits {
+    /// The directories in which sessions may work; any, if there are none.
     pub roots: Vec<PathBuf>,
-    /// How many run at once.
     pub most_sessions: Option<usize>,
-    /// How long they wait.
     pub limits: SessionTimeouts,
 }
 
-/// Opens the log to run sessions, and ends what a crash left open.
-pub fn open(folder: Option<PathBuf>, durable: bool) -> Result<Data, Failure> {
-    let folder = host::absolute(&host::data_folder(folder)?);
+/// Opens the log to run sessions, and ends sessions that a crash left open.
+pub fn open_session_host(folder: Option<PathBuf>, durable: bool) -> Result<SessionHost, Failure> {
+    let folder = host::absolute_path(&host::data_directory(folder)?);
     let options = StoreOptions { owner: Some(this_process()), durable, ..StoreOptions::default() };
     let store = SqliteStore::open(&folder, &options)?;
     let (owner, owners) = (store.owner_number(), store.owners_directory());
-    let engine = Engine::new(Arc::new(store), host::machine_with(folder.join("tmp"))?);
+    let engine = Engine::new(Arc::new(store), host::host_environment_with_temp(folder.join("tmp"))?);
     if owner.is_some() {
-        // Made now, so that it can be hidden from sessions before a server needs it.
+        // Created now, so that it can be hidden from sessions before a server needs it.
         drop(Token::of_folder(&folder));
     }
     if owner.is_some()
         && let Err(error) = engine.recover_sessions()
     {
-        // What is there can be read all the same.
-        warn(&format!("sessions that a crash left open could not be ended: {error}"));
+        // Stored sessions can be read nevertheless.
+        print_warning(&format!("sessions that a crash left open could not be ended: {error}"));
     }
     match engine.log().check_health() {
-        LogHealth::DiskFull => warn("no space left on device: sessions can be read and deleted, and not started"),
+        LogHealth::DiskFull => {
+            print_warning("no space left on device: sessions can be read and deleted, and not started")
+        }
         LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Missing(_) => {}
     }
     engine.protect_from_sessions(folder.clone());
     engine.store_network_grants_in(folder.join("network.json"));
-    // Other servers of the user are most often in the usual place.
-    for path in [folder.clone(), host::data_folder(None)?].iter().flat_map(|folder| secrets_of(folder)) {
+    // Other servers of the user usually have the default directory.
+    for path in [folder.clone(), host::data_directory(None)?].iter().flat_map(|folder| secret_paths(folder)) {
         engine.hide_from_sessions(path);
     }
     engine.hide_from_sessions(owners.clone());
-    Ok(Data { engine, folder, owner, owners })
+    Ok(SessionHost { engine, folder, owner, owners })
 }
 
-/// What only programs outside of sessions may see of a data directory.
-fn secrets_of(folder: &Path) -> [PathBuf; 2] {
+/// Returns the files of a data directory that are hidden from sessions.
+fn secret_paths(folder: &Path) -> [PathBuf; 2] {
     [folder.join("token"), folder.join("owners")]
 }
 
-/// The same, where only the engine is wanted.
-pub fn engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
-    Ok(open(folder, false)?.engine)
+pub fn open_engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
+    Ok(open_session_host(folder, false)?.engine)
 }
 
-/// Opens the log to look at sessions, or to delete some. What a crash left open is ended first, so that nothing is said
-/// to run that does not.
-pub fn log(folder: Option<PathBuf>) -> Result<Arc<SqliteStore>, Failure> {
-    let folder = host::data_folder(folder)?;
+/// Opens the log to read or delete sessions. Sessions that a crash left open are ended first, so that none is reported
+/// as running.
+pub fn open_log(folder: Option<PathBuf>) -> Result<Arc<SqliteStore>, Failure> {
+    let folder = host::data_directory(folder)?;
     let store = SqliteStore::open(&folder, &StoreOptions::default())?;
     if !store.is_read_only() && !store.list_abandoned()?.is_empty() {
-        drop(engine(Some(folder))?);
+        drop(open_engine(Some(folder))?);
     }
     Ok(Arc::new(store))
 }
 
-fn warn(text: &str) {
+fn print_warning(text: &str) {
     drop(writeln!(std::io::stderr(), "warning: {text}"));
 }
 
-impl Data {
-    /// A directory that confined sessions do not see.
+impl SessionHost {
+    /// Returns a directory that is hidden from confined sessions.
     pub fn private_directory(&self) -> &Path {
         &self.owners
     }
 
-    /// Makes this process the parent of all that a session may leave behind when its supervisor is killed. It must not
-    /// start other programs from then on.
+    /// Makes this process the parent of everything that a session leaves behind when its supervisor is killed. It must
+    /// not start other programs from then on.
     pub fn adopt_orphans(&self) -> Result<(), Failure> {
         adopt_orphans().map_err(|error| Failure::Machine(format!("cannot adopt orphaned processes: {error}")))
     }
 
-    /// What can be asked of a server, with a folder for sessions that name none.
-    pub fn service(&self, cwd: PathBuf, bounds: Bounds) -> Result<Service, Failure> {
-        let Bounds { roots, most_sessions, limits } = bounds;
-        Ok(Service::new(Setup { roots, most_sessions, limits, ..self.setup(cwd)? }))
+    /// Returns the operations of a server. `cwd` is the directory of sessions that name none.
+    pub fn create_service(&self, cwd: PathBuf, bounds: ServiceLimits) -> Result<Service, Failure> {
+        let ServiceLimits { roots, most_sessions, limits } = bounds;
+        Ok(Service::new(Setup { roots, most_sessions, limits, ..self.service_setup(cwd)? }))
     }
 
-    /// Lets other processes steer the sessions of this one, but not start new ones: this process ends with its own.
-    pub fn door(&self) -> Result<Option<Private>, Failure> {
-        let service = Service::passing(self.setup(host::absolute(".".as_ref()))?);
-        Ok(self.private(&service))
+    /// Lets other processes control the sessions of this one, but not start new ones: this process ends with its own
+    /// session.
+    pub fn open_private_socket(&self) -> Result<Option<Private>, Failure> {
+        let service = Service::passing(self.service_setup(host::absolute_path(".".as_ref()))?);
+        Ok(self.listen_privately(&service))
     }
 
-    fn setup(&self, cwd: PathBuf) -> Result<Setup, Failure> {
+    fn service_setup(&self, cwd: PathBuf) -> Result<Setup, Failure> {
         Ok(Setup {
             engine: self.engine.clone(),
-            machine: host::machine_with(self.folder.join("tmp"))?,
+            machine: host::host_environment_with_temp(self.folder.join("tmp"))?,
             data: self.folder.clone(),
             owner: self.owner,
             cwd,
@@ -128,17 +130,73 @@ impl Data {
             most_sessions: None,
             approval: ApprovalMode::Ask,
             drain: Drain::new(),
-            homes: candidate_homes(&host::machine()?, &[], None),
-            zone: host::zone(),
+            homes: candidate_homes(&host::host_environment()?, &[], None),
+            zone: host::time_zone(),
         })
     }
 
-    /// Listens for other processes of ours, which steer our sessions. Where that cannot be, they cannot.
-    pub fn private(&self, service: &Service) -> Option<Private> {
+    /// Listens for other Switchboard processes. If that fails, they cannot control the sessions of this one.
+    pub fn listen_privately(&self, service: &Service) -> Option<Private> {
         let listening = private(&self.owners, self.owner?, service);
         if let Err(error) = &listening {
             drop(writeln!(std::io::stderr(), "warning: other commands cannot steer sessions of this one: {error}"));
         }
         listening.ok()
     }
+}
+
+/// Whether a data directory can be trusted: other users who can write to it could replace the log and the token.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct DirectoryCheck {
+    /// The reason not to use it.
+    refusal: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl DirectoryCheck {
+    /// Checks a directory, which need not exist, and its ancestors. One that belongs to another user is refused, unless
+    /// this user is root (in containers, directories of the host often belong to others).
+    pub fn new(directory: &Path) -> Self {
+        let us = rustix::process::geteuid();
+        let mut check = Self::default();
+        if let Ok(found) = fs::metadata(directory) {
+            if found.uid() != us.as_raw() && !us.is_root() {
+                check.refusal = Some("belongs to another user".to_owned());
+            }
+            if found.mode() & 0o022 != 0 {
+                check.warnings.push("can be written by other users; run `chmod go-w` on it".to_owned());
+            }
+        }
+        let real = fs::canonicalize(directory).unwrap_or_else(|_| host::absolute_path(directory));
+        let is_open = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.mode() & 0o1002 == 0o0002);
+        if let Some(open) = real.ancestors().skip(1).find(is_open) {
+            let open = sanitize_line(&open.to_string_lossy());
+            let text = format!("can be replaced by other users: {open} is writable for all; run `chmod o-w` on it");
+            check.warnings.push(text);
+        }
+        check
+    }
+
+    /// Joins the refusal and the warnings in one line.
+    pub fn summary(&self) -> Option<String> {
+        let all: Vec<_> = self.refusal.iter().chain(&self.warnings).map(String::as_str).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
+/// Warns, once, about a data directory that others can write to, and refuses one that belongs to another user.
+pub fn check_data_directory(directory: &Path) -> Result<(), Failure> {
+    static IS_WARNED: AtomicBool = AtomicBool::new(false);
+    let (check, path) = (DirectoryCheck::new(directory), sanitize_line(&directory.to_string_lossy()));
+    if let Some(refusal) = check.refusal {
+        return Err(Failure::Refused(format!(
+            "the data directory {path} {refusal}\nhint: name another one with --data"
+        )));
+    }
+    if !check.warnings.is_empty() && !IS_WARNED.swap(true, Ordering::Relaxed) {
+        for warning in check.warnings {
+            drop(writeln!(std::io::stderr(), "warning: the data directory {path} {warning}"));
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use tracing_subscriber::{
 
 use crate::{failure::Failure, host};
 
-/// All crates of Switchboard. Those of others are not logged: they may log what is secret.
+/// All crates of Switchboard. Other crates are not logged: they may log secrets.
 const OWN_CRATES: &str = "switchboard";
 
 const LEVEL_VARIABLE: &str = "SWITCHBOARD_LOG";
@@ -68,7 +68,7 @@ impl DiagnosticsOptions {
     }
 
     fn level(&self) -> Result<LogLevel, Failure> {
-        match (self.log_level, host::variable(LEVEL_VARIABLE)) {
+        match (self.log_level, host::env_variable(LEVEL_VARIABLE)) {
             (Some(level), _) => Ok(level),
             (None, None) => Ok(LogLevel::Off),
             (None, Some(value)) => {

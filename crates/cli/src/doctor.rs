@@ -1,4 +1,4 @@
-//! `switchboard doctor`: what this machine can do for sessions, and how to fix what it cannot.
+//! `switchboard doctor`: whether this machine can run sessions, and how to fix what is missing.
 
 use std::{
     io::{self, Write as _},
@@ -14,15 +14,15 @@ use switchboard_engine::{
     supervise::{LaunchError, SandboxReport, probe_sandbox, sandbox_refusal_hint},
 };
 
-use crate::{data_directory::DirectoryCheck, failure::Failure, host, view::clean};
+use crate::{data::DirectoryCheck, failure::Failure, host, view::sanitize::sanitize_line};
 
 /// Check the sandbox, the data directory and the agents
 ///
 /// The sandbox is checked by starting a confined process. Nothing is sent anywhere. Exits with 1 if something that
 /// sessions need is missing, or other users can change the data directory.
 #[derive(Args)]
-pub struct Doctor {
-    /// Directory where sessions are kept [default: the platform's data directory]
+pub struct DoctorArgs {
+    /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Print one JSON object
@@ -30,25 +30,24 @@ pub struct Doctor {
     pub json: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Doctor) -> Result<ExitCode, Failure> {
-    let machine = host::machine()?;
-    let data = host::absolute(&host::unchecked_data_folder(args.data.clone())?);
-    let sandbox = host::runtime()?.block_on(probe_sandbox(&machine.program));
-    let checkup = Checkup { sandbox, data_problem: data_problem(&data), data, agents: locate_agents(&machine) };
+pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    let machine = host::host_environment()?;
+    let data = host::absolute_path(&host::unchecked_data_directory(args.data.clone())?);
+    let sandbox = host::build_runtime()?.block_on(probe_sandbox(&machine.program));
+    let checkup = HostCheckup { sandbox, data_problem: data_problem(&data), data, agents: locate_agents(&machine) };
     let text = if args.json { format!("{}\n", checkup.json()) } else { checkup.text() };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
     Ok(if checkup.is_healthy() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-struct Checkup {
+struct HostCheckup {
     sandbox: Result<SandboxReport, LaunchError>,
     data: PathBuf,
     data_problem: Option<String>,
     agents: Vec<AgentInstallation>,
 }
 
-impl Checkup {
+impl HostCheckup {
     fn is_healthy(&self) -> bool {
         self.data_problem.is_none() && self.sandbox.as_ref().is_ok_and(|report| report.shortfall().is_none())
     }
@@ -56,7 +55,7 @@ impl Checkup {
     fn text(&self) -> String {
         let mut lines = self.sandbox_lines();
         let state = self.data_problem.as_deref().unwrap_or("ok");
-        lines.push(format!("data     {}: {state}", clean::line(&self.data.to_string_lossy())));
+        lines.push(format!("data     {}: {state}", sanitize_line(&self.data.to_string_lossy())));
         lines.push("agents".to_owned());
         let agents = self.agents.iter().filter(|agent| agent.state != InstallState::ByCommand);
         lines.extend(agents.map(|agent| format!("  {:<17} {}", agent.name, agent_state(agent))));
@@ -121,13 +120,13 @@ fn agent_state(agent: &AgentInstallation) -> String {
     }
 }
 
-/// The reason why sessions cannot, or should not, be kept in a directory.
+/// Returns why a directory cannot, or should not, store sessions.
 fn data_problem(directory: &Path) -> Option<String> {
     if let Some(problem) = DirectoryCheck::new(directory).summary() {
         return Some(problem);
     }
     let existing = directory.ancestors().find(|path| path.exists())?;
     let probe = tempfile::Builder::new().prefix(".switchboard-doctor").tempfile_in(existing);
-    let path = clean::line(&existing.to_string_lossy());
-    probe.err().map(|error| format!("cannot write to {path}: {}", clean::line(&error.to_string())))
+    let path = sanitize_line(&existing.to_string_lossy());
+    probe.err().map(|error| format!("cannot write to {path}: {}", sanitize_line(&error.to_string())))
 }

@@ -9,94 +9,70 @@ use switchboard_serve::{guard::BadToken, listen::ListenError};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
-/// Why a command failed.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// A name that is not in a list.
     #[error("unknown {what} `{given}`\n\n{what}s:\n{known}")]
     UnknownName {
-        /// What it should name.
+        /// The kind of name, such as `agent`.
         what: &'static str,
-        /// What was typed.
         given: String,
-        /// The right names, a line each.
+        /// The valid names, one per line.
         known: String,
     },
-    /// An option with a value that makes no sense.
+    /// An option with an invalid value.
     #[error("{option}: {cause}")]
-    BadValue {
-        /// The option.
-        option: &'static str,
-        /// What is wrong with its value.
-        cause: String,
-    },
-    /// A file that cannot be opened or read.
+    BadValue { option: &'static str, cause: String },
     #[error("cannot read {}: {cause}", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// Nothing is known of such a session.
+    Unreadable { path: PathBuf, cause: io::Error },
     #[error("no session `{0}`\nhint: `switchboard sessions list --all` lists them")]
     NoSession(String),
-    /// Several sessions could be meant.
     #[error("`{what}` could be any of these\n{known}")]
     SeveralSessions {
-        /// What was typed.
         what: String,
-        /// The sessions, a line each.
+        /// The matching sessions, one per line.
         known: String,
     },
-    /// Something is not done, for a reason that the user can do something about.
+    /// The command does not apply; the message says what to do instead.
     #[error("{0}")]
     Refused(String),
-    /// The process that runs a session refused, or does not answer.
+    /// The process that runs a session refused the command, or does not answer.
     #[error(transparent)]
     Remote(#[from] AgentError),
-    /// A session could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The log of sessions cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The logs of agents, or their index, cannot be used.
     #[error(transparent)]
     Logs(#[from] LogsError),
-    /// An address could not be had.
     #[error("{}\nhint: {}", .0, .0.hint())]
     Listen(#[from] ListenError),
-    /// There is no token that could let anybody in.
     #[error(transparent)]
     Token(#[from] BadToken),
-    /// The log could not be written, and the session was stopped.
+    /// The log could not be written, so the session was stopped.
     #[error("the session was stopped, because it could not be written down: {0}")]
     Log(String),
-    /// Something of the machine is not as it should be.
+    /// The operating system refused something that the command needs.
     #[error("{0}")]
     Machine(String),
-    /// A file that cannot be written.
     #[error("cannot write {}: {cause}", .path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// The output cannot be written.
+    Unwritable { path: PathBuf, cause: io::Error },
     #[error("cannot write the output: {0}")]
     Output(io::Error),
 }
 
 impl Failure {
-    /// The exit code that the documentation promises.
+    #[expect(clippy::needless_pass_by_value, reason = "errors and texts are passed as they are")]
+    pub fn bad_value(option: &'static str, cause: impl ToString) -> Self {
+        Self::BadValue { option, cause: cause.to_string() }
+    }
+
+    /// Returns the documented exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
             Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
-            Self::Remote(error) => remote(error.kind),
-            Self::Start(error) => refused(error),
+            Self::Remote(error) => remote_exit_code(error.kind),
+            Self::Start(error) => start_exit_code(error),
             Self::Token(_) => 2,
             Self::Listen(_) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
@@ -107,14 +83,14 @@ impl Failure {
         }
     }
 
-    /// The reader of our output has seen enough.
+    /// Returns whether the reader of the output has closed it.
     pub fn is_broken_pipe(&self) -> bool {
         let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
         matches!(self, Self::Output(cause) | Self::Unwritable { cause, .. } if broken(cause))
     }
 }
 
-fn remote(kind: AgentErrorKind) -> u8 {
+fn remote_exit_code(kind: AgentErrorKind) -> u8 {
     match kind {
         AgentErrorKind::SessionNotFound | AgentErrorKind::ProtocolError => 2,
         AgentErrorKind::PermissionDenied | AgentErrorKind::AuthenticationFailed => 4,
@@ -122,7 +98,7 @@ fn remote(kind: AgentErrorKind) -> u8 {
     }
 }
 
-fn refused(error: &StartError) -> u8 {
+fn start_exit_code(error: &StartError) -> u8 {
     match error {
         StartError::UnknownAgent(_)
         | StartError::BadDirectory { .. }
@@ -138,7 +114,7 @@ fn refused(error: &StartError) -> u8 {
     }
 }
 
-/// A list of names with a line about each, for people who typed another.
-pub fn names<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+/// Formats names with their descriptions, one per line.
+pub fn format_name_list<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     list.map(|(name, title)| format!("  {name:<17} {title}")).collect::<Vec<_>>().join("\n")
 }

@@ -1,19 +1,18 @@
-//! Short ids of sessions: the beginning of an id, as long as it must be to mean one session and no other.
+//! Short IDs of sessions: the shortest prefix that identifies one session.
 
 use std::{path::Path, sync::Arc};
 
 use switchboard_logs::{LibraryConfig, LogLibrary, LogsError, OwnLog, candidate_homes};
 use switchboard_store::{SessionFilter, SessionLog, SqliteStore, StoreOptions};
 
-use crate::{failure::Failure, host, view::clean};
+use crate::{failure::Failure, host, view::sanitize::sanitize_line};
 
-/// The name of the index of agents' logs, in the data directory.
 const INDEX_FILE: &str = "logs.db";
 
-/// The shortest id of a session of an agent. Anything shorter is hard to tell from other things.
+/// The minimum length for sessions in the agents' logs. Anything shorter is hard to recognize as an ID.
 const MIN_LENGTH: usize = 8;
 
-/// The shortest id of a session of Switchboard: its time in milliseconds.
+/// The minimum length for sessions of Switchboard: the time in milliseconds.
 const MIN_OWN_LENGTH: usize = 13;
 
 /// The ids of all sessions, sorted.
@@ -21,31 +20,29 @@ const MIN_OWN_LENGTH: usize = 13;
 pub struct ShortIds(Vec<String>);
 
 impl ShortIds {
-    /// Of all sessions that a library knows, Switchboard's own included.
     pub fn of_library(library: &LogLibrary) -> Result<Self, Failure> {
         Ok(Self::among(library.session_ids()?))
     }
 
-    /// Of all sessions of a data directory: Switchboard's own, and those of agents as far as they are indexed. Reading the
-    /// agents' logs anew would take too long for a list.
+    /// Includes Switchboard's own sessions and the indexed ones of agents. Reading the agents' logs again would take
+    /// too long for a list.
     pub fn of_data(folder: &Path, log: &dyn SessionLog) -> Result<Self, Failure> {
         let own = log.list_sessions(&SessionFilter::default())?.into_iter().map(|session| session.id.to_string());
         Ok(Self::among(own.chain(indexed_ids(folder))))
     }
 
-    /// Of these sessions.
     pub fn among(ids: impl IntoIterator<Item = String>) -> Self {
         let mut ids: Vec<String> = ids.into_iter().collect();
         ids.sort();
         Self(ids)
     }
 
-    /// Shortens the id of a session in the agents' logs.
+    /// Shortens the ID of a session in the agents' logs.
     pub fn shorten(&self, id: &str) -> String {
         self.shorten_to(id, MIN_LENGTH)
     }
 
-    /// Shortens the id of a session of Switchboard. Ids in another form stay whole.
+    /// Shortens the ID of a session of Switchboard. IDs in another format are not shortened.
     pub fn shorten_own(&self, id: &str) -> String {
         let is_uuid = id.len() == 36 && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
         self.shorten_to(id, if is_uuid { MIN_OWN_LENGTH } else { id.len() })
@@ -54,39 +51,39 @@ impl ShortIds {
     fn shorten_to(&self, id: &str, min_length: usize) -> String {
         let at = self.0.partition_point(|other| other.as_str() < id);
         let before = at.checked_sub(1).and_then(|at| self.0.get(at));
-        // The same id may be there for several agents; then nothing shorter helps either.
+        // Several agents may have the same ID; then no prefix is unique.
         let after = self.0.get(at..).unwrap_or_default().iter().find(|other| *other != id);
         let shared =
             [before, after].into_iter().flatten().map(|other| shared_chars(id, other)).max().unwrap_or_default();
         let length = (shared + 1).max(min_length);
         let short = id.char_indices().nth(length).and_then(|(end, _)| id.get(..end)).unwrap_or(id);
-        clean::line(short)
+        sanitize_line(short)
     }
 }
 
-/// Returns the ids of all sessions as they were indexed last: the agents' and Switchboard's own. None without an index.
+/// Returns the IDs of all sessions in the index, those of agents and of Switchboard. Empty without an index.
 pub fn indexed_ids(folder: &Path) -> Vec<String> {
     if !folder.join(INDEX_FILE).is_file() {
         return Vec::new();
     }
     let read = || {
-        let homes = host::machine().map(|machine| candidate_homes(&machine, &[], None)).unwrap_or_default();
+        let homes = host::host_environment().map(|machine| candidate_homes(&machine, &[], None)).unwrap_or_default();
         let data = folder.to_owned();
         let own = OwnLog::new(move || Ok(Arc::new(SqliteStore::open(&data, &StoreOptions::default())?)));
         let setup = LibraryConfig { data: folder.to_owned(), homes, alone: false, keep: false, own: Some(own) };
         LogLibrary::open(setup)?.session_ids()
     };
-    // Without them, short ids are only less long than they might be; ambiguous ones are never guessed.
+    // Without the index, short IDs may be ambiguous; commands report that and never guess.
     Result::<_, LogsError>::unwrap_or_default(read())
 }
 
-/// Returns how many characters both begin with.
 fn shared_chars(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]
 mod tests {
+
     use super::ShortIds;
 
     #[test]

@@ -1,4 +1,4 @@
-//! `switchboard logs scan`: brings the index up to date.
+//! `switchboard logs scan`: updates the index.
 
 use std::{
     io::{self, Write as _},
@@ -10,65 +10,64 @@ use serde_json::json;
 use switchboard_agents::ScanDepth;
 use switchboard_logs::{LogLibrary, ScanReport};
 
-use super::place::{Place, refresh};
+use super::{LogLocationArgs, refresh_index};
 use crate::{
     failure::Failure,
-    sessions::say,
+    terminal::print_note,
     view::{
-        clean,
-        figures::{bytes, count, duration},
+        figures::{format_bytes, format_duration, pluralize},
+        sanitize::sanitize_line,
     },
 };
 
-/// Bring the index of logs up to date
+/// Update the index of logs
 ///
-/// Every other command does so by itself; this one says what it came to, and can keep more.
+/// All other commands update it as needed; this one reports the result and can keep copies of records.
 #[derive(Args)]
-pub struct Scan {
-    /// Keep copies of the raw records too, for when the agent deletes its logs
+pub struct ScanArgs {
+    /// Also keep copies of the raw records, for when the agent deletes its logs
     #[arg(long)]
     keep: bool,
-    /// Read all logs anew. What is left of logs that are gone stays; an index that is damaged is put aside
+    /// Read all logs again. What is known of deleted logs stays; a damaged index is set aside
     #[arg(long)]
     rebuild: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Scan, place: &Place) -> Result<(), Failure> {
+pub fn run(args: &ScanArgs, location: &LogLocationArgs) -> Result<(), Failure> {
     let began = Instant::now();
     if args.rebuild
-        && let Some(aside) = LogLibrary::set_aside_damaged(&place.data()?)?
+        && let Some(aside) = LogLibrary::set_aside_damaged(&location.data_directory()?)?
     {
-        say(&format!("the index was damaged; it now lies in {}", clean::line(&aside.to_string_lossy())));
+        print_note(&format!("the index was damaged and has been moved to {}", sanitize_line(&aside.to_string_lossy())));
     }
-    let mut library = place.library(args.keep)?;
+    let mut library = location.open_library(args.keep)?;
     if args.rebuild {
-        // Copies that were kept are made anew with the rest.
+        // Copies that were kept are created again with the rest.
         if !args.keep && !library.sessions_with_copies()?.is_empty() {
-            library = place.library(true)?;
+            library = location.open_library(true)?;
         }
         library.schedule_rebuild()?;
     }
-    let report = refresh(&library, ScanDepth::All)?;
+    let report = refresh_index(&library, ScanDepth::All)?;
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if report.files == 0 && !args.json {
-        return place.say_nothing_found();
+        return location.report_no_logs();
     }
-    let text = if args.json { object(&report, millis) } else { line(&report, millis) };
+    let text = if args.json { summary_json(&report, millis) } else { summary_line(&report, millis) };
     writeln!(io::stdout(), "{text}").map_err(Failure::Output)?;
     if report.troubles > 0 && !args.json {
-        say("hint: `switchboard logs doctor` says what could not be read");
+        print_note("hint: `switchboard logs doctor` lists what could not be read");
     }
     Ok(())
 }
 
-fn line(report: &ScanReport, millis: u64) -> String {
-    let number = |number: u64, of: &str| count(usize::try_from(number).unwrap_or(usize::MAX), of);
-    let mut words = vec![number(report.files, "log"), format!("{} read", report.read), bytes(report.bytes)];
-    words.push(duration(millis));
+fn summary_line(report: &ScanReport, millis: u64) -> String {
+    let number = |number: u64, of: &str| pluralize(usize::try_from(number).unwrap_or(usize::MAX), of);
+    let mut words = vec![number(report.files, "log"), format!("{} read", report.read), format_bytes(report.bytes)];
+    words.push(format_duration(millis));
     if report.gone > 0 {
         words.push(format!("{} gone since", report.gone));
     }
@@ -78,7 +77,7 @@ fn line(report: &ScanReport, millis: u64) -> String {
     words.join(" · ")
 }
 
-fn object(report: &ScanReport, millis: u64) -> String {
+fn summary_json(report: &ScanReport, millis: u64) -> String {
     json!({
         "files": report.files,
         "read": report.read,

@@ -1,9 +1,6 @@
-//! `switchboard logs search`: where something was said or done, the best first.
+//! `switchboard logs search`: full-text search, best hits first.
 
-use std::{
-    io::{self, Write as _},
-    ops::Range,
-};
+use std::ops::Range;
 
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
@@ -11,62 +8,59 @@ use switchboard_agents::{PassageKind, ScanDepth};
 use switchboard_logs::{HitView, LogSearchQuery, SearchHit, SearchResults, SearchWords, export::format_minute};
 
 use super::{
-    filter::{self, Only},
-    place::Place,
+    LogLocationArgs,
+    filter::{self, LogFilterArgs},
 };
 use crate::{
     failure::Failure,
-    sessions::say,
     short_ids::ShortIds,
-    terminal::Terminal,
+    terminal::{Terminal, print_note, print_output},
     view::{
-        clean,
-        pieces::{self, Piece},
-        style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
+        sanitize::sanitize_line,
+        style::{BOLD, CYAN, DIM, PLAIN, StyledText, YELLOW, wrap_texts},
     },
 };
 
-/// Search what was said and done, the best hits first
+/// Search prompts, answers and tool calls, best hits first
 ///
-/// All words must be in a passage, whatever their case. "Quotation marks" make a phrase, and a word with * at its end is
-/// the beginning of a word.
+/// A passage must contain all words, ignoring case. "Quotation marks" make a phrase, and a word with * at its end
+/// matches as a prefix.
 #[derive(Args)]
-pub struct Search {
-    /// What to search for
+pub struct SearchLogsArgs {
+    /// Words to search for
     #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
-    /// It is a regular expression, whatever the case; (?-i) minds it
+    /// Treat the words as a regular expression. It ignores case; prefix (?-i) to match case
     #[arg(long, short = 'e')]
     regex: bool,
-    /// In what: what people said, what agents said, tools with what they were given and gave back, thoughts
+    /// Kinds of text to search
     #[arg(long = "in", value_name = "WHERE", value_delimiter = ',')]
-    within: Vec<Within>,
-    /// At most so many hits
+    within: Vec<SearchScope>,
+    /// Maximum number of results
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    only: Only,
+    filter: LogFilterArgs,
 }
 
-/// Where to search.
 #[derive(Clone, Copy, ValueEnum)]
-enum Within {
-    /// What people said
+enum SearchScope {
+    /// User messages
     User,
-    /// What agents said
+    /// Agent messages
     Assistant,
-    /// What tools were given and gave back
+    /// Tool calls and their results
     Tools,
-    /// What agents thought
+    /// Reasoning
     Thinking,
-    /// The rest: what was put in, summaries, what local commands printed
+    /// Everything else: injected context, summaries, output of local commands
     System,
 }
 
-impl Within {
+impl SearchScope {
     fn kinds(self) -> &'static [PassageKind] {
         match self {
             Self::User => &[PassageKind::UserMessage],
@@ -80,16 +74,15 @@ impl Within {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
-    let zone = args.only.zone()?;
-    let wanted = args.only.filter(&zone)?;
+pub fn run(args: &SearchLogsArgs, location: &LogLocationArgs) -> Result<(), Failure> {
+    let zone = args.filter.time_zone()?;
+    let wanted = args.filter.filter(&zone)?;
     args.check()?;
-    let (library, report, found) = place.ask(ScanDepth::All, |library| {
+    let (library, report, found) = location.query(ScanDepth::All, |library| {
         let query = LogSearchQuery {
             words: args.query(),
             kinds: args.within.iter().flat_map(|within| within.kinds()).copied().collect(),
-            filter: filter::resolve(wanted.clone(), library)?,
+            filter: filter::resolve_session(wanted.clone(), library)?,
             limit: args.limit,
         };
         Ok(library.search(&query)?)
@@ -97,17 +90,17 @@ pub fn run(args: &Search, place: &Place) -> Result<(), Failure> {
     if args.json {
         return found.hits.iter().try_for_each(|hit| {
             let line = serde_json::to_string(&HitView::from(hit)).unwrap_or_default();
-            print(&format!("{line}\n"))
+            print_output(&format!("{line}\n"))
         });
     }
     if found.hits.is_empty() && report.files == 0 {
-        return place.say_nothing_found();
+        return location.report_no_logs();
     }
-    show(&found, &ShortIds::of_library(&library)?, &zone, &Terminal::new())
+    print_hits(&found, &ShortIds::of_library(&library)?, &zone, &Terminal::new())
 }
 
-impl Search {
-    /// There must be something to search for: more than what makes phrases and beginnings of words.
+impl SearchLogsArgs {
+    /// Fails if there is nothing to search for besides the characters that mark phrases and prefixes.
     fn check(&self) -> Result<(), Failure> {
         let is_something = |c: char| !c.is_whitespace() && (self.regex || !"\"*".contains(c));
         if self.words.iter().any(|word| word.contains(is_something)) {
@@ -116,7 +109,7 @@ impl Search {
         Err(Failure::BadValue { option: "WORDS", cause: "there is nothing to search for".to_owned() })
     }
 
-    /// What was typed: a shell has taken quotation marks away, so that an argument of several words is a phrase.
+    /// Returns the query. The shell removes quotation marks, so an argument with several words is a phrase.
     fn query(&self) -> SearchWords {
         if self.regex {
             return SearchWords::Regex(self.words.join(" "));
@@ -131,40 +124,44 @@ impl Search {
     }
 }
 
-fn show(found: &SearchResults, short_ids: &ShortIds, zone: &TimeZone, terminal: &Terminal) -> Result<(), Failure> {
-    let (room, colour) = (terminal.room(), terminal.stdout && terminal.colour);
+fn print_hits(
+    found: &SearchResults,
+    short_ids: &ShortIds,
+    zone: &TimeZone,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let (room, color) = (terminal.max_line_width(), terminal.stdout && terminal.color);
     for hit in &found.hits {
-        let head = pieces::wrapped(&heading(hit, &short_ids.shorten(&hit.session), zone), room, 2, colour);
-        print(&format!("{head}\n  {}\n", marked(&hit.snippet, &hit.marks, room, colour)))?;
+        let head = wrap_texts(&hit_heading(hit, &short_ids.shorten(&hit.session), zone), room, 2, color);
+        print_output(&format!("{head}\n  {}\n", highlight_matches(&hit.snippet, &hit.marks, room, color)))?;
     }
     match (found.hits.as_slice(), found.more) {
-        ([], false) => say("nothing found"),
-        ([], true) => say("… and more: --limit N shows them"),
+        ([], false) => print_note("no matches"),
+        ([], true) => print_note("… more matches: use --limit N"),
         ([first, ..], more) => {
-            let more = if more { "… and more: --limit N shows them; " } else { "" };
+            let more = if more { "… more matches: use --limit N; " } else { "" };
             let id = short_ids.shorten(&first.session);
-            say(&format!("{more}to read on: switchboard logs show {id}{}", place_in(first)));
+            print_note(&format!("{more}read more: switchboard logs show {id}{}", position_flag(first)));
         }
     }
     Ok(())
 }
 
-/// Where a hit is.
-fn heading(hit: &SearchHit, id: &str, zone: &TimeZone) -> Vec<Piece> {
+fn hit_heading(hit: &SearchHit, id: &str, zone: &TimeZone) -> Vec<StyledText> {
     let at = hit.at.map(|at| format!("  {}", format_minute(at, zone))).unwrap_or_default();
     let what = match (hit.kind, hit.tool.as_deref()) {
         (PassageKind::ToolCall, Some(tool)) => format!("called {tool}"),
         (PassageKind::ToolResult, Some(tool)) => format!("{tool} gave"),
-        (kind, _) => word(kind).to_owned(),
+        (kind, _) => kind_word(kind).to_owned(),
     };
     let project = hit.project.as_deref().map(|project| format!("  {project}")).unwrap_or_default();
     let machine = hit.machine.as_deref().map(|machine| format!("  {machine}")).unwrap_or_default();
-    let about = clean::line(&format!("  {}{machine}{at}  {what}{project}", hit.agent));
-    vec![(BOLD, id.to_owned()), (CYAN, place_in(hit)), (DIM, about)]
+    let about = sanitize_line(&format!("  {}{machine}{at}  {what}{project}", hit.agent));
+    vec![(BOLD, id.to_owned()), (CYAN, position_flag(hit)), (DIM, about)]
 }
 
-/// Where in the session it is, as `show` takes it. A subagent counts turns of its own, so that its time says more.
-fn place_in(hit: &SearchHit) -> String {
+/// Returns the option of `show` for the position of a hit. A subagent counts its own turns, so its time is more useful.
+fn position_flag(hit: &SearchHit) -> String {
     match (&hit.subagent, hit.at) {
         (Some(_), Some(at)) => format!(" --at {at}"),
         (Some(_), None) => String::new(),
@@ -172,7 +169,7 @@ fn place_in(hit: &SearchHit) -> String {
     }
 }
 
-fn word(kind: PassageKind) -> &'static str {
+fn kind_word(kind: PassageKind) -> &'static str {
     match kind {
         PassageKind::UserMessage => "asked",
         PassageKind::AssistantMessage => "said",
@@ -186,35 +183,32 @@ fn word(kind: PassageKind) -> &'static str {
     }
 }
 
-/// A snippet with what was found in it, as it stands below a heading.
-fn marked(snippet: &str, marks: &[Range<usize>], room: Option<usize>, colour: bool) -> String {
+/// Renders a snippet with its matches marked.
+fn highlight_matches(snippet: &str, marks: &[Range<usize>], room: Option<usize>, color: bool) -> String {
     let (mut out, mut at) = (Vec::new(), 0);
     for mark in marks {
         let (Some(before), Some(found)) = (snippet.get(at..mark.start), snippet.get(mark.clone())) else { continue };
-        out.push((PLAIN, clean::line(before)));
-        out.push((YELLOW.effects(BOLD.get_effects()), clean::line(found)));
+        out.push((PLAIN, sanitize_line(before)));
+        out.push((YELLOW.effects(BOLD.get_effects()), sanitize_line(found)));
         at = mark.end;
     }
-    out.push((PLAIN, clean::line(snippet.get(at..).unwrap_or_default())));
-    pieces::wrapped(&out, room, 2, colour)
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+    out.push((PLAIN, sanitize_line(snippet.get(at..).unwrap_or_default())));
+    wrap_texts(&out, room, 2, color)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::marked;
+
+    use super::highlight_matches;
 
     #[test]
     fn what_was_found_is_marked_and_nothing_else_is_coloured() {
         let snippet = "a \x1b[31mred\u{202e} fox";
         let fox = snippet.find("fox").unwrap();
         let marks = vec![fox..fox + 3; 1];
-        assert_eq!(marked(snippet, &marks, None, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
-        assert_eq!(marked(snippet, &marks, None, false), "a ␛[31mred<U+202E> fox");
-        // Marks that do not fit are no reason to lose the snippet.
-        assert_eq!(marked("é", &[1..2, 7..9], None, false), "é");
+        assert_eq!(highlight_matches(snippet, &marks, None, true), "a ␛[31mred<U+202E> \x1b[1m\x1b[33mfox\x1b[0m");
+        assert_eq!(highlight_matches(snippet, &marks, None, false), "a ␛[31mred<U+202E> fox");
+        // The snippet survives invalid marks.
+        assert_eq!(highlight_matches("é", &[1..2, 7..9], None, false), "é");
     }
 }

@@ -1,30 +1,198 @@
-//! `switchboard serve`: sessions for boards, bots and editors, over HTTP.
+//! `switchboard serve`: sessions over HTTP, from the first connection to a shutdown that takes at most ten seconds.
 
 mod args;
-mod browser;
-mod end;
-mod greeting;
-mod keep;
-mod start;
+mod startup_message;
 
-use std::process::ExitCode;
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-pub use args::Serve;
+pub use args::ServeArgs;
+use startup_message::{open_browser, print_installed_agents, print_startup_message};
+use switchboard_engine::parse_domain;
+use switchboard_serve::{
+    Drain, Private,
+    guard::{Guard, Rules, Token},
+    listen::{Address, Limits, ListenError, Listener, Server},
+};
+use switchboard_store::{Retention, SessionLog};
+use tokio::{task::spawn_blocking, time::sleep};
 
-use crate::{failure::Failure, host};
+use crate::{
+    data::{self, ServiceLimits, SessionHost},
+    failure::Failure,
+    host,
+    signals::StopSignals,
+    token,
+};
 
-/// Runs the command.
-pub fn run(args: &Serve) -> Result<ExitCode, Failure> {
-    let plan = start::Plan::new(args)?;
-    host::allow_many_files();
-    let runtime = host::server_runtime()?;
+/// From the signal to the exit.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
+
+/// Sessions get this much of it; the rest is for connections.
+const SESSION_STOP_TIMEOUT: Duration = Duration::from_secs(7);
+
+/// For operations that cannot be interrupted.
+const FINAL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The first check is delayed so that it does not slow down the start of the server.
+const FIRST_EXPIRY_DELAY: Duration = Duration::from_secs(10);
+
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(3600);
+
+pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
+    let plan = ServePlan::new(args)?;
+    host::raise_open_file_limit();
+    let runtime = host::build_server_runtime()?;
     let ended = runtime.block_on(async {
-        let mut signals = end::Signals::listen()?;
-        let running = start::start(plan).await?;
+        let mut signals = StopSignals::listen_unless_ignored()?;
+        let running = start_server(plan).await?;
         signals.next().await;
-        Ok(end::end(running, &mut signals).await)
+        Ok(shut_down(running, &mut signals).await)
     });
-    // What still runs had its time.
-    runtime.shutdown_timeout(end::LAST_MOMENT);
+    runtime.shutdown_timeout(FINAL_TIMEOUT);
     ended
+}
+
+/// A server to start, with checked arguments.
+struct ServePlan<'a> {
+    args: &'a ServeArgs,
+    folder: PathBuf,
+    cwd: PathBuf,
+    roots: Vec<PathBuf>,
+    token: Option<Token>,
+}
+
+struct RunningServer {
+    pub server: Server,
+    /// The socket for other Switchboard processes.
+    pub private: Option<Private>,
+    pub data: SessionHost,
+    pub drain: Drain,
+}
+
+impl<'a> ServePlan<'a> {
+    pub fn new(args: &'a ServeArgs) -> Result<Self, Failure> {
+        if args.no_auth
+            && let Some(open) = args.listen.iter().find(|address| !address.is_local())
+        {
+            let cause = format!(
+                "anyone who can reach {open} could run commands as you\nhint: omit the option, or listen on 127.0.0.1"
+            );
+            return Err(Failure::BadValue { option: "--no-auth", cause });
+        }
+        let folder = host::data_directory(args.data.clone())?;
+        let token =
+            if args.no_auth { None } else { Some(token::resolve_server_token(&folder, args.token_file.as_deref())?) };
+        let cwd = directory_option("--cwd", args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+        let roots = args.root.iter().map(|root| directory_option("--root", root)).collect::<Result<_, _>>()?;
+        Ok(Self { args, folder, cwd, roots, token })
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            token: self.token.clone(),
+            hosts: self.args.allow_host.clone(),
+            origins: self.args.allow_origin.clone(),
+            rate: self.args.rate(),
+            unseen: self.args.unseen(),
+            ..Rules::default()
+        }
+    }
+
+    fn listeners(&self) -> Result<Vec<Listener>, ListenError> {
+        let bound: Result<Vec<_>, _> = self.args.listen.iter().map(Listener::bind).collect();
+        Ok(bound?.into_iter().flatten().collect())
+    }
+}
+
+fn directory_option(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
+    let bad = |cause: String| Failure::BadValue { option, cause: format!("{}: {cause}", folder.display()) };
+    let real = std::fs::canonicalize(folder).map_err(|error| bad(error.to_string()))?;
+    if real.is_dir() { Ok(real) } else { Err(bad("not a directory".to_owned())) }
+}
+
+/// Listens, opens the log and serves. Clients that connect in the meantime wait.
+async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
+    let listeners = plan.listeners()?;
+    let data = data::open_session_host(Some(plan.folder.clone()), plan.args.durable)?;
+    if plan.args.sandbox_best_effort {
+        data.engine.accept_weaker_sandbox();
+    }
+    let domains = plan.args.allow_domain.iter().filter_map(|domain| parse_domain(domain).ok());
+    data.engine.allow_domains(domains.flatten());
+    listeners.iter().filter_map(Listener::tcp_address).for_each(|address| data.engine.shield_listener(address));
+    if let Some(file) = &plan.args.token_file {
+        data.engine.hide_from_sessions(file.clone());
+    }
+    if let Some(token) = &plan.token {
+        data.engine.mask_secret(token.expose().to_owned());
+    }
+    let (most_sessions, limits) = (plan.args.max_sessions, plan.args.timeouts.limits());
+    let service =
+        data.create_service(plan.cwd.clone(), ServiceLimits { roots: plan.roots.clone(), most_sessions, limits })?;
+    let (private, drain) = (data.listen_privately(&service), service.drain().clone());
+    let router = Guard::new(plan.rules()).around(service.router());
+    let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
+    let mut server = Server::new(limits, drain.clone());
+    let addresses: Vec<Address> = listeners.iter().map(Listener::address).collect();
+    print_startup_message(&addresses, plan.token.as_ref(), &data);
+    print_installed_agents(&data.engine);
+    if plan.args.open {
+        open_browser(&addresses, plan.token.as_ref(), &data);
+    }
+    // Started before: the browser must not be taken for a process of a session.
+    data.adopt_orphans()?;
+    for listener in listeners {
+        server.listen(listener, router.clone());
+    }
+    if let Some(age) = plan.args.keep.filter(|_| data.owner.is_some()) {
+        expire_old_sessions(data.engine.log().clone(), age);
+    }
+    Ok(RunningServer { server, private, data, drain })
+}
+
+/// Shuts the server down gracefully, or immediately after a second signal.
+async fn shut_down(running: RunningServer, signals: &mut StopSignals) -> ExitCode {
+    drop(writeln!(
+        std::io::stderr(),
+        "stopping: agents have {} seconds to end; press Ctrl-C again to stop immediately",
+        SHUTDOWN_TIMEOUT.as_secs()
+    ));
+    tokio::select! {
+        () = drain_and_stop(running) => ExitCode::SUCCESS,
+        _ = signals.next() => ExitCode::from(130),
+    }
+}
+
+async fn drain_and_stop(running: RunningServer) {
+    let RunningServer { mut server, private, data, drain } = running;
+    let began = Instant::now();
+    let left = || SHUTDOWN_TIMEOUT.saturating_sub(began.elapsed());
+    server.stop().await;
+    drain.begin();
+    data.engine.stop_all_sessions(SESSION_STOP_TIMEOUT).await;
+    server.close(left()).await;
+    if let Some(private) = private {
+        private.close(left()).await;
+    }
+    // A client may have started another session at the last moment.
+    data.engine.stop_all_sessions(left().max(FINAL_TIMEOUT)).await;
+}
+
+/// Deletes sessions that ended longer ago than `age`, for as long as the server runs.
+fn expire_old_sessions(log: Arc<dyn SessionLog>, age: Duration) {
+    tokio::spawn(async move {
+        sleep(FIRST_EXPIRY_DELAY).await;
+        loop {
+            let (log, retention) = (log.clone(), Retention { older_than: Some(age), ..Retention::default() });
+            // A failed deletion is tried again the next time.
+            drop(spawn_blocking(move || log.expire_sessions(&retention, host::now())).await);
+            sleep(EXPIRY_INTERVAL).await;
+        }
+    });
 }

@@ -1,4 +1,4 @@
-//! `switchboard sessions approve`: answers what an agent asks, from anywhere.
+//! `switchboard sessions approve`: answers an agent's request, from any terminal.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -6,70 +6,75 @@ use clap::Args;
 use switchboard_client::{Approval, ApprovalAnswer, ApprovalDecision};
 use switchboard_event::{OptionKind, Question};
 
-use super::{found, process, say};
-use crate::{data, failure::Failure, host, view::clean};
+use super::{find_session, remote};
+use crate::{
+    data,
+    failure::Failure,
+    host,
+    terminal::print_note,
+    view::sanitize::{reveal_hidden, sanitize_line},
+};
 
-/// Answer what an agent asks
+/// Answer an agent's request
 ///
-/// Without options the answer is yes, this once. With one open request it need not be named; else they are listed.
+/// Without options, the request is approved once. If only one request is open, its ID may be omitted; otherwise the
+/// open requests are listed.
 #[derive(Args)]
-pub struct Approve {
-    /// The session: its id or the beginning of it, `last`, or N for the N-th newest
+pub struct ApproveArgs {
+    /// Session: an ID or its beginning, `last`, or N for the N-th newest
     #[arg(value_name = "SESSION")]
     session: String,
-    /// The request: its id or the beginning of it
+    /// Request: its ID or the beginning of it
     #[arg(value_name = "REQUEST")]
     request: Option<String>,
-    /// No; the agent goes on
+    /// Decline; the agent continues
     #[arg(long, conflicts_with_all = ["cancel", "for_session", "answer"])]
     decline: bool,
-    /// No, and stop the turn
+    /// Decline and stop the turn
     #[arg(long, conflicts_with_all = ["for_session", "answer"])]
     cancel: bool,
-    /// Yes, and the like until the session ends
+    /// Approve this and similar requests until the session ends
     #[arg(long)]
     for_session: bool,
-    /// What the agent is told
+    /// Message for the agent
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// An answer to a question, by its id, its number or its text; with one question the answer alone will do
+    /// Answer to a question, by its ID, number or text; for a single question, the answer alone suffices
     #[arg(long, value_name = "QUESTION=ANSWER")]
     answer: Vec<String>,
-    /// One of the options that the agent offers, by its id
+    /// ID of one of the options that the agent offers
     #[arg(long, value_name = "ID")]
     option: Option<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Approve, data: Option<PathBuf>) -> Result<(), Failure> {
-    let folder = host::data_folder(data)?;
-    let log = data::log(Some(folder.clone()))?;
-    let session = found::find(&*log, &args.session)?;
-    let remote = process::living(&folder, &session)?;
-    host::runtime()?.block_on(async {
-        let explained = |error| process::explained(&*log, &session, error);
+pub fn run(args: &ApproveArgs, data: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = host::data_directory(data)?;
+    let log = data::open_log(Some(folder.clone()))?;
+    let session = find_session(&*log, &args.session)?;
+    let remote = remote::connect_running(&folder, &session)?;
+    host::build_runtime()?.block_on(async {
+        let explained = |error| remote::explain_remote_error(&*log, &session, error);
         let open = remote.list_approvals(&session.id).await.map_err(explained)?;
         let request = args.chosen(&open)?;
         let answer = args.answered(request)?;
         remote.answer_approval(&session.id, &request.id, &answer).await.map_err(explained)?;
-        say(&format!("{}: {}", word(answer.decision, request), line(request)));
+        print_note(&format!("{}: {}", decision_word(answer.decision, request), request_line(request)));
         Ok(())
     })
 }
 
-impl Approve {
-    /// The request that is meant.
+impl ApproveArgs {
     fn chosen<'a>(&self, open: &'a [Approval]) -> Result<&'a Approval, Failure> {
         let named = |request: &&Approval| self.request.as_ref().is_none_or(|id| request.id.starts_with(id.as_str()));
         let exact = open.iter().find(|request| self.request.as_deref() == Some(&*request.id));
         let mut meant = open.iter().filter(named);
         match (exact, meant.next(), meant.next()) {
             (Some(request), ..) | (None, Some(request), None) => Ok(request),
-            (None, None, _) if open.is_empty() => Err(Failure::Refused("the agent asks nothing now".to_owned())),
+            (None, None, _) if open.is_empty() => Err(Failure::Refused("the agent has no open request".to_owned())),
             (None, None, _) => {
-                Err(Failure::Refused(format!("there is no such request; these are open\n{}", list(open))))
+                Err(Failure::Refused(format!("no such request; open requests:\n{}", request_list(open))))
             }
-            (None, Some(_), Some(_)) => Err(Failure::Refused(format!("which request?\n{}", list(open)))),
+            (None, Some(_), Some(_)) => Err(Failure::Refused(format!("which request?\n{}", request_list(open)))),
         }
     }
 
@@ -83,7 +88,7 @@ impl Approve {
         })
     }
 
-    /// Yes or no; an option says it by itself.
+    /// Returns the decision; an option implies one.
     fn decision(&self, request: &Approval) -> ApprovalDecision {
         let option = request.options.iter().find(|option| Some(&option.id) == self.option.as_ref());
         match (option.map(|option| option.kind), self) {
@@ -98,15 +103,15 @@ impl Approve {
     fn answers(&self, questions: &[Question]) -> Result<BTreeMap<String, Vec<String>>, Failure> {
         let mut answers = BTreeMap::<String, Vec<String>>::new();
         for typed in &self.answer {
-            let (question, answer) = matched(typed, questions)?;
+            let (question, answer) = match_question(typed, questions)?;
             answers.entry(question).or_default().push(answer);
         }
         Ok(answers)
     }
 }
 
-/// The question that an answer is to.
-fn matched(typed: &str, questions: &[Question]) -> Result<(String, String), Failure> {
+/// Returns the question and the answer to it.
+fn match_question(typed: &str, questions: &[Question]) -> Result<(String, String), Failure> {
     let named = typed.split_once('=').and_then(|(name, answer)| {
         let number: Option<usize> = name.parse().ok();
         let mut all = questions.iter().zip(1..);
@@ -119,25 +124,25 @@ fn matched(typed: &str, questions: &[Question]) -> Result<(String, String), Fail
         (None, [only]) => Ok((only.id.clone(), typed.to_owned())),
         (None, _) => {
             let cause =
-                if questions.is_empty() { "nothing is asked but yes or no".to_owned() } else { asked(questions) };
+                if questions.is_empty() { "the request has no questions".to_owned() } else { question_list(questions) };
             Err(Failure::BadValue { option: "--answer", cause })
         }
     }
 }
 
-fn asked(questions: &[Question]) -> String {
-    let lines = questions.iter().zip(1..).map(|(question, at)| format!("  {at}  {}", clean::line(&question.question)));
-    format!("to which question? QUESTION=ANSWER\n{}", lines.collect::<Vec<_>>().join("\n"))
+fn question_list(questions: &[Question]) -> String {
+    let lines =
+        questions.iter().zip(1..).map(|(question, at)| format!("  {at}  {}", sanitize_line(&question.question)));
+    format!("which question? use QUESTION=ANSWER\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The open requests, a line each.
-fn list(open: &[Approval]) -> String {
-    let lines = open.iter().map(|request| format!("  {}  {}", clean::line(&request.id), line(request)));
+fn request_list(open: &[Approval]) -> String {
+    let lines = open.iter().map(|request| format!("  {}  {}", sanitize_line(&request.id), request_line(request)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Formats a request in one line. Nothing is cut: the user must see all of it before agreeing.
-fn line(request: &Approval) -> String {
+fn request_line(request: &Approval) -> String {
     let questions = request.questions.iter().map(|question| question.question.clone()).collect::<Vec<_>>().join(" · ");
     let changes = request.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>().join(" ");
     let what = match &request.command {
@@ -146,10 +151,10 @@ fn line(request: &Approval) -> String {
         None if !changes.is_empty() => format!("→ edit {changes}"),
         None => request.title.clone(),
     };
-    clean::exact(&what).replace('\n', " ⏎ ")
+    reveal_hidden(&what).replace('\n', " ⏎ ")
 }
 
-fn word(decision: ApprovalDecision, request: &Approval) -> &'static str {
+fn decision_word(decision: ApprovalDecision, request: &Approval) -> &'static str {
     match decision {
         ApprovalDecision::Accept if request.questions.is_empty() => "allowed",
         ApprovalDecision::Accept => "answered",
@@ -161,9 +166,10 @@ fn word(decision: ApprovalDecision, request: &Approval) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Question;
 
-    use super::matched;
+    use super::match_question;
 
     fn questions(ids: &[&str]) -> Vec<Question> {
         let question = |id: &&str| Question { id: (*id).to_owned(), question: format!("{id}?"), ..Question::default() };
@@ -172,17 +178,17 @@ mod tests {
 
     #[test]
     fn an_answer_finds_its_question() {
-        let two = questions(&["colour", "size"]);
+        let two = questions(&["color", "size"]);
         let is = |typed: &str, id: &str, answer: &str| {
-            assert_eq!(matched(typed, &two).unwrap(), (id.to_owned(), answer.to_owned()));
+            assert_eq!(match_question(typed, &two).unwrap(), (id.to_owned(), answer.to_owned()));
         };
-        is("colour=red", "colour", "red");
+        is("color=red", "color", "red");
         is("size?=a=b", "size", "a=b");
         is("2=small", "size", "small");
-        assert!(matched("red", &two).is_err(), "nobody knows to which question that is");
-        assert!(matched("shape=round", &two).is_err());
-        let one = questions(&["colour"]);
-        assert_eq!(matched("a=b", &one).unwrap(), ("colour".to_owned(), "a=b".to_owned()));
-        assert!(matched("yes", &[]).is_err());
+        assert!(match_question("red", &two).is_err(), "the question is ambiguous");
+        assert!(match_question("shape=round", &two).is_err());
+        let one = questions(&["color"]);
+        assert_eq!(match_question("a=b", &one).unwrap(), ("color".to_owned(), "a=b".to_owned()));
+        assert!(match_question("yes", &[]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `switchboard sessions delete`: sessions and all that is known of them.
+//! `switchboard sessions delete` and `archive`.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,38 +7,45 @@ use std::{
 
 use clap::Args;
 use switchboard_event::Timestamp;
-use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, SqliteStore};
+use switchboard_store::{SessionFilter, SessionLog as _, SessionPhase, SessionRecord, SqliteStore};
 
-use super::{found, process, say};
-use crate::{data, failure::Failure, host, terminal::Terminal};
+use super::{find_sessions, remote, summary_line};
+use crate::{
+    data,
+    failure::Failure,
+    host,
+    terminal::{Terminal, print_note},
+};
 
-/// Delete sessions for ever
+/// Maximum number of sessions listed in the confirmation.
+const MAX_NAMED: usize = 10;
+
+/// Permanently delete sessions
 ///
-/// A session that has not ended is not deleted, unless --force cancels it first. On a terminal it is asked whether you
-/// mean it; elsewhere more than one is deleted only with --yes.
+/// A session that has not ended is not deleted unless --force cancels it first. On a terminal you are asked to confirm;
+/// elsewhere, deleting more than one session requires --yes.
 #[derive(Args)]
-pub struct Delete {
-    /// The sessions: ids or the beginnings of them, `last`, or N for the N-th newest
+pub struct DeleteArgs {
+    /// Sessions: IDs or their beginnings, `last`, or N for the N-th newest
     #[arg(value_name = "SESSION", required_unless_present_any = ["older_than", "all_ended"])]
     sessions: Vec<String>,
-    /// Those that ended longer ago than this, such as 30d, 12h
-    #[arg(long, value_name = "TIME", value_parser = host::duration, conflicts_with = "sessions")]
+    /// Sessions that ended longer ago than this, such as 30d, 12h
+    #[arg(long, value_name = "TIME", value_parser = host::parse_duration, conflicts_with = "sessions")]
     older_than: Option<Duration>,
-    /// All that have ended
+    /// All sessions that have ended
     #[arg(long, conflicts_with_all = ["sessions", "older_than"])]
     all_ended: bool,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Cancel those that have not ended
+    /// Cancel sessions that have not ended
     #[arg(long, short, requires = "sessions")]
     force: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
-    let folder = host::data_folder(data)?;
-    let log = data::log(Some(folder.clone()))?;
+pub fn run(args: &DeleteArgs, data: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = host::data_directory(data)?;
+    let log = data::open_log(Some(folder.clone()))?;
     let sessions = args.chosen(&log)?;
     if let Some(open) = sessions.iter().find(|session| !session.state.is_final() && !args.force) {
         return Err(Failure::Refused(format!(
@@ -47,26 +54,26 @@ pub fn run(args: &Delete, data: Option<PathBuf>) -> Result<(), Failure> {
         )));
     }
     if sessions.is_empty() {
-        say("there is nothing to delete");
+        print_note("no sessions to delete");
         return Ok(());
     }
     if !args.is_meant(&sessions)? {
-        say("nothing was deleted");
+        print_note("no sessions were deleted");
         return Ok(());
     }
-    sessions.iter().try_for_each(|session| delete(&folder, &log, session))?;
+    sessions.iter().try_for_each(|session| delete_session(&folder, &log, session))?;
     log.reclaim_space()?;
-    say(&match sessions.as_slice() {
+    print_note(&match sessions.as_slice() {
         [one] => format!("deleted {}", one.id),
         many => format!("deleted {} sessions", many.len()),
     });
     Ok(())
 }
 
-impl Delete {
+impl DeleteArgs {
     fn chosen(&self, log: &SqliteStore) -> Result<Vec<SessionRecord>, Failure> {
         if !self.all_ended && self.older_than.is_none() {
-            return found::find_all(log, &self.sessions);
+            return find_sessions(log, &self.sessions);
         }
         let age = self.older_than.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
         let now = host::now();
@@ -82,35 +89,54 @@ impl Delete {
             return Ok(true);
         }
         if terminal.can_ask() {
-            return Ok(terminal.confirms(&question(sessions)));
+            return Ok(terminal.confirm(&confirmation_text(sessions)));
         }
         match sessions {
             [_] => Ok(true),
             many => {
-                let text = format!("{} sessions would be deleted\nhint: --yes says that you mean it", many.len());
+                let text = format!("{} sessions would be deleted\nhint: confirm with --yes", many.len());
                 Err(Failure::Refused(text))
             }
         }
     }
 }
 
-/// One that goes on is deleted by the process that runs it, which cancels it first.
-fn delete(folder: &Path, log: &SqliteStore, session: &SessionRecord) -> Result<(), Failure> {
-    let Some(remote) = process::of(folder, session)? else { return Ok(log.delete_session(&session.id)?) };
-    let deleted = host::runtime()?.block_on(remote.delete_session(&session.id));
-    deleted.map_err(|error| process::explained(log, session, error))
+/// Deletes a session; one that has not ended is cancelled and deleted by the process that runs it.
+fn delete_session(folder: &Path, log: &SqliteStore, session: &SessionRecord) -> Result<(), Failure> {
+    let Some(remote) = remote::connect_owner(folder, session)? else { return Ok(log.delete_session(&session.id)?) };
+    let deleted = host::build_runtime()?.block_on(remote.delete_session(&session.id));
+    deleted.map_err(|error| remote::explain_remote_error(log, session, error))
 }
 
-/// Maximum number of sessions listed in the confirmation.
-const NAMED: usize = 10;
-
-fn question(sessions: &[SessionRecord]) -> String {
+fn confirmation_text(sessions: &[SessionRecord]) -> String {
     let now = host::now();
-    let mut lines: Vec<_> = sessions.iter().take(NAMED).map(|session| found::one_line(session, now)).collect();
-    if sessions.len() > NAMED {
-        lines.push(format!("  … and {} more", sessions.len() - NAMED));
+    let mut lines: Vec<_> = sessions.iter().take(MAX_NAMED).map(|session| summary_line(session, now)).collect();
+    if sessions.len() > MAX_NAMED {
+        lines.push(format!("  … and {} more", sessions.len() - MAX_NAMED));
     }
     let what =
         if sessions.len() == 1 { "this session".to_owned() } else { format!("these {} sessions", sessions.len()) };
-    format!("{}\ndelete {what} for ever?", lines.join("\n"))
+    format!("{}\npermanently delete {what}?", lines.join("\n"))
+}
+
+/// Archive sessions, which hides them from lists
+///
+/// `sessions list --archived` lists them, and every other command finds them by their IDs.
+#[derive(Args)]
+pub struct ArchiveArgs {
+    /// Sessions: IDs or their beginnings, `last`, or N for the N-th newest
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<String>,
+    /// Restore archived sessions
+    #[arg(long)]
+    undo: bool,
+}
+
+pub fn run_archive(args: &ArchiveArgs, data: Option<PathBuf>) -> Result<(), Failure> {
+    let log = data::open_log(data)?;
+    for session in find_sessions(&*log, &args.sessions)? {
+        log.set_archived(&session.id, !args.undo)?;
+        print_note(&format!("{} {}", if args.undo { "restored" } else { "archived" }, session.id));
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `switchboard sessions follow`: a session as it goes on, wherever it runs.
+//! `switchboard sessions follow`: a session as it happens, whichever process runs it.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -8,90 +8,104 @@ use switchboard_event::{Event, EventBody, Id};
 use switchboard_store::SessionRecord;
 
 use super::{
-    found,
-    history::{History, Place},
-    say,
-    there::There,
+    find_session,
+    history::{HistoryPosition, SessionHistory},
+    remote::RemoteSession,
 };
 use crate::{
-    data, dialects,
+    args::{DIALECT_NAMES, choose_dialect},
+    data,
     failure::Failure,
-    host, offered, run,
-    terminal::Terminal,
-    watch::{self, Look, Signals, Watched, Writer},
+    host, run,
+    signals::StopSignals,
+    terminal::{Terminal, print_note},
+    watch::{self, DisplaySettings, MessageWriter, WatchEnd, interactive::show_session},
 };
 
-/// Follow a session: what has happened, then what comes
+/// Follow a session: its past, then its live events
 ///
-/// Shows what `switchboard run` would, and asks what the agent asks, whichever process runs the session. Ctrl-C leaves;
-/// the session goes on. When the session ends, the exit code is that of `switchboard run`.
+/// Shows what `switchboard run` would show and asks you for approvals, whichever process runs the session. Ctrl-C stops
+/// following; the session continues. When the session ends, the exit code is that of `switchboard run`.
 #[derive(Args)]
-pub struct Follow {
-    /// The session: its id or the beginning of it, `last`, or N for the N-th newest
+pub struct FollowSessionArgs {
+    /// Session: an ID or its beginning, `last`, or N for the N-th newest
     #[arg(value_name = "SESSION")]
     session: String,
-    /// Of what has happened, only the last N turns; 0 for what comes alone
+    /// Show only the last N turns of the past; 0 for live events only
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Do not show what the agent thinks
+    /// Hide the agent's reasoning
     #[arg(long)]
     no_reasoning: bool,
-    /// Write messages of the default dialect, one JSON object a line
+    /// Print messages of the default dialect, one JSON object per line
     #[arg(long, conflicts_with = "dialect")]
     json: bool,
-    /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT", value_parser = offered::DIALECT, hide_possible_values = true)]
+    /// Print messages of this dialect, one JSON object per line; `switchboard translate --help` lists the dialects
+    #[arg(long, value_name = "DIALECT", value_parser = DIALECT_NAMES, hide_possible_values = true)]
     dialect: Option<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Follow, data: Option<PathBuf>) -> Result<ExitCode, Failure> {
-    let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
-    let folder = host::data_folder(data)?;
-    let engine = data::engine(Some(folder.clone()))?;
-    let session = found::find(&**engine.log(), &args.session)?;
-    let history = History::new(&**engine.log(), &session);
-    let place = args.last.map(|turns| history.last(turns)).transpose()?.unwrap_or_default();
-    let there = There::new(engine.log().clone(), folder, &session);
-    let watched = host::runtime()?.block_on(async {
-        let mut signals = Signals::listen()?;
+pub fn run(args: &FollowSessionArgs, data: Option<PathBuf>) -> Result<ExitCode, Failure> {
+    let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
+    let folder = host::data_directory(data)?;
+    let engine = data::open_engine(Some(folder.clone()))?;
+    let session = find_session(&**engine.log(), &args.session)?;
+    let history = SessionHistory::new(&**engine.log(), &session);
+    let place = args.last.map(|turns| history.start_of_last_turns(turns)).transpose()?.unwrap_or_default();
+    let there = RemoteSession::new(engine.log().clone(), folder, &session);
+    let watched = host::build_runtime()?.block_on(async {
+        let mut signals = StopSignals::listen()?;
         match dialect {
             Some(dialect) => {
                 let mut follower = engine.follow(&session.id, 0)?;
-                watch::write(&mut follower, &there, Writer::new(dialect).after(place.after), &mut signals).await
+                watch::write_messages(
+                    &mut follower,
+                    &there,
+                    MessageWriter::new(dialect).after(place.after),
+                    &mut signals,
+                )
+                .await
             }
             None => {
                 let mut follower = engine.follow(&session.id, place.after)?;
-                watch::show(&mut follower, &there, &args.look(place), &Terminal::new(), &mut signals).await
+                show_session(&mut follower, &there, &args.look(place), &Terminal::new(), &mut signals).await
             }
         }
     })?;
     match watched {
-        Watched::ToItsEnd => over(&engine, &session.id),
-        Watched::Left => {
-            say(&format!("left; the session goes on: switchboard sessions follow {}", session.id));
+        WatchEnd::ToItsEnd => ended_exit_code(&engine, &session.id),
+        WatchEnd::Left => {
+            print_note(&format!(
+                "stopped following; the session continues: switchboard sessions follow {}",
+                session.id
+            ));
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-impl Follow {
-    fn look(&self, place: Place) -> Look {
-        Look { reasoning: !self.no_reasoning, first_prompt: true, opening: place.opening, ..Look::default() }
+impl FollowSessionArgs {
+    fn look(&self, place: HistoryPosition) -> DisplaySettings {
+        DisplaySettings {
+            reasoning: !self.no_reasoning,
+            first_prompt: true,
+            opening: place.opening,
+            ..DisplaySettings::default()
+        }
     }
 }
 
-/// The exit code of a session that has ended, as `run` would have it.
-fn over(engine: &Engine, id: &Id) -> Result<ExitCode, Failure> {
+/// Returns the exit code that `run` would have for a session that has ended.
+fn ended_exit_code(engine: &Engine, id: &Id) -> Result<ExitCode, Failure> {
     let log = &**engine.log();
     let session = log.get_session(id)?.ok_or_else(|| Failure::NoSession(id.to_string()))?;
     let reason = session.parse_end()?.map(|end| end.reason);
-    Ok(run::code(reason, || began(engine, &session)))
+    Ok(run::exit_code(reason, || has_started_turn(engine, &session)))
 }
 
-/// The last run came as far as a turn.
-fn began(engine: &Engine, session: &SessionRecord) -> bool {
+/// Returns whether a turn started in the last run.
+fn has_started_turn(engine: &Engine, session: &SessionRecord) -> bool {
     let is_turn = |event: &Event| event.run == session.runs && matches!(event.body, EventBody::TurnStarted(_));
-    let history = History::new(&**engine.log(), session);
+    let history = SessionHistory::new(&**engine.log(), session);
     history.pages(0).flatten().any(|page| page.iter().any(is_turn))
 }

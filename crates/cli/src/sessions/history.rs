@@ -1,4 +1,4 @@
-//! The events of a session that are in the log, a page at a time.
+//! The stored events of a session, a page at a time.
 
 use std::{
     cell::RefCell,
@@ -8,46 +8,44 @@ use std::{
 use switchboard_event::{Event, EventBody};
 use switchboard_store::{EventRow, PageQuery, SessionLog, SessionRecord, StoreError};
 
-use super::say;
-use crate::failure::Failure;
+use crate::{failure::Failure, terminal::print_note};
 
-/// So much is read at once.
-const PAGE: (usize, usize) = (4096, 4 << 20);
+/// Maximum events and bytes of a page.
+const PAGE_LIMITS: (usize, usize) = (4096, 4 << 20);
 
 /// The events of a session up to its head at the time of reading.
-pub struct History<'a> {
+pub struct SessionHistory<'a> {
     log: &'a dyn SessionLog,
     session: &'a SessionRecord,
-    /// The damaged events of which the user was told: a session is read more than once.
+    /// The damaged events that were reported: a session is read more than once.
     warned: RefCell<BTreeSet<u64>>,
 }
 
-impl<'a> History<'a> {
-    /// The events of a session.
+impl<'a> SessionHistory<'a> {
     pub fn new(log: &'a dyn SessionLog, session: &'a SessionRecord) -> Self {
         Self { log, session, warned: RefCell::default() }
     }
 
-    /// The pages behind an event, in order.
+    /// Returns the pages after an event, in order.
     pub fn pages(&self, mut after: u64) -> impl Iterator<Item = Result<Vec<Event>, Failure>> {
         std::iter::from_fn(move || {
             if after >= self.session.head {
                 return None;
             }
-            let page = PageQuery { after, limit: PAGE.0, max_bytes: PAGE.1, kinds: &[] };
+            let page = PageQuery { after, limit: PAGE_LIMITS.0, max_bytes: PAGE_LIMITS.1, kinds: &[] };
             let page = self.read(page);
-            // A session that is deleted in the meantime just ends here.
+            // A session that is deleted in the meantime ends here.
             after = page.as_ref().ok().and_then(|events| events.last()).map_or(u64::MAX, |event| event.seq);
             Some(page.map_err(Failure::from))
         })
     }
 
-    /// A page without the events that are damaged.
+    /// Reads a page, without damaged events.
     fn read(&self, page: PageQuery) -> Result<Vec<Event>, StoreError> {
         let (rows, damaged) = self.log.read_sound_rows(&self.session.id, page)?;
         for seq in damaged {
             if self.warned.borrow_mut().insert(seq) {
-                say(&format!("warning: event {seq} is damaged and left out: its checksum does not match"));
+                print_note(&format!("warning: event {seq} is damaged and skipped: checksum mismatch"));
             }
         }
         let event = |row: EventRow| {
@@ -56,15 +54,15 @@ impl<'a> History<'a> {
         rows.into_iter().map(event).collect()
     }
 
-    /// Where the last turns begin.
-    pub fn last(&self, turns: usize) -> Result<Place, Failure> {
+    /// Returns where the last turns begin.
+    pub fn start_of_last_turns(&self, turns: usize) -> Result<HistoryPosition, Failure> {
         let (mut run, mut count, mut starts) = (None, 0, VecDeque::new());
         for page in self.pages(0) {
             for event in page?.into_iter().filter(|event| event.thread.is_none()) {
                 match event.body {
                     EventBody::TurnStarted(_) => {
                         count += 1;
-                        starts.push_back(Place { after: event.seq - 1, opening: run.clone() });
+                        starts.push_back(HistoryPosition { after: event.seq - 1, opening: run.clone() });
                         if starts.len() > turns {
                             starts.pop_front();
                         }
@@ -74,15 +72,14 @@ impl<'a> History<'a> {
                 }
             }
         }
-        let end = Place { after: self.session.head, opening: run };
-        Ok(if count > turns { starts.pop_front().unwrap_or(end) } else { Place::default() })
+        let end = HistoryPosition { after: self.session.head, opening: run };
+        Ok(if count > turns { starts.pop_front().unwrap_or(end) } else { HistoryPosition::default() })
     }
 }
 
 /// The position in a session from which it is shown.
 #[derive(Clone, Default)]
-pub struct Place {
-    /// Behind this event.
+pub struct HistoryPosition {
     pub after: u64,
     /// The start of the run that contains this position, which gives the agent, model and directory.
     pub opening: Option<Event>,

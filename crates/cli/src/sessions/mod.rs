@@ -1,81 +1,94 @@
-//! `switchboard sessions`: all sessions of the data folder, from any terminal. What has ended is read from the log; what
-//! lives is spoken with through the process that runs it.
+//! `switchboard sessions`: all sessions of the data directory, from any terminal. Ended sessions are read from the log;
+//! running ones are controlled through the process that runs them.
 
-mod about;
 mod approve;
-mod archive;
-mod cancel;
 mod delete;
 mod follow;
-mod found;
 mod history;
-mod interrupt;
 mod list;
-mod process;
 mod prompt;
-mod row;
+mod remote;
 mod show;
-mod table;
-mod there;
+mod stop;
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
+use delete::{ArchiveArgs, run_archive};
+use list::SessionListRow;
+use switchboard_event::Timestamp;
+use switchboard_store::{SessionFilter, SessionLog, SessionRecord, StoreError};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, host};
 
-pub use found::one_line;
-pub use row::{age, clip};
-pub use table::{cut, tilde};
-
-/// List, follow, steer, archive and delete sessions
+/// List, follow, control, archive and delete sessions
 ///
-/// Works from any terminal for all sessions of the data folder, whichever process runs them. A session is named by its
-/// id or the beginning of it, by the agent's own id, by `last`, or by N for the N-th newest.
+/// Works from any terminal for all sessions of the data directory, whichever process runs them. A session is named by
+/// its ID or the beginning of it, by the agent's own ID, by `last`, or by N for the N-th newest.
 #[derive(Args)]
-pub struct Sessions {
-    /// What to do
+pub struct SessionsArgs {
     #[command(subcommand)]
-    command: Command,
-    /// Where sessions are kept [default: the platform's data folder]
+    command: SessionsCommand,
+    /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    List(list::List),
-    Show(show::Show),
-    Follow(follow::Follow),
-    Prompt(prompt::Prompt),
-    Approve(approve::Approve),
-    Cancel(cancel::Cancel),
-    Interrupt(interrupt::Interrupt),
-    Archive(archive::Archive),
-    Delete(delete::Delete),
+enum SessionsCommand {
+    List(list::ListSessionsArgs),
+    Show(show::ShowSessionArgs),
+    Follow(follow::FollowSessionArgs),
+    Prompt(prompt::PromptSessionArgs),
+    Approve(approve::ApproveArgs),
+    Cancel(stop::CancelArgs),
+    Interrupt(stop::InterruptArgs),
+    Archive(ArchiveArgs),
+    Delete(delete::DeleteArgs),
 }
 
-/// Runs the command.
-pub fn run(args: Sessions) -> Result<ExitCode, Failure> {
+pub fn run(args: SessionsArgs) -> Result<ExitCode, Failure> {
     let data = args.data;
     match args.command {
-        Command::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Follow(args) => follow::run(&args, data),
-        Command::Prompt(args) => prompt::run(&args, data),
-        Command::Approve(args) => approve::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Cancel(args) => cancel::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Interrupt(args) => interrupt::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Archive(args) => archive::run(&args, data).map(|()| ExitCode::SUCCESS),
-        Command::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Follow(args) => follow::run(&args, data),
+        SessionsCommand::Prompt(args) => prompt::run(&args, data),
+        SessionsCommand::Approve(args) => approve::run(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Cancel(args) => stop::run_cancel(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Interrupt(args) => stop::run_interrupt(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Archive(args) => run_archive(&args, data).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
     }
 }
 
-/// Prints a message to standard error; a closed standard error is not an error.
-pub fn say(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
+/// Returns the session that is meant by an ID, the beginning of one, `last`, or N.
+pub fn find_session(log: &dyn SessionLog, what: &str) -> Result<SessionRecord, Failure> {
+    log.resolve_session(what, &SessionFilter::default()).map_err(|error| match error {
+        StoreError::NoSession(what) => Failure::NoSession(what),
+        StoreError::Ambiguous { what, matches } => {
+            let sessions = matches.iter().filter_map(|id| log.get_session(id).ok().flatten());
+            let known = sessions.map(|session| summary_line(&session, host::now())).collect::<Vec<_>>().join("\n");
+            Failure::SeveralSessions { what, known }
+        }
+        other => other.into(),
+    })
+}
+
+/// Returns the sessions that are meant, each once.
+pub fn find_sessions(log: &dyn SessionLog, all: &[String]) -> Result<Vec<SessionRecord>, Failure> {
+    let mut found: Vec<SessionRecord> = Vec::new();
+    for what in all {
+        let session = find_session(log, what)?;
+        if !found.iter().any(|known| known.number == session.number) {
+            found.push(session);
+        }
+    }
+    Ok(found)
+}
+
+/// Formats a session in one line, with its whole ID.
+pub fn summary_line(session: &SessionRecord, now: Timestamp) -> String {
+    let row = SessionListRow::new(session, now);
+    format!("  {}  {}  {}  {}", session.id, row.agent, row.state.word(), row.task(60))
 }

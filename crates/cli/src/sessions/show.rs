@@ -1,90 +1,197 @@
-//! `switchboard sessions show`: a session as it lies in the log, whether it has ended or not.
+//! `switchboard sessions show`: a session from the log, whether it has ended or not.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use clap::Args;
+use switchboard_agents::find_agent;
+use switchboard_event::{Event, EventBody, Timestamp, Usage};
 use switchboard_store::SessionRecord;
 
 use super::{
-    about, found,
-    history::{History, Place},
+    find_session,
+    history::{HistoryPosition, SessionHistory},
+    list::SessionListRow,
 };
 use crate::{
-    data, dialects,
+    args::{DIALECT_NAMES, choose_dialect},
+    data,
     failure::Failure,
-    host, offered,
-    terminal::Terminal,
-    view::{Options, Output, Screen, View},
-    watch::{Look, Writer},
+    host,
+    terminal::{Terminal, print_output},
+    view::{
+        ScreenLayout, TranscriptView, ViewOptions, ViewOutput,
+        figures::{format_age, format_dollars, format_duration, format_tokens, pluralize},
+        paint,
+        sanitize::sanitize_line,
+        style::{BOLD, DIM},
+    },
+    watch::{DisplaySettings, MessageWriter},
 };
 
-/// Show a session: what is known of it, and what was said and done
+/// Show a session: details and transcript
 ///
-/// Shows what has happened so far; `switchboard sessions follow` also shows what comes.
+/// Shows the past of the session; `switchboard sessions follow` also shows live events.
 #[derive(Args)]
-pub struct Show {
-    /// The session: its id or the beginning of it, `last`, or N for the N-th newest
+pub struct ShowSessionArgs {
+    /// Session: an ID or its beginning, `last`, or N for the N-th newest
     #[arg(value_name = "SESSION")]
     session: String,
-    /// Only the last N turns
+    /// Show only the last N turns
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Do not show what the agent thinks
+    /// Hide the agent's reasoning
     #[arg(long)]
     no_reasoning: bool,
-    /// Write messages of the default dialect, one JSON object a line
+    /// Print messages of the default dialect, one JSON object per line
     #[arg(long, conflicts_with = "dialect")]
     json: bool,
-    /// Write messages of a dialect, one JSON object a line; `switchboard translate --help` lists them
-    #[arg(long, value_name = "DIALECT", value_parser = offered::DIALECT, hide_possible_values = true)]
+    /// Print messages of this dialect, one JSON object per line; `switchboard translate --help` lists the dialects
+    #[arg(long, value_name = "DIALECT", value_parser = DIALECT_NAMES, hide_possible_values = true)]
     dialect: Option<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Show, data: Option<PathBuf>) -> Result<(), Failure> {
-    let dialect = dialects::chosen(args.json, args.dialect.as_deref())?;
-    let log = data::log(data)?;
-    let session = found::find(&*log, &args.session)?;
-    let history = History::new(&*log, &session);
-    let place = args.last.map(|turns| history.last(turns)).transpose()?.unwrap_or_default();
+pub fn run(args: &ShowSessionArgs, data: Option<PathBuf>) -> Result<(), Failure> {
+    let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
+    let log = data::open_log(data)?;
+    let session = find_session(&*log, &args.session)?;
+    let history = SessionHistory::new(&*log, &session);
+    let place = args.last.map(|turns| history.start_of_last_turns(turns)).transpose()?.unwrap_or_default();
     match dialect {
-        Some(dialect) => write(&history, Writer::new(dialect).after(place.after)),
-        None => show(args, &session, &history, &place),
+        Some(dialect) => write_messages(&history, MessageWriter::new(dialect).after(place.after)),
+        None => print_transcript(args, &session, &history, &place),
     }
 }
 
-fn write(history: &History<'_>, mut writer: Writer) -> Result<(), Failure> {
+fn write_messages(history: &SessionHistory<'_>, mut writer: MessageWriter) -> Result<(), Failure> {
     history.pages(0).try_for_each(|page| {
         page?.iter().for_each(|event| writer.event(event));
         writer.flush()
     })
 }
 
-/// Header and transcript, both to standard output: the agent's answer is not separated here.
-fn show(args: &Show, session: &SessionRecord, history: &History<'_>, place: &Place) -> Result<(), Failure> {
+/// Prints the header and the transcript to standard output.
+fn print_transcript(
+    args: &ShowSessionArgs,
+    session: &SessionRecord,
+    history: &SessionHistory<'_>,
+    place: &HistoryPosition,
+) -> Result<(), Failure> {
     let terminal = Terminal::new();
-    let look = Look { reasoning: !args.no_reasoning, first_prompt: true, ..Look::default() };
-    let options = Options { screen: Screen::Both, resume: false, ..look.options(&terminal) };
-    let mut tally = about::Tally::default();
+    let look = DisplaySettings { reasoning: !args.no_reasoning, first_prompt: true, ..DisplaySettings::default() };
+    let options = ViewOptions { screen: ScreenLayout::Both, resume: false, ..look.options(&terminal) };
+    let mut tally = SessionTally::default();
     history.pages(0).try_for_each(|page| {
-        page?.iter().for_each(|event| tally.see(event));
+        page?.iter().for_each(|event| tally.apply(event));
         Ok::<_, Failure>(())
     })?;
-    print(&about::header(session, &tally, host::now(), terminal.stdout && terminal.colour))?;
-    let (mut view, mut out) = (View::new(options), Output::default());
+    print_output(&session_header(session, &tally, host::now(), terminal.stdout && terminal.color))?;
+    let (mut view, mut out) = (TranscriptView::new(options), ViewOutput::default());
     place.opening.iter().for_each(|event| view.event(event, &mut out));
     for page in history.pages(place.after) {
         page?.iter().for_each(|event| view.event(event, &mut out));
-        out.pieces().try_for_each(|(_, text)| print(text))?;
+        out.pieces().try_for_each(|(_, text)| print_output(text))?;
         out.clear();
     }
     view.pause(&mut out);
-    out.pieces().try_for_each(|(_, text)| print(text))
+    out.pieces().try_for_each(|(_, text)| print_output(text))
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+/// Totals over the events of a session.
+#[derive(Default)]
+struct SessionTally {
+    model: Option<String>,
+    version: Option<String>,
+    usage: Usage,
+    /// The agent's running total, if it reports no amounts to add.
+    total: Option<Usage>,
+    /// The cost of turns, if replies have none.
+    cost: Option<f64>,
+}
+
+impl SessionTally {
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::SessionStarted(started) => {
+                let info = &started.info;
+                self.version = info.version.clone().or(self.version.take());
+                self.model = info.model.clone().or_else(|| started.config.model.clone()).or(self.model.take());
+            }
+            EventBody::SessionUpdated(updated) => self.model = updated.info.model.clone().or(self.model.take()),
+            EventBody::Usage(usage) if usage.cumulative => self.total = Some((**usage).clone()),
+            EventBody::Usage(usage) => self.usage.add(usage),
+            EventBody::TurnCompleted(turn) if event.thread.is_none() => {
+                self.cost = turn.cost_usd.map(|cost| cost + self.cost.unwrap_or_default()).or(self.cost);
+            }
+            _ => {}
+        }
+    }
+
+    fn used(&self) -> String {
+        let usage = if self.usage.is_zero() { self.total.as_ref().unwrap_or(&self.usage) } else { &self.usage };
+        let mut words = Vec::new();
+        if !usage.is_zero() {
+            let cached = match usage.cache_read {
+                0 => String::new(),
+                read => format!(" ({} cached)", format_tokens(read)),
+            };
+            words.push(format!(
+                "{} in{cached} · {} out",
+                format_tokens(usage.all_input()),
+                format_tokens(usage.output)
+            ));
+        }
+        let cost = self.cost.or(usage.cost_usd).filter(|cost| *cost > 0.0);
+        words.extend(cost.map(format_dollars));
+        words.join(" · ")
+    }
+}
+
+fn session_header(session: &SessionRecord, tally: &SessionTally, now: Timestamp, color: bool) -> String {
+    let row = SessionListRow::new(session, now);
+    let (id, state) = (sanitize_line(&session.id), row.state);
+    let mut text = format!("{}  {}\n", paint(color, BOLD, &id), paint(color, state.style(), state.word()));
+    let mut line = |name: &str, value: String| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {}  {}\n", paint(color, DIM, &format!("{name:<8}")), sanitize_line(&value)));
+        }
+    };
+    line("title", session.title.clone().unwrap_or_default());
+    line("agent", describe_agent(session, tally));
+    line("folder", session.cwd.clone());
+    line("project", session.project.clone().unwrap_or_default());
+    line("began", format!("{} ({} ago)", format_utc(session.created), row.age));
+    line("ended", session.ended.map(|ended| describe_end(session, ended, now)).unwrap_or_default());
+    line("why", error_message(session));
+    line("turns", describe_turns(session));
+    line("used", tally.used());
+    line("its id", session.agent_session.as_ref().map(ToString::to_string).unwrap_or_default());
+    text + "\n"
+}
+
+fn describe_agent(session: &SessionRecord, tally: &SessionTally) -> String {
+    let title = find_agent(&session.agent).map_or_else(|| session.agent.to_string(), |agent| agent.title.to_owned());
+    let version = tally.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let model = tally.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
+    format!("{title}{version}{model}")
+}
+
+fn describe_end(session: &SessionRecord, ended: Timestamp, now: Timestamp) -> String {
+    let took = format_duration(ended.millis_since(session.created));
+    format!("{} ({} ago), after {took}", format_utc(ended), format_age(now.millis_since(ended)))
+}
+
+fn error_message(session: &SessionRecord) -> String {
+    let end = session.parse_end().ok().flatten();
+    end.and_then(|end| end.error).map(|error| error.message).unwrap_or_default()
+}
+
+fn describe_turns(session: &SessionRecord) -> String {
+    let runs = if session.runs > 1 { format!(" in {} runs", session.runs) } else { String::new() };
+    let turns = usize::try_from(session.turns).unwrap_or_default();
+    format!("{}{runs}, {} events", pluralize(turns, "turn"), session.head)
+}
+
+fn format_utc(at: Timestamp) -> String {
+    let text = at.to_string().replace('T', " ");
+    format!("{} UTC", text.get(..19).unwrap_or(&text))
 }

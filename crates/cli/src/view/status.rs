@@ -1,31 +1,29 @@
-//! The status line: that it is still at work, for how long, on what, and what it used so far.
+//! The status line: elapsed time, usage, and what the agent is doing.
 
 use std::time::Duration;
 
 use switchboard_event::{Event, EventBody, SessionStatus, Topic};
 
 use super::{
-    clean,
-    figures::{duration, tokens},
-    fold,
-    items::Open,
-    viewer::View,
+    TranscriptView,
+    figures::{format_duration, format_tokens},
+    fold::{cut_cells, fit_cells},
+    items::OpenItem,
+    sanitize::sanitize_line,
 };
 
 /// The spinner, a step every tenth of a second.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// What the session as a whole is doing, where the agent says so.
+/// The state of the session, if the agent reports it.
 #[derive(Debug, Default)]
-pub struct Doing {
+pub struct AgentStatus {
     status: Option<SessionStatus>,
-    /// The session ended.
     pub is_over: bool,
 }
 
-impl Doing {
-    /// Takes note of an event.
-    pub fn see(&mut self, event: &Event) {
+impl AgentStatus {
+    pub fn apply(&mut self, event: &Event) {
         match &event.body {
             EventBody::SessionStarted(_) => self.is_over = false,
             EventBody::SessionEnded(_) => self.is_over = true,
@@ -35,7 +33,7 @@ impl Doing {
                 let is_running = notice.status.as_deref().is_some_and(|status| status != "completed");
                 self.status = is_running.then_some(SessionStatus::Compacting);
             }
-            // Whatever it waited for is over.
+            // The wait is over.
             EventBody::ItemStarted(_) | EventBody::ItemDelta(_) | EventBody::TurnStarted(_) => self.status = None,
             _ => {}
         }
@@ -50,22 +48,22 @@ impl Doing {
     }
 }
 
-impl View {
-    /// The status line as text, without what places it on the screen.
+impl TranscriptView {
+    /// Returns the text of the status line.
     #[must_use]
     pub fn status(&self, elapsed: Duration) -> String {
         let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let step = usize::try_from(millis / 100 % 10).unwrap_or_default();
         let spinner = SPINNER.get(step).copied().unwrap_or(' ');
         let used = self.turn.tokens();
-        let used = if used == 0 { String::new() } else { format!(" · {} tokens", tokens(used)) };
-        let head = format!("{spinner} {}{used} · ", duration(millis));
-        let columns = usize::from(self.paper.options.width.max(20)) - 1;
-        let (cells, more) = fold::cells([&*head, &*self.work()], columns);
-        fold::cut(cells, more, columns).into_iter().map(|cell| cell.c).collect()
+        let used = if used == 0 { String::new() } else { format!(" · {} tokens", format_tokens(used)) };
+        let head = format!("{spinner} {}{used} · ", format_duration(millis));
+        let columns = usize::from(self.renderer.options.width.max(20)) - 1;
+        let (cells, more) = fit_cells([&*head, &*self.work()], columns);
+        cut_cells(cells, more, columns).into_iter().map(|cell| cell.c).collect()
     }
 
-    /// What is being done: the youngest piece of work, and the last line that it printed.
+    /// Describes the current work: the item that started last, and its last line of output.
     fn work(&self) -> String {
         if self.requests.are_open() {
             return "waiting for an answer".to_owned();
@@ -73,15 +71,15 @@ impl View {
         if let Some(word) = self.doing.word() {
             return word.to_owned();
         }
-        let works = |open: &&Open| open.voice.is_none() && !open.doing.is_empty();
+        let works = |open: &&OpenItem| open.message.is_none() && !open.doing.is_empty();
         let count = self.open.values().filter(works).count();
         if let Some(open) = self.open.values().filter(works).max_by_key(|open| open.number) {
             let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
             let printed = if open.printed.is_empty() { String::new() } else { format!(" · {}", open.printed) };
-            return clean::line(&format!("{}{more}{printed}", open.doing));
+            return sanitize_line(&format!("{}{more}{printed}", open.doing));
         }
         let voice =
-            self.open.values().filter(|open| open.thread.is_none()).filter_map(|open| open.voice.as_ref()).last();
+            self.open.values().filter(|open| open.thread.is_none()).filter_map(|open| open.message.as_ref()).last();
         match voice {
             Some(voice) if voice.is_thought() => "thinking".to_owned(),
             Some(_) => "writing".to_owned(),

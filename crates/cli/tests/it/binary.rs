@@ -1,5 +1,4 @@
-//! The program as its users run it: arguments and input in, output and exit code out. The only place of the tests that
-//! starts it.
+//! Runs the program like its users do. No other module of the tests starts it.
 
 use std::{
     fs,
@@ -9,7 +8,6 @@ use std::{
     thread,
 };
 
-/// The program, not started yet.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
@@ -17,11 +15,11 @@ pub fn command(args: &[&str]) -> Command {
     command
 }
 
-/// An ordinary user that every system has.
+/// An unprivileged user that every system has.
 pub const ORDINARY_USER_ID: u32 = 65534;
 
-/// The same as an ordinary user, who may not enter the build directory: `directory` gets a program of its own. Only root
-/// can become another user.
+/// Like [`command`], as an unprivileged user, who cannot enter the build directory: `directory` gets a copy of the
+/// program. Only root can switch users.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
 pub fn ordinary_user_command(directory: &Path, args: &[&str]) -> Command {
     let (program, id) = (directory.join("switchboard"), ORDINARY_USER_ID.to_string());
@@ -35,8 +33,7 @@ pub fn ordinary_user_command(directory: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The same with a terminal of its own to come, which `setsid` makes its controlling one. It has no colours, so that
-/// what it shows can be looked for.
+/// Like [`command`], with a controlling terminal through `setsid`, and without colors.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tests that starts the program")]
 pub fn command_on_terminal(args: &[&str]) -> Command {
     let mut command = Command::new("setsid");
@@ -48,20 +45,19 @@ pub fn command_on_terminal(args: &[&str]) -> Command {
     command
 }
 
-/// Starts the program with pipes to all sides.
+/// Starts the program with pipes for all streams.
 pub fn start(args: &[&str]) -> Child {
     let mut command = command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
-/// Runs the program to its end.
-pub fn run(args: &[&str], input: &[u8]) -> Ran {
+pub fn run(args: &[&str], input: &[u8]) -> ProgramOutput {
     let mut child = start(args);
     let mut stdin = child.stdin.take().unwrap();
     let mut stderr = child.stderr.take().unwrap();
     let output: Output = thread::scope(|scope| {
-        // It may end without having read everything.
+        // The program may end before it has read all input.
         scope.spawn(move || drop(stdin.write_all(input)));
         let errors = scope.spawn(move || {
             let mut errors = Vec::new();
@@ -71,32 +67,29 @@ pub fn run(args: &[&str], input: &[u8]) -> Ran {
         let output = child.wait_with_output().unwrap();
         Output { stderr: errors.join().unwrap(), ..output }
     });
-    Ran {
+    ProgramOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
-/// What came of a run.
-pub struct Ran {
-    /// The exit code, unless a signal ended it.
+pub struct ProgramOutput {
+    /// `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: String,
-    /// What it complained about.
     pub stderr: String,
 }
 
-impl Ran {
-    /// What it printed, if it ended well and did not complain.
+impl ProgramOutput {
+    /// Returns standard output; panics unless the program succeeded without messages.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
         self.stdout
     }
 
-    /// What it complained about, if it ended with the given code and printed nothing.
+    /// Returns standard error; panics unless the program failed with the given code and no output.
     #[track_caller]
     pub fn fails(self, code: i32) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);

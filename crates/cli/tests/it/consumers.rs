@@ -1,5 +1,5 @@
-//! What consumers get of every recording of every agent, and the tables of it in `docs/consumers.md`.
-//! `cargo xtask snapshots` writes them anew.
+//! What consumers receive for every recording, and the tables of it in `docs/consumers.md`, which `cargo xtask
+//! snapshots` rewrites.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,10 +24,11 @@ use switchboard_testkit::{
     repository_root,
 };
 
-use crate::verdict::verdict;
+use crate::verdict;
 
-/// What lies between these lines is written by the test.
+/// The test generates the text between these lines.
 const BEGIN: &str = "<!-- generated: begin -->\n";
+
 const END: &str = "<!-- generated: end -->\n";
 
 /// The unified messages of a recording.
@@ -37,17 +38,17 @@ fn unified(recording: &Recording) -> Vec<UnifiedMessage> {
     messages.iter().map(|message| UnifiedMessage::read(message).unwrap()).collect()
 }
 
-/// What agents say in our recordings: the types of messages and of content, each with its agents.
+/// The types of messages and content in the recordings, each with its agents.
 #[derive(Default)]
-struct Heard {
+struct ObservedMessages {
     agents: BTreeSet<&'static str>,
     kinds: BTreeMap<UnifiedMessageType, BTreeSet<&'static str>>,
-    /// What classifies tool calls and is no message.
+    /// Types that classify tool calls and are not messages.
     team_types: BTreeMap<UnifiedMessageType, BTreeSet<&'static str>>,
     contents: BTreeMap<&'static str, BTreeSet<&'static str>>,
 }
 
-impl Heard {
+impl ObservedMessages {
     fn everywhere() -> Self {
         let mut heard = Self::default();
         for recording in load_recordings().unwrap() {
@@ -84,7 +85,7 @@ fn content_type(content: &UnifiedContent) -> Option<&'static str> {
     })
 }
 
-/// A message of a type that no recording of an agent has.
+/// Constructs a message of a type that no recording of an agent has.
 fn constructed(agent: &str, kind: UnifiedMessageType) -> UnifiedMessage {
     let content: Vec<_> =
         CONTENT_TYPES.iter().map(|kind| json!({"type": kind, "media_type": "image/png", "data": ""})).collect();
@@ -93,12 +94,12 @@ fn constructed(agent: &str, kind: UnifiedMessageType) -> UnifiedMessage {
     UnifiedMessage::read(json.to_string().as_bytes()).unwrap()
 }
 
-/// What is wrong with what consumers get of a message.
+/// Returns what is wrong with the message that consumers receive.
 fn wrong(message: &UnifiedMessage, state: &State, validator: &jsonschema::Validator) -> Option<String> {
     let mapped = map_message(message, state);
     let fits = match find_handling(message.kind) {
         MessageHandling::Mapped | MessageHandling::Filtered => mapped.is_some(),
-        // Only what the agent's process printed is passed on.
+        // Only output of the agent's process is passed on.
         MessageHandling::Printed => true,
         MessageHandling::Direct
         | MessageHandling::Delegated
@@ -123,13 +124,13 @@ fn every_type_of_every_agent_is_mapped() {
             let before = reduced.state.clone();
             reduced.apply_message(&message);
             assert_eq!(before.with_difference(&before.difference_to(&reduced.state)), reduced.state, "{recording}");
-            // One message of each type and recording is held against the schema: that is slow.
+            // Validation is slow, so one message of each type and recording is checked.
             if recorded.insert((recording.path.clone(), message.kind)) {
                 failed.extend(wrong(&message, &reduced.state, &validator).map(|why| format!("{recording}: {why}")));
             }
         }
     }
-    let heard = Heard::everywhere();
+    let heard = ObservedMessages::everywhere();
     for agent in &heard.agents {
         for (kind, _) in UnifiedMessageType::ALL.iter().filter(|(kind, _)| !heard.says(agent, *kind)) {
             let message = constructed(agent, *kind);
@@ -154,7 +155,7 @@ fn teams_are_found_in_recordings() {
     let members: Vec<_> =
         team.members.iter().map(|member| (member.name.as_str(), member.agent_type.as_str())).collect();
     assert_eq!(members, [("bob", "general-purpose")]);
-    // A record for a client that is not connected was not sent.
+    // A record for a client that is not connected is not sent.
     let messages: Vec<_> = team.messages.iter().map(|one| (one.to.as_str(), one.text.as_str())).collect();
     assert_eq!(messages, [("bob", "look closely")]);
 }
@@ -166,9 +167,8 @@ fn list(agents: Option<&BTreeSet<&'static str>>) -> String {
     }
 }
 
-/// The tables as they should be.
 fn tables() -> String {
-    let heard = Heard::everywhere();
+    let heard = ObservedMessages::everywhere();
     let mut text = String::from(
         "| type | router | consumer mapper | state reducer | broadcast | here: router | consumer mapper | state reducer \
          | broadcast | in recordings of |\n|---|---|---|---|---|---|---|---|---|---|\n",

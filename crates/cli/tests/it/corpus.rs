@@ -1,4 +1,4 @@
-//! `switchboard logs` as its users run it, on logs whose truth is known and on logs that are broken.
+//! `switchboard logs` on generated logs with known totals, and on broken logs.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use switchboard_testkit::corpus::{
 
 use crate::binary::run;
 
-/// What the program says about the logs in a folder, one object a line.
+/// Runs a log command and returns the objects that it prints.
 #[track_caller]
 fn logs(folder: &Path, args: &[&str]) -> Vec<Value> {
     let (home, data) = (folder.join("home"), folder.join("data"));
@@ -27,7 +27,7 @@ fn logs(folder: &Path, args: &[&str]) -> Vec<Value> {
     said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Its rows of usage, as far as something was used.
+/// Returns the rows of usage that are not zero.
 fn usage(folder: &Path, by: &str, zone: &str) -> BTreeMap<String, CorpusTokens> {
     let rows = logs(folder, &["usage", "--by", by, "--timezone", zone]);
     let rows = rows.iter().map(|row| {
@@ -46,7 +46,7 @@ fn usage(folder: &Path, by: &str, zone: &str) -> BTreeMap<String, CorpusTokens> 
     rows.filter(|(_, tokens)| tokens.total_tokens() > 0).collect()
 }
 
-/// The truth, as far as rows tell it.
+/// Returns the known totals that rows contain.
 fn told(truth: &BTreeMap<String, CorpusTokens>) -> BTreeMap<String, CorpusTokens> {
     let told = |tokens: &CorpusTokens| CorpusTokens { cache_write_1h: 0, replies: 0, ..*tokens };
     truth.iter().map(|(key, tokens)| (key.clone(), told(tokens))).collect()
@@ -81,7 +81,6 @@ fn sizes_are_of_files_and_not_of_what_shares_one() {
     }
 }
 
-/// All logs of lines.
 fn lines(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

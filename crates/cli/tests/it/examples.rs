@@ -14,23 +14,23 @@ use switchboard_testkit::{
     wire::TextRule,
 };
 
-use crate::verdict::verdict;
+use crate::verdict;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Examples {
+struct ExampleFile {
     to: String,
     #[serde(rename = "type")]
     kind: String,
     may_come_unasked: Vec<String>,
     may_repeat: String,
     text: TextRule,
-    cases: Vec<Case>,
+    cases: Vec<ExampleCase>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct ExampleCase {
     name: String,
     from: String,
     native: Vec<Value>,
@@ -44,7 +44,7 @@ struct Case {
 
 #[test]
 fn examples_give_what_they_should() {
-    let examples: Examples = serde_json::from_str(include_str!("examples.json")).unwrap();
+    let examples: ExampleFile = serde_json::from_str(include_str!("examples.json")).unwrap();
     let dialect = switchboard_dialects::find_dialect(&examples.to).unwrap();
     let failed = examples.cases.iter().filter_map(|case| {
         let why = examples.check(case, dialect).err()?;
@@ -53,8 +53,8 @@ fn examples_give_what_they_should() {
     verdict("examples", failed);
 }
 
-impl Examples {
-    fn check(&self, case: &Case, dialect: &Dialect) -> Result<(), String> {
+impl ExampleFile {
+    fn check(&self, case: &ExampleCase, dialect: &Dialect) -> Result<(), String> {
         let source = switchboard_agents::find_source(&case.from).ok_or("no such source")?;
         let lines: String = case.native.iter().map(|record| format!("{record}\n")).collect();
         let all = project_messages(&mut *(dialect.projection)(), &stream_events(source, lines.as_bytes()));
@@ -78,7 +78,7 @@ impl Examples {
         message.pointer(&self.kind).and_then(Value::as_str).unwrap_or_default()
     }
 
-    fn is_left_out(&self, case: &Case, message: &Value) -> bool {
+    fn is_left_out(&self, case: &ExampleCase, message: &Value) -> bool {
         let kind = self.kind(message).to_owned();
         case.optional.contains(&kind) || self.may_come_unasked.contains(&kind) && !case.messages.contains(&kind)
     }

@@ -1,4 +1,4 @@
-//! What is to be said about logs and their index, without how it is said.
+//! Checks of logs and their index, independent of the output format.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -17,70 +17,57 @@ const SOON_DAYS: u64 = 7;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// All that there is to say.
-pub struct Checkup {
-    /// Where it was looked.
-    pub homes: Vec<Looked>,
-    /// How the index is.
+pub struct LogsCheckup {
+    pub homes: Vec<HomeCheck>,
     pub health: IndexHealth,
-    /// The versions that wrote the logs.
-    pub versions: Vec<Version>,
-    /// What could not be read.
+    pub versions: Vec<VersionCount>,
     pub troubles: Vec<LogReadError>,
-    /// What agents will delete soon, the first to go first.
-    pub leaving: Vec<Leaving>,
-    /// Events of Switchboard's own sessions that are not what was written.
+    /// Sessions that agents will delete soon, in order of deletion.
+    pub leaving: Vec<ExpiringSession>,
+    /// Events of Switchboard's own sessions with a wrong checksum.
     pub damaged: Vec<(Id, Vec<u64>)>,
 }
 
-/// A folder that was looked in.
-pub struct Looked {
-    /// The folder.
+/// A directory that was searched for logs.
+pub struct HomeCheck {
     pub home: AgentHome,
-    /// There are logs of the agent in it.
+    /// The directory has logs of the agent.
     pub is_there: bool,
-    /// How many sessions lie in it.
     pub sessions: usize,
-    /// How large their logs are.
+    /// The total size of the logs.
     pub bytes: u64,
 }
 
-/// A version of an agent that wrote logs.
-pub struct Version {
-    /// The agent.
+pub struct VersionCount {
     pub agent: String,
-    /// The version.
     pub version: String,
-    /// How many sessions it wrote last.
+    /// The number of sessions that this version was the last to write.
     pub sessions: usize,
-    /// The version that was tested, if this one is newer.
+    /// The tested version, if this one is newer.
     pub newer_than: Option<&'static str>,
 }
 
-/// A session that its agent will delete.
-pub struct Leaving {
-    /// The session.
+pub struct ExpiringSession {
     pub session: LogSession,
     /// Days until the deletion; 0 for any time now.
     pub days: u64,
 }
 
-impl Checkup {
-    /// Looks at everything.
-    pub fn of(library: &LogLibrary, looked_in: &[AgentHome], now: Timestamp) -> Result<Self, Failure> {
+impl LogsCheckup {
+    pub fn new(library: &LogLibrary, looked_in: &[AgentHome], now: Timestamp) -> Result<Self, Failure> {
         let sessions = library.list_sessions(&LogFilter::default())?;
         Ok(Self {
-            homes: looked_in.iter().map(|home| looked(home, &sessions)).collect(),
+            homes: looked_in.iter().map(|home| check_home(home, &sessions)).collect(),
             health: library.check_health()?,
-            versions: versions(&sessions),
+            versions: count_versions(&sessions),
             troubles: library.read_errors()?,
-            leaving: leaving(&sessions, &library.sessions_with_copies()?, now),
+            leaving: find_expiring_sessions(&sessions, &library.sessions_with_copies()?, now),
             damaged: Vec::new(),
         })
     }
 }
 
-fn looked(home: &AgentHome, sessions: &[LogSession]) -> Looked {
+fn check_home(home: &AgentHome, sessions: &[LogSession]) -> HomeCheck {
     let inside = |session: &&LogSession| {
         home.has_logs()
             && session.agent == home.logs.agent
@@ -88,18 +75,18 @@ fn looked(home: &AgentHome, sessions: &[LogSession]) -> Looked {
     };
     let sessions: Vec<&LogSession> = sessions.iter().filter(inside).collect();
     let alone: u64 = sessions.iter().filter_map(|session| session.bytes).sum();
-    let bytes = alone + shared(&sessions);
-    Looked { is_there: home.has_logs(), sessions: sessions.len(), bytes, home: home.clone() }
+    let bytes = alone + shared_database_bytes(&sessions);
+    HomeCheck { is_there: home.has_logs(), sessions: sessions.len(), bytes, home: home.clone() }
 }
 
-/// How large the databases are that sessions share.
-fn shared(sessions: &[&LogSession]) -> u64 {
+/// Returns the size of databases that several sessions share.
+fn shared_database_bytes(sessions: &[&LogSession]) -> u64 {
     let files = sessions.iter().filter(|session| session.bytes.is_none()).flat_map(|session| &session.files);
     let files: HashSet<&PathBuf> = files.collect();
     files.into_iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }
 
-fn versions(sessions: &[LogSession]) -> Vec<Version> {
+fn count_versions(sessions: &[LogSession]) -> Vec<VersionCount> {
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for session in sessions {
         if let Some(version) = session.facts.version.as_deref() {
@@ -110,7 +97,7 @@ fn versions(sessions: &[LogSession]) -> Vec<Version> {
         let tested = find_agent(name)?.versions?.tested;
         is_older_version(tested, version).then_some(tested)
     };
-    let version = |((agent, version), sessions): ((&str, &str), usize)| Version {
+    let version = |((agent, version), sessions): ((&str, &str), usize)| VersionCount {
         newer_than: newer(agent, version),
         agent: agent.to_owned(),
         version: version.to_owned(),
@@ -119,10 +106,14 @@ fn versions(sessions: &[LogSession]) -> Vec<Version> {
     seen.into_iter().map(version).collect()
 }
 
-/// Sessions of this machine that their agents delete soon and of which there are no copies.
-fn leaving(sessions: &[LogSession], copied: &HashSet<(String, String)>, now: Timestamp) -> Vec<Leaving> {
+/// Returns sessions of this machine that their agents delete soon and that have no copies.
+fn find_expiring_sessions(
+    sessions: &[LogSession],
+    copied: &HashSet<(String, String)>,
+    now: Timestamp,
+) -> Vec<ExpiringSession> {
     let kept_days = |session: &LogSession| LOGS.iter().find(|logs| logs.agent == session.agent)?.kept_days;
-    let mut leaving: Vec<Leaving> = Vec::new();
+    let mut leaving: Vec<ExpiringSession> = Vec::new();
     for session in sessions.iter().filter(|session| !session.gone && session.machine.is_none()) {
         let is_copied = copied.contains(&(session.agent.clone(), session.id.clone()));
         let (Some(days), Some(updated), false) = (kept_days(session), session.facts.updated, is_copied) else {
@@ -130,7 +121,7 @@ fn leaving(sessions: &[LogSession], copied: &HashSet<(String, String)>, now: Tim
         };
         let days = (u64::from(days) * DAY_MS).saturating_sub(now.millis_since(updated)) / DAY_MS;
         if days <= SOON_DAYS {
-            leaving.push(Leaving { session: session.clone(), days });
+            leaving.push(ExpiringSession { session: session.clone(), days });
         }
     }
     leaving.sort_by_key(|leaving| leaving.session.facts.updated);
@@ -139,13 +130,14 @@ fn leaving(sessions: &[LogSession], copied: &HashSet<(String, String)>, now: Tim
 
 #[cfg(test)]
 mod tests {
+
     use std::collections::HashSet;
 
     use switchboard_agents::{LOGS, SessionFacts, find_agent};
     use switchboard_event::Timestamp;
     use switchboard_logs::LogSession;
 
-    use super::{DAY_MS, leaving, versions};
+    use super::{DAY_MS, count_versions, find_expiring_sessions};
 
     const NOW: i64 = 1_790_000_000_000;
 
@@ -180,7 +172,7 @@ mod tests {
             elsewhere,
         ];
         let copied = HashSet::from([(logs.agent.to_owned(), "copied".to_owned())]);
-        let leaving = leaving(&sessions, &copied, Timestamp::from_millis(NOW).unwrap());
+        let leaving = find_expiring_sessions(&sessions, &copied, Timestamp::from_millis(NOW).unwrap());
         let told: Vec<_> = leaving.iter().map(|leaving| (leaving.session.id.as_str(), leaving.days)).collect();
         assert_eq!(told, [("due", 0), ("soon", 3)]);
     }
@@ -193,7 +185,7 @@ mod tests {
             .expect("an agent with logs and a tested version");
         let sessions =
             [session("a", name, 1, tested), session("b", name, 1, "9999.0.0"), session("c", name, 1, "0.0.1")];
-        let newer: Vec<_> = versions(&sessions).into_iter().map(|v| (v.version, v.newer_than)).collect();
+        let newer: Vec<_> = count_versions(&sessions).into_iter().map(|v| (v.version, v.newer_than)).collect();
         let expected = [("0.0.1", None), (tested, None), ("9999.0.0", Some(tested))];
         assert_eq!(newer, expected.map(|(version, newer)| (version.to_owned(), newer)));
     }

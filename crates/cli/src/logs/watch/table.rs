@@ -1,63 +1,77 @@
-//! All sessions in a table on a terminal, drawn again as they change.
+//! Running sessions in a table on the terminal's alternate screen, redrawn as they change.
+//!
+//! On the usual screen, a table cannot be found again once the terminal has another width: some terminals rewrap its lines and
+//! some do not. The alternate screen is never rewrapped, and a table begins in its corner.
 
-use std::time::Duration;
+use std::{
+    io::{self, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    thread,
+    time::Duration,
+};
 
 use anstyle::Style;
+use signal_hook::{
+    consts::{SIGSTOP, SIGTSTP},
+    low_level::{pipe, raise},
+};
 use switchboard_event::Timestamp;
 use switchboard_logs::live::{RunningSession, SessionActivity, SessionChange};
 
-use super::{all::Show, row, screen::Screen};
+use super::{RunningSessionsDisplay, lines::describe_activity};
 use crate::{
     failure::Failure,
     host,
-    logs::columns::{self, Column, Last, Row, STAYS},
-    sessions::{age, clip, tilde},
+    logs::table_layout::{LastColumn, NEVER_DROPPED, TableColumn, TableRow, layout_table},
     short_ids::ShortIds,
     terminal::Terminal,
     view::{
-        clean,
-        figures::{dollars, tokens},
-        pieces::Piece,
-        style::{BOLD, CYAN, DIM, PLAIN, YELLOW},
+        figures::{format_age, format_dollars, format_tokens},
+        fold::{abbreviate_home, clip_line},
+        sanitize::sanitize_line,
+        style::{BOLD, CYAN, DIM, PLAIN, StyledText, YELLOW},
     },
 };
 
-/// How long ago things were changes by itself.
-const TICK: Duration = Duration::from_secs(1);
+/// Ages change even if nothing else does.
+const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 
-const COLUMNS: &[Column] = &[
-    Column { title: "ID", cut: None, goes: STAYS },
-    Column { title: "AGENT", cut: Some((8, 12)), goes: 6 },
-    Column { title: "AGE", cut: None, goes: 1 },
-    Column { title: "CONTEXT", cut: None, goes: 4 },
-    Column { title: "TOKENS", cut: None, goes: 2 },
-    Column { title: "COST", cut: None, goes: 3 },
-    Column { title: "FOLDER", cut: Some((10, 28)), goes: 5 },
+const COLUMNS: &[TableColumn] = &[
+    TableColumn { title: "ID", cut: None, drop_step: NEVER_DROPPED },
+    TableColumn { title: "AGENT", cut: Some((8, 12)), drop_step: 6 },
+    TableColumn { title: "AGE", cut: None, drop_step: 1 },
+    TableColumn { title: "CONTEXT", cut: None, drop_step: 4 },
+    TableColumn { title: "TOKENS", cut: None, drop_step: 2 },
+    TableColumn { title: "COST", cut: None, drop_step: 3 },
+    TableColumn { title: "FOLDER", cut: Some((10, 28)), drop_step: 5 },
 ];
 
-/// Its room does not depend on what is in it, so that columns stay where they are.
-const NOW: Last = Last { title: "NOW", least: 18, wanted: 40 };
+/// A fixed width, so that columns do not move.
+const NOW_COLUMN: LastColumn = LastColumn { title: "NOW", min_width: 18, preferred_width: 40 };
 
-/// The table.
-pub struct Table<'a> {
+/// Hides the cursor and disables line wrapping: terminals disagree about the width of some characters.
+const ENTER_SCREEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+
+const LEAVE_SCREEN: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+pub struct RunningSessionsTable<'a> {
     terminal: &'a Terminal,
-    screen: Screen,
+    screen: AlternateScreen,
     /// Notes above the table: the alternate screen hides what was printed before.
     notes: Vec<String>,
-    /// The ids of all other sessions, so that short ids mean one.
+    /// The IDs of all other sessions, so that short IDs are unique.
     known_ids: Vec<String>,
 }
 
-impl<'a> Table<'a> {
-    /// Nothing is drawn yet.
+impl<'a> RunningSessionsTable<'a> {
     pub fn new(terminal: &'a Terminal, notes: Vec<String>, known_ids: Vec<String>) -> Result<Self, Failure> {
-        Ok(Self { terminal, screen: Screen::enter()?, notes, known_ids })
+        Ok(Self { terminal, screen: AlternateScreen::enter()?, notes, known_ids })
     }
 }
 
-impl Show for Table<'_> {
+impl RunningSessionsDisplay for RunningSessionsTable<'_> {
     fn patience(&self) -> Duration {
-        TICK
+        REDRAW_INTERVAL
     }
 
     fn is_picture(&self) -> bool {
@@ -65,12 +79,12 @@ impl Show for Table<'_> {
     }
 
     fn show(&mut self, running: &[RunningSession], _: &[SessionChange]) -> Result<(), Failure> {
-        let columns = self.terminal.room().unwrap_or_default();
-        let mut lines: Vec<String> = self.notes.iter().map(|note| clip(note, columns)).collect();
+        let columns = self.terminal.max_line_width().unwrap_or_default();
+        let mut lines: Vec<String> = self.notes.iter().map(|note| clip_line(note, columns)).collect();
         let ids = running.iter().map(|session| session.id.clone());
         let short_ids = ShortIds::among(self.known_ids.iter().cloned().chain(ids));
-        lines.extend(table(running, &short_ids, host::now(), columns, self.terminal.colour));
-        fold(&mut lines, usize::from(self.terminal.height()));
+        lines.extend(render_table(running, &short_ids, host::now(), columns, self.terminal.color));
+        fold_lines(&mut lines, usize::from(self.terminal.height()));
         self.screen.draw(&lines)
     }
 
@@ -79,8 +93,8 @@ impl Show for Table<'_> {
     }
 }
 
-/// What does not fit on the screen is only counted.
-fn fold(lines: &mut Vec<String>, room: usize) {
+/// Replaces lines that do not fit on the screen by their number.
+fn fold_lines(lines: &mut Vec<String>, room: usize) {
     if lines.len() > room {
         let hidden = lines.len() + 1 - room;
         lines.truncate(room.saturating_sub(1));
@@ -88,59 +102,58 @@ fn fold(lines: &mut Vec<String>, room: usize) {
     }
 }
 
-/// The lines of the table.
-fn table(
+fn render_table(
     running: &[RunningSession],
     short_ids: &ShortIds,
     now: Timestamp,
     columns: usize,
-    colour: bool,
+    color: bool,
 ) -> Vec<String> {
-    let mut lines = vec![clip(&summary(running), columns)];
+    let mut lines = vec![clip_line(&summary_line(running), columns)];
     if running.is_empty() {
         return lines;
     }
-    let home = host::home();
+    let home = host::home_directory();
     let row = |session: &RunningSession| {
-        let (style, doing) = what(session);
-        let since = session.since.map(|since| format!(" · {}", age(now.millis_since(since)))).unwrap_or_default();
-        let cells = cells(session, short_ids, now, home.as_deref());
-        Row { cells, last: vec![(style, doing)], end: (style, since) }
+        let (style, doing) = activity_cell(session);
+        let since =
+            session.since.map(|since| format!(" · {}", format_age(now.millis_since(since)))).unwrap_or_default();
+        let cells = row_cells(session, short_ids, now, home.as_deref());
+        TableRow { cells, last: vec![(style, doing)], end: (style, since) }
     };
-    lines.extend(columns::lines(COLUMNS, &NOW, running.iter().map(row).collect(), Some(columns), colour));
+    lines.extend(layout_table(COLUMNS, &NOW_COLUMN, running.iter().map(row).collect(), Some(columns), color));
     lines
 }
 
-fn summary(running: &[RunningSession]) -> String {
+fn summary_line(running: &[RunningSession]) -> String {
     let busy = running.iter().filter(|session| session.activity.is_busy()).count();
     let sum: u64 = running.iter().map(|session| session.used.total).sum();
     let cost: f64 = running.iter().filter_map(|session| session.used.cost_usd).sum();
     match running.len() {
         0 => "no session runs now; Ctrl-C ends this".to_owned(),
-        1 => format!("1 session, {busy} at work · {} tokens · {}", tokens(sum), dollars(cost)),
-        many => format!("{many} sessions, {busy} at work · {} tokens · {}", tokens(sum), dollars(cost)),
+        1 => format!("1 session, {busy} at work · {} tokens · {}", format_tokens(sum), format_dollars(cost)),
+        many => format!("{many} sessions, {busy} at work · {} tokens · {}", format_tokens(sum), format_dollars(cost)),
     }
 }
 
-fn cells(session: &RunningSession, short_ids: &ShortIds, now: Timestamp, home: Option<&str>) -> Vec<Piece> {
+fn row_cells(session: &RunningSession, short_ids: &ShortIds, now: Timestamp, home: Option<&str>) -> Vec<StyledText> {
     let facts = &session.facts;
     vec![
         (BOLD, short_ids.shorten(&session.id)),
-        (PLAIN, clean::line(&session.agent)),
-        (DIM, facts.began.map(|began| age(now.millis_since(began))).unwrap_or_default()),
-        (context_style(session), context(session)),
-        (PLAIN, tokens(session.used.total)),
-        (PLAIN, session.used.cost_usd.map(dollars).unwrap_or_default()),
-        (DIM, tilde(&clean::line(facts.cwd.as_deref().unwrap_or_default()), home)),
+        (PLAIN, sanitize_line(&session.agent)),
+        (DIM, facts.began.map(|began| format_age(now.millis_since(began))).unwrap_or_default()),
+        (context_style(session), format_context(session)),
+        (PLAIN, format_tokens(session.used.total)),
+        (PLAIN, session.used.cost_usd.map(format_dollars).unwrap_or_default()),
+        (DIM, abbreviate_home(&sanitize_line(facts.cwd.as_deref().unwrap_or_default()), home)),
     ]
 }
 
-/// How full the context is.
-fn context(session: &RunningSession) -> String {
+fn format_context(session: &RunningSession) -> String {
     let Some(used) = session.facts.context_used else { return String::new() };
     match session.facts.context_size.filter(|size| *size > 0) {
-        Some(size) => format!("{} {} %", tokens(used), used.saturating_mul(100) / size),
-        None => tokens(used),
+        Some(size) => format!("{} {} %", format_tokens(used), used.saturating_mul(100) / size),
+        None => format_tokens(used),
     }
 }
 
@@ -153,11 +166,70 @@ fn context_style(session: &RunningSession) -> Style {
     if full { YELLOW } else { PLAIN }
 }
 
-fn what(session: &RunningSession) -> Piece {
+fn activity_cell(session: &RunningSession) -> StyledText {
     let style = match session.activity {
         SessionActivity::Asking(_) => YELLOW.effects(BOLD.get_effects()),
         SessionActivity::Waiting => DIM,
         _ => CYAN,
     };
-    (style, row::doing(session))
+    (style, describe_activity(session))
+}
+
+/// The terminal's alternate screen, left on drop.
+struct AlternateScreen {
+    picture: String,
+    /// Whether the screen was left. Leaving it twice would move the cursor to its original position.
+    is_left: bool,
+}
+
+impl AlternateScreen {
+    fn enter() -> Result<Self, Failure> {
+        write_to_terminal(ENTER_SCREEN)?;
+        leave_screen_while_stopped();
+        Ok(Self { picture: String::new(), is_left: false })
+    }
+
+    pub fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
+        self.picture = lines.join("\n");
+        // The rest of each line is erased after it, so that nothing flickers.
+        let text = lines.join("\x1b[K\r\n");
+        write_to_terminal(&format!("\x1b[H{text}\x1b[K\x1b[J"))
+    }
+
+    /// Leaves the screen and prints its last content.
+    pub fn leave(&mut self) -> Result<(), Failure> {
+        self.is_left = true;
+        write_to_terminal(&format!("{LEAVE_SCREEN}{}\n", self.picture))
+    }
+}
+
+impl Drop for AlternateScreen {
+    fn drop(&mut self) {
+        if !self.is_left {
+            // If the terminal is gone, there is nothing to restore.
+            drop(write_to_terminal(LEAVE_SCREEN));
+        }
+    }
+}
+
+/// Leaves the screen while the program is stopped by Ctrl-Z, and enters it again when it continues.
+fn leave_screen_while_stopped() {
+    let Ok((mut heard, told)) = UnixStream::pair() else { return };
+    if pipe::register(SIGTSTP, told).is_err() {
+        return;
+    }
+    thread::spawn(move || {
+        while heard.read_exact(&mut [0]).is_ok() {
+            // The lock prevents drawing in the meantime.
+            let mut out = io::stdout().lock();
+            let stopped =
+                out.write_all(LEAVE_SCREEN.as_bytes()).and_then(|()| out.flush()).and_then(|()| raise(SIGSTOP));
+            drop(stopped.and_then(|()| out.write_all(ENTER_SCREEN.as_bytes())));
+        }
+    });
+}
+
+fn write_to_terminal(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
 }

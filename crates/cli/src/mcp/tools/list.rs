@@ -1,52 +1,52 @@
-//! `list_sessions`: which sessions there were.
+//! `list_sessions`: past and running sessions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_logs::{LogSession, export::Redactor};
 
-use super::{Looking, Reply, Said, count, given, schema, short};
-use crate::{failure::Failure, mcp::archive::Archive};
+use super::{FilterArguments, LogTool, ToolReply, arguments_schema, clamp_limit, parse_arguments, truncate_chars};
+use crate::{failure::Failure, mcp::RefreshedLibrary};
 
-/// The tool.
-pub const TOOL: Looking = Looking {
+pub const TOOL: LogTool = LogTool {
     name: "list_sessions",
     title: "List past sessions",
-    description: "List past and running sessions of all coding agents on this machine, the latest first: id, agent, folder, \
-                  branch, title, first prompt, times. Filter by folder, agent, model, time, or words of the title or prompt. \
-                  Page with `offset`. Use search_sessions to look for what was said inside sessions.",
-    schema: schema::<List>,
-    call: list,
+    description: "List past and running sessions of all coding agents on this machine, the latest first: id, agent, directory, \
+                  branch, title, first prompt, times. Filter by directory, agent, model, time, or words of the title or prompt. \
+                  Page with `offset`. Use search_sessions to search inside sessions.",
+    schema: arguments_schema::<ListArguments>,
+    call: list_sessions,
 };
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct List {
-    /// Only in folders whose path has this text in it, such as the name of a repository.
+#[schemars(rename = "List")]
+struct ListArguments {
+    /// Only in directories whose path contains this text, such as the name of a repository.
     project: Option<String>,
-    /// Only of this agent.
+    /// Only sessions of this agent.
     agent: Option<String>,
-    /// Only with models whose name has this text in it.
+    /// Only models whose name contains this text.
     model: Option<String>,
-    /// Only with this text in the title or the first prompt, whatever its case.
+    /// Only sessions whose title or first prompt contains this text, ignoring case.
     text: Option<String>,
     /// Only from this time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
     since: Option<String>,
-    /// Only up to this time; a day is in it as a whole.
+    /// Only up to this time; a day is included as a whole.
     until: Option<String>,
-    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    /// Time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; by default the system's.
     timezone: Option<String>,
-    /// So many at most.
+    /// Maximum number of results.
     #[schemars(range(min = 1, max = 100), extend("default" = 20))]
     limit: Option<u32>,
-    /// How many to leave out, the latest first: `nextOffset` of the page before.
+    /// Number of latest sessions to skip: `nextOffset` of the previous page.
     #[schemars(range(min = 0), extend("default" = 0))]
     offset: Option<u32>,
 }
 
-fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
-    let List { project, agent, model, text, since, until, timezone, limit, offset } = given(value)?;
-    let said = Said {
+fn list_sessions(archive: &RefreshedLibrary, value: Value) -> Result<ToolReply, Failure> {
+    let ListArguments { project, agent, model, text, since, until, timezone, limit, offset } = parse_arguments(value)?;
+    let said = FilterArguments {
         agent: agent.as_deref(),
         project: project.as_deref(),
         model: model.as_deref(),
@@ -54,30 +54,30 @@ fn list(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         until: until.as_deref(),
         timezone: timezone.as_deref(),
     };
-    let (filter, limit) = (said.filter()?, count(limit, 20, 100));
+    let (filter, limit) = (said.filter()?, clamp_limit(limit, 20, 100));
     let offset = usize::try_from(offset.unwrap_or(0)).unwrap_or(0);
     let redactor = Redactor::new()?;
     archive.ask(|library| {
         let mut sessions = library.list_sessions(&filter)?;
         if let Some(text) = text.map(|text| text.to_lowercase()) {
-            sessions.retain(|session| has_text(session, &text));
+            sessions.retain(|session| matches_text(session, &text));
         }
         let shown: Vec<Value> =
-            sessions.iter().skip(offset).take(limit).map(|session| shown(session, &redactor)).collect();
+            sessions.iter().skip(offset).take(limit).map(|session| session_json(session, &redactor)).collect();
         let next = (offset + limit < sessions.len()).then_some(offset + limit);
-        Ok(Reply::Json(json!({ "sessions": shown, "total": sessions.len(), "nextOffset": next })))
+        Ok(ToolReply::Json(json!({ "sessions": shown, "total": sessions.len(), "nextOffset": next })))
     })
 }
 
-fn has_text(session: &LogSession, text: &str) -> bool {
+fn matches_text(session: &LogSession, text: &str) -> bool {
     let said = [&session.facts.title, &session.facts.prompt];
     said.into_iter().flatten().any(|said| said.to_lowercase().contains(text))
 }
 
-/// A session in few words: an agent reads them all.
-fn shown(session: &LogSession, redactor: &Redactor) -> Value {
+/// Formats a session in brief, for a model.
+fn session_json(session: &LogSession, redactor: &Redactor) -> Value {
     let facts = &session.facts;
-    let said = |text: &str| short(&redactor.redact_text(text), 200);
+    let said = |text: &str| truncate_chars(&redactor.redact_text(text), 200);
     let mut shown = json!({
         "id": session.id,
         "agent": session.agent,
@@ -99,10 +99,11 @@ fn shown(session: &LogSession, redactor: &Redactor) -> Value {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_agents::SessionFacts;
     use switchboard_logs::{LogSession, export::Redactor};
 
-    use super::shown;
+    use super::session_json;
 
     #[test]
     fn secrets_in_what_was_asked_are_masked() {
@@ -120,7 +121,7 @@ mod tests {
             own: None,
             subagents: Vec::new(),
         };
-        let shown = shown(&session, &Redactor::new().unwrap()).to_string();
+        let shown = session_json(&session, &Redactor::new().unwrap()).to_string();
         assert!(!shown.contains(secret) && shown.contains("use the key"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tools. A new one is a file here, and a line in the table.
+//! The tools. A new tool is a file here and a line in the table.
 
 mod list;
 mod search;
@@ -15,36 +15,28 @@ use serde_json::Value;
 use switchboard_agents::LOGS;
 use switchboard_logs::{LogFilter, when};
 
-use super::archive::Archive;
+use super::RefreshedLibrary;
 use crate::{failure::Failure, host};
 
-/// A tool with which an agent looks at past work.
-pub struct Looking {
-    /// Its name.
+/// A read-only tool over past sessions.
+pub struct LogTool {
     pub name: &'static str,
-    /// Its name for people.
     pub title: &'static str,
-    /// What it does, for models.
+    /// Read by models.
     pub description: &'static str,
-    /// What it takes.
     pub schema: fn() -> Arc<JsonObject>,
-    /// What does it.
-    pub call: fn(&Archive, Value) -> Result<Reply, Failure>,
+    pub call: fn(&RefreshedLibrary, Value) -> Result<ToolReply, Failure>,
 }
 
-/// What a tool answers.
-pub enum Reply {
-    /// To be read.
+pub enum ToolReply {
     Text(String),
-    /// To be read by programs too.
     Json(Value),
 }
 
-/// All of them, in the order in which they are shown.
-pub const TOOLS: &[Looking] = &[list::TOOL, search::TOOL, show::TOOL, usage::TOOL];
+/// In display order.
+pub const TOOLS: &[LogTool] = &[list::TOOL, search::TOOL, show::TOOL, usage::TOOL];
 
-/// The schema of what a tool takes.
-fn schema<T: JsonSchema>() -> Arc<JsonObject> {
+fn arguments_schema<T: JsonSchema>() -> Arc<JsonObject> {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -54,25 +46,24 @@ fn schema<T: JsonSchema>() -> Arc<JsonObject> {
     }
 }
 
-/// What a tool was given. An argument that it does not have is refused: who gave it meant something by it.
-fn given<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, Failure> {
-    let schema = schema::<T>();
+/// Parses the arguments of a tool. Unknown arguments are an error, as ignoring them would mislead the model.
+fn parse_arguments<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, Failure> {
+    let schema = arguments_schema::<T>();
     let known = schema.get("properties").and_then(Value::as_object);
     let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
     if let Some(unknown) = value.as_object().and_then(|given| given.keys().find(|name| !is_known(name))) {
         let names: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
-        return Err(bad("arguments", format!("there is no `{unknown}`; there are {}", names.join(", "))));
+        return Err(Failure::bad_value(
+            "arguments",
+            format!("there is no `{unknown}`; there are {}", names.join(", ")),
+        ));
     }
-    serde_json::from_value(value).map_err(|error| bad("arguments", error.to_string()))
+    serde_json::from_value(value).map_err(|error| Failure::bad_value("arguments", error.to_string()))
 }
 
-fn bad(option: &'static str, cause: impl Into<String>) -> Failure {
-    Failure::BadValue { option, cause: cause.into() }
-}
-
-/// What most tools can be told, as it was said.
+/// The filters that most tools have, as given.
 #[derive(Default)]
-struct Said<'a> {
+struct FilterArguments<'a> {
     agent: Option<&'a str>,
     project: Option<&'a str>,
     model: Option<&'a str>,
@@ -81,28 +72,26 @@ struct Said<'a> {
     timezone: Option<&'a str>,
 }
 
-impl Said<'_> {
-    /// The time zone that was named, else the system's.
+impl FilterArguments<'_> {
     fn zone(&self) -> Result<TimeZone, Failure> {
         let name = self.timezone.filter(|name| !name.is_empty());
         name.map_or_else(
-            || Ok(host::zone()),
-            |name| when::parse_time_zone(name).map_err(|no| bad("timezone", no.to_string())),
+            || Ok(host::time_zone()),
+            |name| when::parse_time_zone(name).map_err(|no| Failure::bad_value("timezone", no.to_string())),
         )
     }
 
-    /// What it means.
     fn filter(&self) -> Result<LogFilter, Failure> {
         let agents: Vec<String> = self.agent.filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
         let known: Vec<&str> = LOGS.iter().map(|logs| logs.agent).collect();
         if let Some(unknown) = agents.iter().find(|name| !known.contains(&name.as_str())) {
-            return Err(bad(
+            return Err(Failure::bad_value(
                 "agent",
                 format!("`{unknown}` is no agent that leaves logs; there are {}", known.join(", ")),
             ));
         }
         let between = when::parse_time_bounds(self.since, self.until, &self.zone()?, host::now());
-        let (since, until) = between.map_err(|error| bad("since, until", error.to_string()))?;
+        let (since, until) = between.map_err(|error| Failure::bad_value("since, until", error.to_string()))?;
         let owned = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
         Ok(LogFilter {
             agents,
@@ -115,13 +104,12 @@ impl Said<'_> {
     }
 }
 
-/// How many are wanted, within bounds: who asks for too many gets the most there can be.
-fn count(wanted: Option<u32>, usual: u32, most: u32) -> usize {
+/// Clamps a requested number of results.
+fn clamp_limit(wanted: Option<u32>, usual: u32, most: u32) -> usize {
     usize::try_from(wanted.unwrap_or(usual).clamp(1, most)).unwrap_or(1)
 }
 
-/// Cuts a text to a number of characters.
-fn short(text: &str, most: usize) -> String {
+fn truncate_chars(text: &str, most: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),

@@ -1,4 +1,4 @@
-//! `search_sessions`: where something was said or done.
+//! `search_sessions`: full-text search.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,61 +6,61 @@ use serde_json::{Value, json};
 use switchboard_agents::PassageKind;
 use switchboard_logs::{LogSearchQuery, SearchHit, SearchWords, export::Redactor};
 
-use super::{Looking, Reply, Said, bad, count, given, schema, short};
-use crate::{failure::Failure, mcp::archive::Archive};
+use super::{FilterArguments, LogTool, ToolReply, arguments_schema, clamp_limit, parse_arguments, truncate_chars};
+use crate::{failure::Failure, mcp::RefreshedLibrary};
 
-/// The tool.
-pub const TOOL: Looking = Looking {
+pub const TOOL: LogTool = LogTool {
     name: "search_sessions",
     title: "Search past sessions",
-    description: "Full-text search in everything that was said and done in sessions of all coding agents on this machine: \
+    description: "Full-text search in the sessions of all coding agents on this machine: \
                   prompts, answers, reasoning, tool calls and their output. All words must occur in a passage; \"quoted \
-                  phrases\" and prefix* work; or give a regular expression. The best hits come first, each with the session, \
-                  the turn and a snippet. Read the place with show_session (session, turn).",
-    schema: schema::<Search>,
-    call: search,
+                  phrases\" and prefix* work; or give a regular expression. The best hits come first, each with its session, \
+                  turn and snippet. Read the context with show_session (session, turn).",
+    schema: arguments_schema::<SearchArguments>,
+    call: search_sessions,
 };
 
 /// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Search {
-    /// The words, `"phrases"` and `beginnings*`; or a regular expression, with `regex`.
+#[schemars(rename = "Search")]
+struct SearchArguments {
+    /// Words, `"phrases"` and `prefixes*`; or a regular expression, with `regex`.
     query: String,
-    /// `query` is a regular expression; it does not mind the case unless it says `(?-i)`.
+    /// `query` is a regular expression. It ignores case; prefix `(?-i)` to match case.
     #[schemars(extend("default" = false))]
     regex: Option<bool>,
-    /// Only in passages of these kinds.
-    #[schemars(schema_with = "kind_names")]
+    /// Only passages of these kinds.
+    #[schemars(schema_with = "kinds_schema")]
     kinds: Option<Vec<String>>,
-    /// Only in this session, by its id or the beginning of it.
+    /// Only this session: its ID or the beginning of it.
     session: Option<String>,
-    /// Only in folders whose path has this text in it, such as the name of a repository.
+    /// Only in directories whose path contains this text, such as the name of a repository.
     project: Option<String>,
-    /// Only of this agent.
+    /// Only sessions of this agent.
     agent: Option<String>,
     /// Only from this time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
     since: Option<String>,
-    /// Only up to this time; a day is in it as a whole.
+    /// Only up to this time; a day is included as a whole.
     until: Option<String>,
-    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    /// Time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; by default the system's.
     timezone: Option<String>,
-    /// So many at most.
+    /// Maximum number of results.
     #[schemars(range(min = 1, max = 50), extend("default" = 10))]
     limit: Option<u32>,
 }
 
-fn kind_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+fn kinds_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let names = PassageKind::ALL.map(PassageKind::wire_name);
     schemars::json_schema!({ "type": "array", "items": { "type": "string", "enum": names } })
 }
 
-fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
-    let search: Search = given(value)?;
+fn search_sessions(archive: &RefreshedLibrary, value: Value) -> Result<ToolReply, Failure> {
+    let search: SearchArguments = parse_arguments(value)?;
     let is_regex = search.regex == Some(true);
     if !search.query.contains(|c: char| !c.is_whitespace() && (is_regex || !"\"*".contains(c))) {
-        return Err(bad("query", "there is nothing to search for in it"));
+        return Err(Failure::bad_value("query", "there is nothing to search for in it"));
     }
-    let said = Said {
+    let said = FilterArguments {
         agent: search.agent.as_deref(),
         project: search.project.as_deref(),
         model: None,
@@ -71,9 +71,9 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
     let words = if is_regex { SearchWords::Regex } else { SearchWords::Plain };
     let mut query = LogSearchQuery {
         words: words(search.query),
-        kinds: kinds(search.kinds.as_deref().unwrap_or_default())?,
+        kinds: parse_kinds(search.kinds.as_deref().unwrap_or_default())?,
         filter: said.filter()?,
-        limit: count(search.limit, 10, 50),
+        limit: clamp_limit(search.limit, 10, 50),
     };
     let redactor = Redactor::new()?;
     archive.ask(|library| {
@@ -81,20 +81,23 @@ fn search(archive: &Archive, value: Value) -> Result<Reply, Failure> {
             query.filter.session = Some(library.find_session(session)?.id);
         }
         let found = library.search(&query)?;
-        let hits: Vec<Value> = found.hits.iter().map(|hit| shown(hit, &redactor)).collect();
-        Ok(Reply::Json(json!({ "hits": hits, "more": found.more })))
+        let hits: Vec<Value> = found.hits.iter().map(|hit| hit_json(hit, &redactor)).collect();
+        Ok(ToolReply::Json(json!({ "hits": hits, "more": found.more })))
     })
 }
 
-fn kinds(names: &[String]) -> Result<Vec<PassageKind>, Failure> {
+fn parse_kinds(names: &[String]) -> Result<Vec<PassageKind>, Failure> {
     let kind = |name: &String| PassageKind::ALL.into_iter().find(|kind| kind.wire_name() == name);
     let unknown = |name: &str| {
-        bad("kinds", format!("`{name}` is none; there are {}", PassageKind::ALL.map(PassageKind::wire_name).join(", ")))
+        Failure::bad_value(
+            "kinds",
+            format!("`{name}` is none; there are {}", PassageKind::ALL.map(PassageKind::wire_name).join(", ")),
+        )
     };
     names.iter().map(|name| kind(name).ok_or_else(|| unknown(name))).collect()
 }
 
-fn shown(hit: &SearchHit, redactor: &Redactor) -> Value {
+fn hit_json(hit: &SearchHit, redactor: &Redactor) -> Value {
     let mut shown = json!({
         "session": hit.session,
         "turn": hit.turn,
@@ -103,7 +106,7 @@ fn shown(hit: &SearchHit, redactor: &Redactor) -> Value {
         "at": hit.at,
         "kind": hit.kind.wire_name(),
         "tool": hit.tool,
-        "snippet": short(&redactor.redact_excerpt(&hit.snippet), 600),
+        "snippet": truncate_chars(&redactor.redact_excerpt(&hit.snippet), 600),
         "machine": hit.machine,
     });
     if let Some(fields) = shown.as_object_mut() {
@@ -114,10 +117,11 @@ fn shown(hit: &SearchHit, redactor: &Redactor) -> Value {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_agents::PassageKind;
     use switchboard_logs::{SearchHit, export::Redactor};
 
-    use super::shown;
+    use super::hit_json;
 
     #[test]
     fn the_cut_end_of_a_snippet_shows_no_part_of_a_secret() {
@@ -137,6 +141,6 @@ mod tests {
             offset: 0,
             score: 1.0,
         };
-        assert_eq!(shown(&hit, &Redactor::new().unwrap())["snippet"], "… && export DB_PASSWORD=…");
+        assert_eq!(hit_json(&hit, &Redactor::new().unwrap())["snippet"], "… && export DB_PASSWORD=…");
     }
 }

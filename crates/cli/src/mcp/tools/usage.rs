@@ -1,57 +1,57 @@
-//! `usage`: what agents used, and what it cost.
+//! `usage`: tokens and cost.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_logs::usage::{UsageGrouping, UsageQuestion};
 
-use super::{Looking, Reply, Said, bad, count, given, schema};
-use crate::{failure::Failure, host, mcp::archive::Archive};
+use super::{FilterArguments, LogTool, ToolReply, arguments_schema, clamp_limit, parse_arguments};
+use crate::{failure::Failure, host, mcp::RefreshedLibrary};
 
-/// The tool.
-pub const TOOL: Looking = Looking {
+pub const TOOL: LogTool = LogTool {
     name: "usage",
     title: "Tokens and cost",
-    description: "Tokens and cost of all coding agents on this machine, each model reply counted once, put together by day, \
-                  week, month, session, project, model, agent, tool, subagent or five-hour block. `inputTokens` are without \
-                  those of the cache, `outputTokens` with reasoning. Rows along time come oldest first, others the most \
-                  expensive first; `total` is always that of all rows.",
-    schema: schema::<Wanted>,
-    call: used,
+    description: "Tokens and cost of all coding agents on this machine, each model reply counted once, grouped by day, \
+                  week, month, session, project, model, agent, tool, subagent or five-hour block. `inputTokens` exclude \
+                  cached tokens, `outputTokens` include reasoning. Rows by time come oldest first, others most \
+                  expensive first; `total` covers all rows.",
+    schema: arguments_schema::<UsageArguments>,
+    call: report_usage,
 };
 
-/// What to put together.
+/// What to add up.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-struct Wanted {
-    /// What replies are put together by.
-    #[schemars(schema_with = "by_names")]
+#[schemars(rename = "Wanted")]
+struct UsageArguments {
+    /// Group usage by.
+    #[schemars(schema_with = "grouping_schema")]
     by: Option<String>,
-    /// Only in this session, by its id or the beginning of it.
+    /// Only this session: its ID or the beginning of it.
     session: Option<String>,
-    /// Only in folders whose path has this text in it, such as the name of a repository.
+    /// Only in directories whose path contains this text, such as the name of a repository.
     project: Option<String>,
-    /// Only of this agent.
+    /// Only sessions of this agent.
     agent: Option<String>,
-    /// Only with models whose name has this text in it.
+    /// Only models whose name contains this text.
     model: Option<String>,
     /// Only from this time on: `2026-11-16`, `2026-11`, `yesterday`, `12h`, `7d`, or RFC 3339.
     since: Option<String>,
-    /// Only up to this time; a day is in it as a whole.
+    /// Only up to this time; a day is included as a whole.
     until: Option<String>,
-    /// The time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; the system's if not given.
+    /// Time zone of days and times, such as `Europe/Berlin`, `UTC` or `+02:00`; by default the system's.
     timezone: Option<String>,
-    /// So many rows at most; along time, the last ones.
+    /// Maximum number of rows; of rows by time, the last ones.
     #[schemars(range(min = 1, max = 200), extend("default" = 31))]
     limit: Option<u32>,
 }
 
-fn by_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+fn grouping_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "string", "enum": UsageGrouping::ALL.map(UsageGrouping::as_str), "default": UsageGrouping::Day.as_str() })
 }
 
-fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
-    let wanted: Wanted = given(value)?;
-    let said = Said {
+fn report_usage(archive: &RefreshedLibrary, value: Value) -> Result<ToolReply, Failure> {
+    let wanted: UsageArguments = parse_arguments(value)?;
+    let said = FilterArguments {
         agent: wanted.agent.as_deref(),
         project: wanted.project.as_deref(),
         model: wanted.model.as_deref(),
@@ -60,9 +60,10 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         timezone: wanted.timezone.as_deref(),
     };
     let by = wanted.by.as_deref().map_or(Ok(UsageGrouping::Day), str::parse);
-    let by: UsageGrouping =
-        by.map_err(|()| bad("by", format!("one of {}", UsageGrouping::ALL.map(UsageGrouping::as_str).join(", "))))?;
-    let (mut filter, zone, limit) = (said.filter()?, said.zone()?, count(wanted.limit, 31, 200));
+    let by: UsageGrouping = by.map_err(|()| {
+        Failure::bad_value("by", format!("one of {}", UsageGrouping::ALL.map(UsageGrouping::as_str).join(", ")))
+    })?;
+    let (mut filter, zone, limit) = (said.filter()?, said.zone()?, clamp_limit(wanted.limit, 31, 200));
     archive.ask(|library| {
         if let Some(session) = &wanted.session {
             filter.session = Some(library.find_session(session)?.id);
@@ -76,7 +77,7 @@ fn used(archive: &Archive, value: Value) -> Result<Reply, Failure> {
         }
         used.rows.truncate(limit);
         let left_out = all - used.rows.len();
-        Ok(Reply::Json(json!({
+        Ok(ToolReply::Json(json!({
             "by": by.as_str(),
             "rows": used.rows,
             "rowsLeftOut": left_out,

@@ -1,65 +1,67 @@
-//! Yes or no: the keys that are offered, and what each means.
+//! Approvals: the offered keys and their actions.
 
+use serde_json::{Map, Value, value::RawValue};
 use switchboard_agents::{Abilities, RequestAnswer, RequestDecision};
-use switchboard_event::{About, OptionKind, RequestOpened, RequestOption};
+use switchboard_event::{About, OptionKind, RequestOpened, RequestOption, to_raw_json};
 
-use super::{Step, answer, input};
-use crate::view::clean;
+use super::{PromptStep, plain_answer};
+use crate::view::sanitize::{reveal_hidden, sanitize_line};
 
-/// The way to a yes or a no.
+/// The prompt for a request that is approved or declined.
 #[derive(Debug)]
-pub struct Approval {
-    keys: Vec<Key>,
-    typing: Typing,
+pub struct ApprovalPrompt {
+    keys: Vec<ApprovalKey>,
+    typing: ExpectedInput,
 }
 
-/// One key.
 #[derive(Debug)]
-struct Key {
+struct ApprovalKey {
     name: String,
-    /// A word or two, for the line of all keys.
+    /// A short label for the line of all keys.
     label: String,
-    /// What it does, for who asks.
     help: &'static str,
-    means: Means,
+    means: KeyAction,
 }
 
-/// What a key means.
 #[derive(Clone, Debug)]
-enum Means {
-    /// An answer; where the agent offers options, one of them.
+enum KeyAction {
+    /// Answers, with one of the agent's options if it offers any.
     Decide(RequestDecision, Option<String>),
-    /// A reason is typed next.
+    /// Declines, with a reason that is typed next.
     Reason(Option<String>),
-    /// Another input is typed next.
+    /// Approves another input, which is typed next.
     Edit,
 }
 
-/// What the next line is.
 #[derive(Debug)]
-enum Typing {
+enum ExpectedInput {
     Key,
     Reason(Option<String>),
     Edit,
 }
 
-impl Approval {
+impl ApprovalPrompt {
     pub fn new(request: &RequestOpened, abilities: &Abilities) -> Self {
         let of = |kind| request.options.iter().find(|option| option.kind == kind).map(|option| option.id.clone());
         let is_open = request.options.is_empty();
         let mut keys = Vec::new();
         let mut offer = |name: &str, label: &str, help, means| {
-            keys.push(Key { name: name.to_owned(), label: label.to_owned(), help, means });
+            keys.push(ApprovalKey { name: name.to_owned(), label: label.to_owned(), help, means });
         };
         let once = of(OptionKind::AllowOnce);
         if is_open || once.is_some() {
-            offer("y", yes(request.about), "allow this, once", Means::Decide(RequestDecision::Allow, once));
+            offer(
+                "y",
+                accept_label(request.about),
+                "allow this, once",
+                KeyAction::Decide(RequestDecision::Allow, once),
+            );
         }
         if let Some(session) = of(OptionKind::AllowSession) {
-            let means = Means::Decide(RequestDecision::AllowSession, Some(session));
+            let means = KeyAction::Decide(RequestDecision::AllowSession, Some(session));
             offer("a", "for this session", "allow this and the like until the session ends", means);
         } else if let Some(always) = of(OptionKind::AllowAlways) {
-            let means = Means::Decide(RequestDecision::AllowSession, Some(always));
+            let means = KeyAction::Decide(RequestDecision::AllowSession, Some(always));
             offer("a", "always", "allow this and the like from now on", means);
         }
         let reject = of(OptionKind::Reject);
@@ -67,63 +69,70 @@ impl Approval {
             "n",
             "decline",
             "do not allow this; the agent goes on",
-            Means::Decide(RequestDecision::Decline, reject.clone()),
+            KeyAction::Decide(RequestDecision::Decline, reject.clone()),
         );
-        offer("r", "say why", "do not allow this, and tell the agent why", Means::Reason(reject));
-        if abilities.changed_input && input::can_change(request) {
-            offer("e", "edit", "allow something else instead, which you type", Means::Edit);
+        offer("r", "say why", "do not allow this, and tell the agent why", KeyAction::Reason(reject));
+        if abilities.changed_input && has_editable_input(request) {
+            offer("e", "edit", "allow something else instead, which you type", KeyAction::Edit);
         }
         let cancel = of(OptionKind::Cancel);
         if cancel.is_some() || abilities.interrupt {
-            offer("c", "stop", "do not allow this, and stop the turn", Means::Decide(RequestDecision::Cancel, cancel));
+            offer(
+                "c",
+                "stop",
+                "do not allow this, and stop the turn",
+                KeyAction::Decide(RequestDecision::Cancel, cancel),
+            );
         }
-        keys.extend(others(&request.options));
+        keys.extend(numbered_keys(&request.options));
         if request.requires_person {
-            keys.sort_by_key(Key::allows);
+            keys.sort_by_key(ApprovalKey::allows);
         }
-        Self { keys, typing: Typing::Key }
+        Self { keys, typing: ExpectedInput::Key }
     }
 
     pub fn prompt(&self) -> String {
         match self.typing {
-            Typing::Key => {
-                let names = self.keys.iter().map(|key| format!("[{}] {}", key.name, clean::line(&key.label)));
+            ExpectedInput::Key => {
+                let names = self.keys.iter().map(|key| format!("[{}] {}", key.name, sanitize_line(&key.label)));
                 format!("{}\n> ", names.collect::<Vec<_>>().join("  "))
             }
-            Typing::Reason(_) => "why? > ".to_owned(),
-            Typing::Edit => "instead > ".to_owned(),
+            ExpectedInput::Reason(_) => "why? > ".to_owned(),
+            ExpectedInput::Edit => "instead > ".to_owned(),
         }
     }
 
-    pub fn line(&mut self, line: &str, request: &RequestOpened) -> Step {
-        match std::mem::replace(&mut self.typing, Typing::Key) {
-            Typing::Key => self.key(line, request),
-            Typing::Reason(option) => Step::Done(declined(request, option, line)),
-            Typing::Edit if line.trim().is_empty() => Step::Again("nothing was changed\n".to_owned()),
-            Typing::Edit => changed(request, line),
+    pub fn line(&mut self, line: &str, request: &RequestOpened) -> PromptStep {
+        match std::mem::replace(&mut self.typing, ExpectedInput::Key) {
+            ExpectedInput::Key => self.key(line, request),
+            ExpectedInput::Reason(option) => PromptStep::Done(decline(request, option, line)),
+            ExpectedInput::Edit if line.trim().is_empty() => PromptStep::Again("nothing was changed\n".to_owned()),
+            ExpectedInput::Edit => allow_changed(request, line),
         }
     }
 
-    /// A key, and for some of them what else was typed on the line.
-    fn key(&mut self, line: &str, request: &RequestOpened) -> Step {
+    /// Handles a key and its argument, if it takes one.
+    fn key(&mut self, line: &str, request: &RequestOpened) -> PromptStep {
         let line = line.trim();
         let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let Some(key) = self.keys.iter().find(|key| key.name.eq_ignore_ascii_case(&word(name))) else {
-            return Step::Again(self.not_understood(line));
+        let Some(key) = self.keys.iter().find(|key| key.name.eq_ignore_ascii_case(&normalize_key(name))) else {
+            return PromptStep::Again(self.not_understood(line));
         };
         match (key.means.clone(), rest.trim()) {
-            (Means::Decide(decision, option), "") => Step::Done(RequestAnswer { option, ..answer(request, decision) }),
-            (Means::Decide(..), _) => Step::Again(self.not_understood(line)),
-            (Means::Reason(option), "") => {
-                self.typing = Typing::Reason(option);
-                Step::Again(String::new())
+            (KeyAction::Decide(decision, option), "") => {
+                PromptStep::Done(RequestAnswer { option, ..plain_answer(request, decision) })
             }
-            (Means::Reason(option), why) => Step::Done(declined(request, option, why)),
-            (Means::Edit, "") => {
-                self.typing = Typing::Edit;
-                Step::Again(format!("{}\n", input::wanted(request)))
+            (KeyAction::Decide(..), _) => PromptStep::Again(self.not_understood(line)),
+            (KeyAction::Reason(option), "") => {
+                self.typing = ExpectedInput::Reason(option);
+                PromptStep::Again(String::new())
             }
-            (Means::Edit, input) => changed(request, input),
+            (KeyAction::Reason(option), why) => PromptStep::Done(decline(request, option, why)),
+            (KeyAction::Edit, "") => {
+                self.typing = ExpectedInput::Edit;
+                PromptStep::Again(format!("{}\n", edit_instructions(request)))
+            }
+            (KeyAction::Edit, input) => allow_changed(request, input),
         }
     }
 
@@ -132,31 +141,33 @@ impl Approval {
         let keys = self.keys.iter().map(|key| format!("  {}  {}\n", key.name, key.explained())).collect::<String>();
         match line {
             "" | "?" => format!("please answer with one of {names}\n{keys}"),
-            line => format!("`{}` is not one of {names}\n{keys}", clean::line(line)),
+            line => format!("`{}` is not one of {names}\n{keys}", sanitize_line(line)),
         }
     }
 }
 
-impl Key {
+impl ApprovalKey {
     fn allows(&self) -> bool {
-        matches!(self.means, Means::Decide(RequestDecision::Allow | RequestDecision::AllowSession, _) | Means::Edit)
+        matches!(
+            self.means,
+            KeyAction::Decide(RequestDecision::Allow | RequestDecision::AllowSession, _) | KeyAction::Edit
+        )
     }
 
     fn explained(&self) -> String {
-        if self.help.is_empty() { clean::line(&self.label) } else { self.help.to_owned() }
+        if self.help.is_empty() { sanitize_line(&self.label) } else { self.help.to_owned() }
     }
 }
 
-/// What a yes is called.
-fn yes(about: About) -> &'static str {
+fn accept_label(about: About) -> &'static str {
     match about {
         About::Question | About::Elicitation | About::Auth => "accept",
         _ => "allow once",
     }
 }
 
-/// `yes` and `no` are what they say.
-fn word(typed: &str) -> String {
+/// Accepts `yes` and `no` for their keys.
+fn normalize_key(typed: &str) -> String {
     match typed.to_lowercase().as_str() {
         "yes" => "y".to_owned(),
         "no" => "n".to_owned(),
@@ -164,8 +175,8 @@ fn word(typed: &str) -> String {
     }
 }
 
-/// Options that no letter stands for: the second and later ones of a kind, by number.
-fn others(options: &[RequestOption]) -> Vec<Key> {
+/// Returns numbered keys for the options without a letter: the second and later ones of a kind.
+fn numbered_keys(options: &[RequestOption]) -> Vec<ApprovalKey> {
     let is_first = |at: usize, option: &RequestOption| {
         let mut before = options.iter().take(at);
         let is_shadowed = option.kind == OptionKind::AllowAlways
@@ -181,20 +192,61 @@ fn others(options: &[RequestOption]) -> Vec<Key> {
                 OptionKind::Reject => RequestDecision::Decline,
                 OptionKind::Cancel => RequestDecision::Cancel,
             };
-            let means = Means::Decide(decision, Some(option.id.clone()));
-            Key { name: number.to_string(), label: option.label.clone(), help: "", means }
+            let means = KeyAction::Decide(decision, Some(option.id.clone()));
+            ApprovalKey { name: number.to_string(), label: option.label.clone(), help: "", means }
         })
         .collect()
 }
 
-fn declined(request: &RequestOpened, option: Option<String>, why: &str) -> RequestAnswer {
+fn decline(request: &RequestOpened, option: Option<String>, why: &str) -> RequestAnswer {
     let why = Some(why.trim()).filter(|why| !why.is_empty()).map(str::to_owned);
-    RequestAnswer { option, message: why, ..answer(request, RequestDecision::Decline) }
+    RequestAnswer { option, message: why, ..plain_answer(request, RequestDecision::Decline) }
 }
 
-fn changed(request: &RequestOpened, typed: &str) -> Step {
-    match input::changed(request, typed.trim()) {
-        Ok(input) => Step::Done(RequestAnswer { input: Some(input), ..answer(request, RequestDecision::Allow) }),
-        Err(why) => Step::Again(format!("{why}\n")),
+fn allow_changed(request: &RequestOpened, typed: &str) -> PromptStep {
+    match changed_input(request, typed.trim()) {
+        Ok(input) => {
+            PromptStep::Done(RequestAnswer { input: Some(input), ..plain_answer(request, RequestDecision::Allow) })
+        }
+        Err(why) => PromptStep::Again(format!("{why}\n")),
     }
+}
+
+/// Returns whether the input of the request can be changed.
+fn has_editable_input(request: &RequestOpened) -> bool {
+    request.command.is_some() || input_fields(request).is_some()
+}
+
+fn edit_instructions(request: &RequestOpened) -> String {
+    match (&request.command, input_fields(request)) {
+        (Some(_), _) => "type the command that may run instead; an empty line changes nothing".to_owned(),
+        (None, Some(fields)) => {
+            let now = reveal_hidden(&Value::Object(fields).to_string());
+            format!("type the input as JSON; an empty line changes nothing. Now it is\n{now}")
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// Returns the input with the typed change.
+pub fn changed_input(request: &RequestOpened, typed: &str) -> Result<Box<RawValue>, String> {
+    let Some(command) = &request.command else {
+        return match serde_json::from_str::<Map<String, Value>>(typed) {
+            Ok(fields) => Ok(to_raw_json(&fields)),
+            Err(error) => Err(format!("that is not a JSON object: {error}")),
+        };
+    };
+    let mut fields = input_fields(request).unwrap_or_default();
+    let is_it = |value: &Value| value.as_str() == Some(command.as_str());
+    let name = fields.iter().find(|(_, value)| is_it(value)).map_or("command", |(name, _)| name.as_str()).to_owned();
+    // A command given as a list of words cannot be edited as one line.
+    if fields.get(&name).is_some_and(|value| !value.is_string()) {
+        return Err("this command cannot be changed here".to_owned());
+    }
+    fields.insert(name, Value::from(typed));
+    Ok(to_raw_json(&fields))
+}
+
+fn input_fields(request: &RequestOpened) -> Option<Map<String, Value>> {
+    serde_json::from_str(request.call.as_ref()?.input.as_ref()?.get()).ok()
 }

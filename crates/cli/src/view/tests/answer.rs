@@ -3,8 +3,8 @@
 use switchboard_event::{AgentMessage, Delta, Details, Event, EventBody, Field, Item, Status, TurnCompleted};
 use switchboard_testkit::text::{AnswerText, answer_text};
 
-use super::{Options, all, event, played, shown};
-use crate::view::{Screen, clean::Flow};
+use super::{ViewOptions, all_recordings, event, play, render};
+use crate::view::{ScreenLayout, sanitize::TextSanitizer};
 
 /// What the finished messages say, each on lines of its own, with a blank line between them.
 fn said(events: &[Event]) -> String {
@@ -16,7 +16,7 @@ fn said(events: &[Event]) -> String {
         if !text.is_empty() && text != "\n" && !text.ends_with("\n\n") {
             text.push('\n');
         }
-        text.push_str(&Flow::whole(said));
+        text.push_str(&TextSanitizer::whole(said));
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -41,9 +41,9 @@ fn said(events: &[Event]) -> String {
 #[test]
 fn in_a_pipe_the_answer_is_all_messages() {
     let mut messages = 0;
-    for recording in all() {
-        let events = played(recording);
-        let written = shown(&events, Options::piped());
+    for recording in all_recordings() {
+        let events = play(recording);
+        let written = render(&events, ViewOptions::piped());
         assert_eq!(written.answer, said(&events), "{recording}");
         messages += usize::from(!written.answer.is_empty());
     }
@@ -52,23 +52,23 @@ fn in_a_pipe_the_answer_is_all_messages() {
 
 #[test]
 fn as_it_comes_the_answer_is_the_same_text() {
-    for recording in all() {
-        let events = played(recording);
+    for recording in all_recordings() {
+        let events = play(recording);
         let AnswerText::Text(text) = answer_text(&events) else { continue };
-        let text = Flow::whole(&text).replace('\n', "");
-        for screen in [Screen::None, Screen::Activity, Screen::Both] {
-            let options = Options { screen, ..Options::terminal(60) };
-            assert_eq!(shown(&events, options).answer.replace('\n', ""), text, "{recording} {screen:?}");
+        let text = TextSanitizer::whole(&text).replace('\n', "");
+        for screen in [ScreenLayout::None, ScreenLayout::Activity, ScreenLayout::Both] {
+            let options = ViewOptions { screen, ..ViewOptions::terminal(60) };
+            assert_eq!(render(&events, options).answer.replace('\n', ""), text, "{recording} {screen:?}");
         }
     }
 }
 
 #[test]
 fn the_last_message_is_all_of_the_answer_if_wanted() {
-    let options = Options { last_message: true, quiet: true, ..Options::piped() };
-    for recording in all() {
-        let events = played(recording);
-        let answer = shown(&events, options).answer;
+    let options = ViewOptions { last_message: true, quiet: true, ..ViewOptions::piped() };
+    for recording in all_recordings() {
+        let events = play(recording);
+        let answer = render(&events, options).answer;
         let turn = events.iter().rposition(|event| matches!(&event.body, EventBody::TurnStarted(_)));
         let all = said(&events);
         assert!(all.ends_with(&answer), "{recording}: {answer:?} does not end {all:?}");
@@ -98,8 +98,8 @@ fn what_is_taken_back_is_no_answer_in_a_pipe() {
         event(Some("m2"), began()),
         event(Some("m2"), message("half of it, and the other half", Status::Completed)),
     ];
-    assert_eq!(shown(&events, Options::piped()).answer, "half of it, and the other half\n");
-    let seen = shown(&events, Options { colour: false, ..Options::terminal(80) }).all;
+    assert_eq!(render(&events, ViewOptions::piped()).answer, "half of it, and the other half\n");
+    let seen = render(&events, ViewOptions { color: false, ..ViewOptions::terminal(80) }).all;
     assert_eq!(seen, "half of\n\n· taken back\n\nhalf of it, and the other half\n");
 }
 
@@ -110,7 +110,7 @@ fn what_did_not_come_in_pieces_comes_at_the_end() {
         event(Some("m1"), grew("Hello")),
         event(Some("m1"), message("Hello, world", Status::Completed)),
     ];
-    assert_eq!(shown(&events, Options::terminal(80)).answer, "Hello, world\n");
+    assert_eq!(render(&events, ViewOptions::terminal(80)).answer, "Hello, world\n");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_message_of_many_megabytes_is_not_held_back() {
     let cut = AgentMessage { truncated: true, ..AgentMessage::text(piece.clone()) };
     let cut = Item::new(cut).with_status(Status::Completed);
     events.push(event(Some("m1"), EventBody::ItemCompleted(Box::new(cut))));
-    assert_eq!(shown(&events, Options::piped()).answer, piece.repeat(200) + "\n");
+    assert_eq!(render(&events, ViewOptions::piped()).answer, piece.repeat(200) + "\n");
 }
 
 #[test]
@@ -135,6 +135,6 @@ fn an_answer_beside_the_messages_is_told_once() {
             event(None, EventBody::TurnCompleted(Box::new(turn))),
         ]
     };
-    assert_eq!(shown(&turn("{\"a\":1}"), Options::piped()).answer, "{\"a\":1}\n");
-    assert_eq!(shown(&turn("{\"b\":2}"), Options::piped()).answer, "{\"a\":1}\n\n{\"b\":2}\n");
+    assert_eq!(render(&turn("{\"a\":1}"), ViewOptions::piped()).answer, "{\"a\":1}\n");
+    assert_eq!(render(&turn("{\"b\":2}"), ViewOptions::piped()).answer, "{\"a\":1}\n\n{\"b\":2}\n");
 }

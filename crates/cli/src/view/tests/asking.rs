@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use switchboard_agents::{Abilities, RequestAnswer, RequestDecision};
 use switchboard_event::{EventBody, RequestOpened};
 
-use super::{Options, check, recorded};
-use crate::view::{Asking, Step};
+use super::{ViewOptions, check, recorded_events};
+use crate::view::{PromptStep, RequestPrompt};
 
 const ALL: Abilities = Abilities { changed_input: true, interrupt: true, ..Abilities::NONE };
 
 /// The requests of a recording.
 fn requests(recording: &str) -> Vec<RequestOpened> {
-    let opened = recorded(recording).into_iter().filter_map(|event| match event.body {
+    let opened = recorded_events(recording).into_iter().filter_map(|event| match event.body {
         EventBody::RequestOpened(request) => Some(*request),
         _ => None,
     });
@@ -29,8 +29,8 @@ fn questions() -> RequestOpened {
     all.into_iter().find(|request| request.questions.len() == 2 && request.options.is_empty()).unwrap()
 }
 
-fn plain(request: &RequestOpened, abilities: &Abilities) -> Asking {
-    Asking::new(request, abilities, &Options::piped())
+fn plain(request: &RequestOpened, abilities: &Abilities) -> RequestPrompt {
+    RequestPrompt::new(request, abilities, &ViewOptions::piped())
 }
 
 /// What comes of some lines; the last must be the answer.
@@ -38,11 +38,11 @@ fn answered(request: &RequestOpened, abilities: &Abilities, lines: &[&str]) -> R
     let mut asking = plain(request, abilities);
     let (last, before) = lines.split_last().unwrap();
     for line in before {
-        assert!(matches!(asking.line(line), Step::Again(_)), "{line:?} ended it");
+        assert!(matches!(asking.line(line), PromptStep::Again(_)), "{line:?} ended it");
     }
     match asking.line(last) {
-        Step::Done(answer) => answer,
-        Step::Again(text) => panic!("{last:?} did not end it: {text}"),
+        PromptStep::Done(answer) => answer,
+        PromptStep::Again(text) => panic!("{last:?} did not end it: {text}"),
     }
 }
 
@@ -102,7 +102,7 @@ fn another_command_can_be_allowed() {
         assert_eq!(input.get(), r#"{"command":"touch other.txt","description":"Create made.txt"}"#);
     }
     let mut asking = plain(&command(), &Abilities::NONE);
-    assert!(matches!(asking.line("e"), Step::Again(_)));
+    assert!(matches!(asking.line("e"), PromptStep::Again(_)));
     assert!(!asking.prompt().contains("[e]") && !plain(&command(), &Abilities::NONE).prompt().contains("[e]"));
 }
 
@@ -117,7 +117,7 @@ fn another_input_must_be_an_object() {
 fn what_is_not_understood_is_asked_again() {
     let mut asking = plain(&command(), &ALL);
     for line in ["", "  ", "x", "yy", "y please", "ok", "1", "allow", "\x1b[A", "да", "y\ny"] {
-        let Step::Again(text) = asking.line(line) else { panic!("{line:?} was taken for an answer") };
+        let PromptStep::Again(text) = asking.line(line) else { panic!("{line:?} was taken for an answer") };
         assert!(text.contains("one of y, a, n, r, e, c"), "{text}");
     }
 }
@@ -159,11 +159,11 @@ fn questions_are_asked_one_after_the_other() {
     let mut asking = plain(&questions(), &ALL);
     assert!(!asking.is_secret());
     for line in ["", "   "] {
-        assert!(matches!(asking.line(line), Step::Again(_)));
+        assert!(matches!(asking.line(line), PromptStep::Again(_)));
     }
-    assert!(matches!(asking.line("2"), Step::Again(text) if text.is_empty()));
+    assert!(matches!(asking.line("2"), PromptStep::Again(text) if text.is_empty()));
     assert!(asking.is_secret());
-    let Step::Done(answer) = asking.line(" key with spaces ") else { panic!("that was the last question") };
+    let PromptStep::Done(answer) = asking.line(" key with spaces ") else { panic!("that was the last question") };
     let answers: Vec<_> = answer.answers.iter().map(|(id, given)| (id.as_str(), given.join("|"))).collect();
     assert_eq!(answers, [("q1", "Blue".to_owned()), ("q2", " key with spaces ".to_owned())]);
     assert_eq!(answer.decision, RequestDecision::Allow);

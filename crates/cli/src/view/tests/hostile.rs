@@ -9,8 +9,8 @@ use switchboard_event::{
     UserMessage, WebSearch, to_raw_json,
 };
 
-use super::{Event, Options, Written, event, shown};
-use crate::view::{Asking, Output, View};
+use super::{Event, ViewOptions, WrittenOutput, event, render};
+use crate::view::{RequestPrompt, TranscriptView, ViewOutput};
 
 /// Everything that a terminal would obey, and text around it.
 const EVIL: &str =
@@ -98,7 +98,7 @@ fn events() -> Vec<Event> {
     events
 }
 
-/// What is left after our own colours are taken away.
+/// What is left after our own colors are taken away.
 fn obeyed(text: &str) -> String {
     let ours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
     let text = ours.iter().fold(text.to_owned(), |text, code| text.replace(code, ""));
@@ -110,8 +110,8 @@ fn obeyed(text: &str) -> String {
 
 #[test]
 fn nothing_an_agent_says_is_obeyed() {
-    for options in [Options::piped(), Options::terminal(40), Options::terminal(400)] {
-        let written = shown(&events(), options);
+    for options in [ViewOptions::piped(), ViewOptions::terminal(40), ViewOptions::terminal(400)] {
+        let written = render(&events(), options);
         assert_eq!(obeyed(&written.all), "", "{options:?}: {:?}", written.all);
         let is_cut = options.width == 40;
         assert!(is_cut || written.all.matches("gpj.exe").count() > 40, "the text itself is shown");
@@ -120,9 +120,9 @@ fn nothing_an_agent_says_is_obeyed() {
 
 #[test]
 fn nothing_is_obeyed_while_it_runs() {
-    let mut view = View::new(Options::terminal(200));
+    let mut view = TranscriptView::new(ViewOptions::terminal(200));
     for event in events() {
-        view.event(&event, &mut Output::default());
+        view.event(&event, &mut ViewOutput::default());
         assert_eq!(obeyed(&view.status(std::time::Duration::from_secs(1))), "");
     }
 }
@@ -131,25 +131,25 @@ fn nothing_is_obeyed_while_it_runs() {
 fn nothing_is_obeyed_or_hidden_while_asking() {
     let abilities = Abilities { changed_input: true, interrupt: true, ..Abilities::NONE };
     let hidden = RequestOpened { command: Some("rm\u{200b} x".to_owned()), ..request() };
-    let mut asking = Asking::new(&hidden, &abilities, &Options::terminal(80));
+    let mut asking = RequestPrompt::new(&hidden, &abilities, &ViewOptions::terminal(80));
     assert_eq!(obeyed(&asking.prompt_text()), "");
     assert!(asking.prompt_text().contains("rm<U+200B> x"));
     for line in ["e", "", EVIL, "r"] {
-        if let crate::view::Step::Again(text) = asking.line(line) {
+        if let crate::view::PromptStep::Again(text) = asking.line(line) {
             assert_eq!(obeyed(&text), "", "{text:?}");
         }
     }
     let choice = Choice { label: evil(), description: Some(evil()) };
     let question = Question { question: evil(), header: Some(evil()), choices: vec![choice], ..Question::default() };
     let asked = RequestOpened { questions: vec![question], ..request() };
-    let mut asking = Asking::new(&asked, &abilities, &Options::terminal(80));
+    let mut asking = RequestPrompt::new(&asked, &abilities, &ViewOptions::terminal(80));
     assert_eq!(obeyed(&asking.prompt_text()), "");
-    let crate::view::Step::Again(text) = asking.line("\x1b[2J") else { panic!("that is no choice") };
+    let crate::view::PromptStep::Again(text) = asking.line("\x1b[2J") else { panic!("that is no choice") };
     assert_eq!(obeyed(&text), "");
 }
 
 /// A command that printed this.
-fn printed(output: String) -> Written {
+fn printed(output: String) -> WrittenOutput {
     let command = Command { command: "make".to_owned(), output, ..Command::default() };
     let item = Item::new(command);
     let events = [
@@ -159,7 +159,7 @@ fn printed(output: String) -> Written {
         ),
         event(Some("c"), EventBody::ItemCompleted(Box::new(item.with_status(Status::Completed)))),
     ];
-    shown(&events, Options { colour: false, ..Options::terminal(40) })
+    render(&events, ViewOptions { color: false, ..ViewOptions::terminal(40) })
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn long_commands_diffs_plans_and_errors_are_folded() {
                 EventBody::Notice(Box::new(Notice::new(Topic::Warning).with_text(many()).with_level(Level::Error))),
             ),
         ];
-        let seen = shown(&events, Options::terminal(80)).all;
+        let seen = render(&events, ViewOptions::terminal(80)).all;
         assert!(seen.lines().count() < 900 && seen.contains(" more "), "{} lines", seen.lines().count());
     }
 }

@@ -5,7 +5,7 @@ use switchboard_event::{
     Status, Topic,
 };
 
-use super::{Options, event, shown};
+use super::{ViewOptions, event, render};
 
 fn command() -> Item {
     Item::new(Command { command: "touch x".to_owned(), ..Command::default() })
@@ -29,7 +29,7 @@ fn seen(item: &Item, outcome: Outcome, by: Decider, status: Status) -> String {
         event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
         event(Some("i"), EventBody::ItemCompleted(Box::new(item.clone().with_status(status)))),
     ];
-    shown(&events, Options { colour: false, ..Options::terminal(80) }).all
+    render(&events, ViewOptions { color: false, ..ViewOptions::terminal(80) }).all
 }
 
 #[test]
@@ -48,15 +48,15 @@ fn a_diff_that_was_agreed_to_is_not_shown_again() {
 
 #[test]
 fn a_refusal_is_told_once() {
-    for (outcome, by, told) in [
+    for (outcome, by, reported) in [
         (Outcome::Declined, Decider::Client, "declined by you"),
         (Outcome::Cancelled, Decider::Client, "declined by you, and the turn stopped"),
         (Outcome::Declined, Decider::Policy, "declined by a rule of the session"),
         (Outcome::Declined, Decider::Switchboard, "declined"),
         (Outcome::Expired, Decider::Timeout, "not answered in time, so declined"),
     ] {
-        assert_eq!(seen(&command(), outcome, by, Status::Declined), format!("$ touch x\n  ✗ {told}\n"));
-        assert_eq!(seen(&edit(), outcome, by, Status::Declined), format!("→ Do it\n  ✗ {told}\n"));
+        assert_eq!(seen(&command(), outcome, by, Status::Declined), format!("$ touch x\n  ✗ {reported}\n"));
+        assert_eq!(seen(&edit(), outcome, by, Status::Declined), format!("→ Do it\n  ✗ {reported}\n"));
     }
 }
 
@@ -72,7 +72,7 @@ fn a_warning_about_a_request_is_left_to_its_end() {
         event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
         event(None, EventBody::Notice(Box::new(warning("careful: Run it")))),
     ];
-    assert_eq!(shown(&events, Options::piped()).activity, "$ touch x\n  ✗ declined\n! careful: Run it\n");
+    assert_eq!(render(&events, ViewOptions::piped()).activity, "$ touch x\n  ✗ declined\n! careful: Run it\n");
 }
 
 #[test]
@@ -84,6 +84,6 @@ fn where_little_is_shown_a_refusal_still_is() {
         event(Some("i"), EventBody::RequestOpened(Box::new(opened))),
         event(Some("i"), EventBody::RequestResolved(Box::new(resolved))),
     ];
-    let options = Options { quiet: true, ..Options::piped() };
-    assert_eq!(shown(&events, options).activity, "$ rm x\n  ✗ declined\n");
+    let options = ViewOptions { quiet: true, ..ViewOptions::piped() };
+    assert_eq!(render(&events, options).activity, "$ rm x\n  ✗ declined\n");
 }

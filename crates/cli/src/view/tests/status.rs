@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use switchboard_event::{AgentMessage, Command, Delta, EventBody, Field, Item, Reasoning, Status, Usage};
 
-use super::{Options, event};
-use crate::view::{Output, Screen, View};
+use super::{ViewOptions, event};
+use crate::view::{ScreenLayout, TranscriptView, ViewOutput};
 
-fn view(options: Options) -> (View, Output) {
-    (View::new(options), Output::default())
+fn view(options: ViewOptions) -> (TranscriptView, ViewOutput) {
+    (TranscriptView::new(options), ViewOutput::default())
 }
 
-fn text(out: &mut Output) -> String {
+fn text(out: &mut ViewOutput) -> String {
     let text = out.pieces().map(|(_, text)| text).collect();
     out.clear();
     text
@@ -27,7 +27,7 @@ fn command() -> Item {
 
 #[test]
 fn it_says_what_is_being_done() {
-    let (mut view, mut out) = view(Options::terminal(60));
+    let (mut view, mut out) = view(ViewOptions::terminal(60));
     let mut said = |body: Option<(&str, EventBody)>| {
         if let Some((item, body)) = body {
             view.event(&event(Some(item), body), &mut out);
@@ -53,7 +53,7 @@ fn it_says_what_is_being_done() {
 
 #[test]
 fn it_goes_before_anything_is_written() {
-    let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
+    let (mut view, mut out) = view(ViewOptions { color: false, ..ViewOptions::terminal(40) });
     view.draw_status(Duration::ZERO, &mut out);
     assert_eq!(text(&mut out), "\r⠋ 0.0 s · starting\x1b[K");
     view.event(&event(Some("c"), EventBody::ItemStarted(Box::new(command()))), &mut out);
@@ -70,7 +70,7 @@ fn it_goes_before_anything_is_written() {
 
 #[test]
 fn it_waits_while_a_line_is_being_written() {
-    let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
+    let (mut view, mut out) = view(ViewOptions { color: false, ..ViewOptions::terminal(40) });
     view.event(&event(Some("m"), EventBody::ItemStarted(Box::new(Item::new(AgentMessage::default())))), &mut out);
     view.event(&event(Some("m"), grew(Field::Text, "half a ")), &mut out);
     out.clear();
@@ -84,8 +84,8 @@ fn it_waits_while_a_line_is_being_written() {
 
 #[test]
 fn it_is_on_terminals_only() {
-    for (screen, drawn) in [(Screen::None, false), (Screen::Activity, true), (Screen::Both, true)] {
-        let (mut view, mut out) = view(Options { screen, ..Options::terminal(40) });
+    for (screen, drawn) in [(ScreenLayout::None, false), (ScreenLayout::Activity, true), (ScreenLayout::Both, true)] {
+        let (mut view, mut out) = view(ViewOptions { screen, ..ViewOptions::terminal(40) });
         view.draw_status(Duration::ZERO, &mut out);
         assert_eq!(!out.is_empty(), drawn, "{screen:?}");
     }
@@ -93,7 +93,7 @@ fn it_is_on_terminals_only() {
 
 #[test]
 fn another_width_is_kept_to() {
-    let (mut view, mut out) = view(Options::terminal(80));
+    let (mut view, mut out) = view(ViewOptions::terminal(80));
     view.event(&event(Some("c"), EventBody::ItemStarted(Box::new(command()))), &mut out);
     view.resize(24);
     assert_eq!(view.status(Duration::ZERO), "⠋ 0.0 s · cargo test -…");
@@ -101,7 +101,7 @@ fn another_width_is_kept_to() {
 
 #[test]
 fn a_question_on_the_screen_is_not_written_into() {
-    let (mut view, mut out) = view(Options { colour: false, ..Options::terminal(40) });
+    let (mut view, mut out) = view(ViewOptions { color: false, ..ViewOptions::terminal(40) });
     view.draw_status(Duration::ZERO, &mut out);
     out.clear();
     view.aside("may it?\n> ", &mut out);
@@ -119,8 +119,8 @@ fn a_question_on_the_screen_is_not_written_into() {
 
 #[test]
 fn it_does_not_come_back_when_all_is_over() {
-    let (mut view, mut out) = view(Options::terminal(40));
-    for event in super::recorded("echo live/made-tasks") {
+    let (mut view, mut out) = view(ViewOptions::terminal(40));
+    for event in super::recorded_events("echo live/made-tasks") {
         view.event(&event, &mut out);
     }
     out.clear();

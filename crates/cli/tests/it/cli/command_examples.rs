@@ -1,5 +1,4 @@
-//! The examples in `--help` and in documents: they can be pasted into a shell, and those that need nothing but Switchboard
-//! itself do what they say.
+//! The examples in `--help` and in documents can be pasted into a shell, and those that need only Switchboard work.
 
 use std::{
     fs,
@@ -12,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::binary;
 
-/// Examples with one of these need what is not there: an agent, a server, a terminal, a file, or a session in some state.
+/// Examples with one of these words need an agent, a server, a terminal, a file, or a session in some state.
 const NOT_RUN: &[&str] = &[
     "AGENT",
     "TASK",
@@ -39,7 +38,7 @@ const NOT_RUN: &[&str] = &[
     "0199a213",
 ];
 
-/// The script without comments at the ends of its lines.
+/// Removes comments at the ends of lines.
 fn without_comments(script: &str) -> String {
     let code = |line: &str| if line.starts_with('#') { "" } else { line.split(" # ").next().unwrap() }.to_owned();
     script.lines().map(|line| code(line.trim())).collect::<Vec<_>>().join("\n")
@@ -51,20 +50,18 @@ fn help(args: &[&str], columns: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names of the commands that a help lists.
 fn subcommands(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned));
     names.filter(|name| !name.is_empty() && name != "help").collect()
 }
 
-/// The lines of the examples in a help.
 fn example_lines(help: &str) -> Vec<&str> {
     let lines = help.lines().skip_while(|line| !matches!(*line, "Example:" | "Examples:")).skip(1);
     lines.take_while(|line| !line.is_empty()).collect()
 }
 
-/// Every command with its help: the path of the command.
+/// Returns the path of every command.
 fn commands() -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let mut at = 0;
@@ -89,7 +86,7 @@ fn shell(script: &str, directory: &Path, check_only: bool) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-/// Joins lines until a shell takes them: of quotes and of lines that go on.
+/// Joins lines to complete shell commands.
 fn joined(lines: &[&str], directory: &Path) -> Vec<String> {
     let (mut scripts, mut script) = (Vec::new(), String::new());
     for line in lines {
@@ -104,7 +101,7 @@ fn joined(lines: &[&str], directory: &Path) -> Vec<String> {
     scripts
 }
 
-/// A directory with what examples speak of.
+/// Returns a directory with the files that examples mention.
 fn stage() -> TempDir {
     let stage = tempfile::tempdir().unwrap();
     let recording = repository_root().join("crates/agents/src/claude/testdata/live/e_stdio_allow.jsonl");
@@ -132,7 +129,7 @@ fn examples_of_the_help_can_be_pasted_and_work() {
     for path in commands() {
         let names: Vec<&str> = path.iter().map(String::as_str).collect();
         let (narrow, wide) = (help(&names, "80"), help(&names, "200"));
-        // A terminal of the usual width breaks no line of an example.
+        // On a terminal of the usual width, examples are not wrapped.
         let lines = example_lines(&wide);
         assert_eq!(example_lines(&narrow), lines, "{}", path.join(" "));
         for script in joined(&lines, stage.path()) {
@@ -154,7 +151,7 @@ fn examples_of_the_documents_can_be_pasted_and_work() {
         let text = fs::read_to_string(&path).unwrap();
         let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
         for block in blocks {
-            // The lines of one block belong together; only those that need nothing else are run.
+            // The lines of a block belong together; only those that need nothing else are run.
             let lines: Vec<&str> = block.lines().filter(|line| !line.trim().is_empty()).collect();
             for script in joined(&lines, stage.path()) {
                 ran += usize::from(run(&script, &stage, &path.display().to_string()));

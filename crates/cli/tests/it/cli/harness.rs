@@ -1,4 +1,4 @@
-//! `switchboard harness` between two pipes: its words, its end, and what other commands see of it.
+//! `switchboard harness` over pipes: its messages, its end, and what other commands see of its threads.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -14,10 +14,9 @@ use tempfile::TempDir;
 
 use crate::binary::{run, start};
 
-/// So long a slow machine may take; what never comes has not come then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Harness {
+struct HarnessProcess {
     child: Child,
     input: Option<ChildStdin>,
     heard: Receiver<Value>,
@@ -25,8 +24,8 @@ struct Harness {
     ids: u64,
 }
 
-impl Harness {
-    /// One that has shaken hands.
+impl HarnessProcess {
+    /// Starts a harness and completes the handshake.
     fn start() -> Self {
         let mut harness = Self::silent();
         harness.call("initialize", json!({"clientInfo": {"name": "test", "version": "1"}}));
@@ -40,7 +39,7 @@ impl Harness {
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let (tell, heard) = channel();
         thread::spawn(move || {
-            // Whatever is no message makes the test fail: it does not come.
+            // A line that is not a message makes the test fail.
             for line in output.lines().map_while(Result::ok) {
                 let Ok(message) = serde_json::from_str::<Value>(&line) else { return };
                 if tell.send(message).is_err() {
@@ -95,7 +94,7 @@ impl Harness {
         ran.stdout
     }
 
-    /// The exit code, and what became of a session.
+    /// Returns the exit code and the final state of a session.
     fn end(mut self, thread: &str) -> (Option<i32>, Value) {
         let code = self.child.wait().unwrap().code();
         let listed = self.sessions(&["list", "--all", "--json"]);
@@ -106,12 +105,12 @@ impl Harness {
 
 #[test]
 fn at_the_end_of_the_input_turns_are_stopped_and_agents_end() {
-    let mut harness = Harness::start();
+    let mut harness = HarnessProcess::start();
     let (busy, idle) = (harness.thread(), harness.thread());
     let turn = harness.turn(&busy, "text begun\nsleep 600");
     harness.wait(|message| message["params"]["delta"] == "begun");
     harness.input = None;
-    // A client that still reads gets the end of the session.
+    // A client that still reads receives the end of the session.
     let ended = harness.wait(|message| message["method"] == "turn/completed");
     assert_eq!((&ended["params"]["turn"]["id"], &ended["params"]["turn"]["status"]), (&turn, &json!("interrupted")));
     let (code, session) = harness.end(&idle);
@@ -121,7 +120,7 @@ fn at_the_end_of_the_input_turns_are_stopped_and_agents_end() {
 #[test]
 fn signals_end_it_like_the_end_of_the_input() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut harness = Harness::start();
+        let mut harness = HarnessProcess::start();
         let thread = harness.thread();
         harness.turn(&thread, "sleep 600");
         kill_process(Pid::from_child(&harness.child), signal).unwrap();
@@ -132,12 +131,12 @@ fn signals_end_it_like_the_end_of_the_input() {
 
 #[test]
 fn a_reader_that_leaves_ends_it_too() {
-    let mut harness = Harness::start();
+    let mut harness = HarnessProcess::start();
     let thread = harness.thread();
     let (_, nobody) = channel();
-    // The thread that reads ends with its next message, and closes the pipe.
+    // The reading thread ends with its next message and closes the pipe.
     drop(std::mem::replace(&mut harness.heard, nobody));
-    // It notices the closed pipe with its first answer, and then takes no more requests.
+    // The harness notices the closed pipe with its first answer and then accepts no more requests.
     while harness.input.as_mut().unwrap().write_all(b"{\"id\":1,\"method\":\"thread/list\"}\n").is_ok() {}
     assert_eq!(harness.end(&thread).0, Some(0));
 }
@@ -164,7 +163,7 @@ fn what_was_asked_before_the_input_ended_is_answered() {
 
 #[test]
 fn any_bytes_are_refused_and_it_goes_on() {
-    let mut harness = Harness::start();
+    let mut harness = HarnessProcess::start();
     harness.raw(b"\xff\xfe\x00{\n\"\n[1,2]\n\r\n");
     harness.raw(&[b'x'; 1 << 20]);
     harness.raw(b"\n");
@@ -180,7 +179,7 @@ fn any_bytes_are_refused_and_it_goes_on() {
 
 #[test]
 fn its_threads_are_sessions_that_other_terminals_steer() {
-    let mut harness = Harness::start();
+    let mut harness = HarnessProcess::start();
     let thread = harness.thread();
     harness.turn(&thread, "approve touch x");
     harness.wait(|message| message["method"] == "item/commandExecution/requestApproval");
@@ -189,7 +188,7 @@ fn its_threads_are_sessions_that_other_terminals_steer() {
     let resolved = harness.wait(|message| message["method"] == "switchboard/requestResolved");
     assert_eq!(resolved["params"]["outcome"], "allowed");
     harness.wait(|message| message["method"] == "turn/completed");
-    // A prompt from elsewhere is a turn like any other.
+    // A prompt from another terminal is a turn like any other.
     harness.sessions(&["prompt", &thread, "text from elsewhere"]);
     let started = harness.wait(|message| message["method"] == "turn/started");
     assert_eq!(started["params"]["turn"]["id"], "turn_2");

@@ -1,8 +1,8 @@
-//! Agents and files that try to do what they must not.
+//! Agents, files, arguments and directories that try to do harm.
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
     path::Path,
     process::Stdio,
     sync::atomic::{AtomicBool, Ordering},
@@ -12,13 +12,12 @@ use std::{
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::json;
 
-use super::serve::rig::Served;
-use crate::binary::{command, run};
+use super::serve::ServeProcess;
+use crate::binary::{ORDINARY_USER_ID, command, ordinary_user_command, run};
 
-/// No real key.
 const SECRET: &str = "sk-made-up-0123456789-ABCDEFGHIJ";
 
-/// A program in place of an agent's.
+/// Creates a program that replaces an agent's.
 fn program(folder: &Path, script: &str) -> String {
     let path = folder.join("agent.sh");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -26,7 +25,7 @@ fn program(folder: &Path, script: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A session of which every text comes in pieces of seven letters.
+/// A session whose texts arrive in pieces of seven letters.
 fn stream(text: &str) -> String {
     let session = "0a1b2c3d-0000-4000-8000-000000000000";
     let letters: Vec<char> = text.chars().collect();
@@ -92,7 +91,7 @@ fn a_secret_that_is_streamed_is_nowhere() {
     let seqs: Vec<u64> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(seqs.iter().zip(1..).all(|(seq, expected)| *seq == expected), "{seqs:?}");
     assert!(!shown.contains(SECRET) && !shown.contains("0123456789"), "{shown}");
-    // The log, too: it is not compressed, and has every event.
+    // The log is not compressed and contains every event.
     let mut files = vec![Path::new(data).to_owned()];
     while let Some(path) = files.pop() {
         if path.is_dir() {
@@ -113,7 +112,7 @@ fn no_session_works_outside_the_root_while_the_directory_is_exchanged() {
     fs::create_dir(&outside).unwrap();
     symlink(&outside, &link).unwrap();
     let agent = program(&base, &format!("pwd -P >> {}", places.display()));
-    let served = Served::with(folder, &["--root", root.to_str().unwrap()]);
+    let served = ServeProcess::with(folder, &["--root", root.to_str().unwrap()]);
     let request = json!({ "agentType": "acp", "command": [agent], "prompt": "x",
         "config": { "workingDirectory": path.to_str().unwrap() } });
     let done = AtomicBool::new(false);
@@ -158,7 +157,7 @@ fn files_that_never_end_are_not_read() {
     }
     let complaint = run(&["run", "--data", data, "--image", fifo, "echo", "x"], b"").fails(2);
     assert!(complaint.contains("not a regular file"), "{complaint}");
-    // What a shell passes with `<(command)` is one, and may be too long only.
+    // A descriptor from `<(command)` is allowed; it may only be too long.
     let complaint = run(&["run", "--data", data, "--mcp-config", "/dev/stdin", "echo", "x"], b"not json").fails(2);
     assert!(complaint.contains("--mcp-config"), "{complaint}");
 }
@@ -183,4 +182,109 @@ fn blocked_tools_are_declined_in_every_mode() {
     assert_eq!(resolved.len(), 2, "{} {}", output.stdout, output.stderr);
     assert!(resolved[0].contains("\"declined\"") && resolved[0].contains("\"policy\""), "{}", resolved[0]);
     assert!(resolved[1].contains("\"allowed\""), "{}", resolved[1]);
+}
+
+#[test]
+fn errors_repeat_no_escape_sequences_of_arguments() {
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}2J\u{202e}\u{200b}";
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path().to_str().unwrap();
+    for args in [
+        &["sessions", "show", evil, "--data", data][..],
+        &["run", evil, "x", "--data", data],
+        &["translate", "--from", evil],
+        &[evil],
+        &["serve", evil],
+        &["serve", "--listen", evil],
+        &["logs", "show", evil, "--data", data, "--home", data],
+        &["doctor", "--data", &format!("/proc/{evil}")],
+    ] {
+        let ran = run(args, b"");
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        let bad = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202e}' | '\u{200b}');
+        let said = ran.stdout + &ran.stderr;
+        assert!(!said.contains(bad), "{args:?}: {said:?}");
+        assert!(!said.is_empty());
+    }
+}
+
+#[test]
+fn a_data_directory_that_others_can_write_to_is_warned_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let path = data.to_str().unwrap();
+    for (mode, is_warned) in [(0o700, false), (0o755, false), (0o775, true), (0o777, true)] {
+        fs::set_permissions(&data, fs::Permissions::from_mode(mode)).unwrap();
+        for command in [&["sessions", "list"][..], &["token"], &["logs", "usage", "--home", path]] {
+            let ran = run(&[command, &["--data", path]].concat(), b"");
+            assert_eq!(ran.code, Some(0), "{command:?}: {}", ran.stderr);
+            let warnings = ran.stderr.matches("can be written by other users").count();
+            assert_eq!(warnings, usize::from(is_warned), "{command:?} {mode:o}: {}", ran.stderr);
+        }
+        let ran = run(&["doctor", "--data", path], b"");
+        assert_eq!(ran.stdout.contains(&format!("{path}: can be written by other users")), is_warned, "{}", ran.stdout);
+        assert_eq!(ran.stdout.contains(&format!("{path}: ok")), !is_warned, "{}", ran.stdout);
+    }
+    // A directory whose parent everyone can write to.
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
+    for (mode, is_warned) in [(0o777, true), (0o1777, false)] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        for args in [&["token", "--data", path][..], &["doctor", "--data", path]] {
+            let ran = run(args, b"");
+            let said = ran.stdout + &ran.stderr;
+            assert_eq!(said.contains("can be replaced by other users"), is_warned, "{args:?} {mode:o}: {said}");
+        }
+    }
+}
+
+/// Only root can create a directory of another user, and only users other than root are refused.
+#[test]
+fn a_data_directory_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (folder, owner) = (tempfile::tempdir().unwrap(), ORDINARY_USER_ID);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for (directory, uid) in [("roots", 0), ("theirs", 12_345), ("own", owner)] {
+        let data = folder.path().join(directory);
+        fs::create_dir(&data).unwrap();
+        chown(&data, Some(uid), Some(uid)).unwrap();
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
+        for command in [&["token"][..], &["sessions", "list"], &["doctor"]] {
+            let mut ran = ordinary_user_command(folder.path(), command);
+            let ran = ran.arg("--data").arg(&data).current_dir("/").output().unwrap();
+            let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+            assert_eq!(said.contains("belongs to another user"), uid != owner, "{command:?} {directory}: {said}");
+            assert!(!said.contains(": ok"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_token_file_that_is_a_pipe_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
+    let data = folder.path().join("data");
+    let args = ["serve", "--listen", "127.0.0.1:0", "--token-file", pipe.to_str().unwrap(), "--data"];
+    let ran = run(&[&args[..], &[data.to_str().unwrap()]].concat(), b"");
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains("not a regular file"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_program_that_is_named_by_its_path_is_not_looked_for_on_the_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let ran = run(&["run", "acp", "x", "--command", "/nowhere/agent", "--data", data], b"");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("/nowhere/agent: no such file") && !ran.stderr.contains("PATH"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_mcp_client_that_closes_at_once_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(&["mcp", "--data", folder.path().to_str().unwrap()], b"");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
 }

@@ -1,4 +1,4 @@
-//! `switchboard mcp`, as a client of the protocol's own makers sees it. The corpus knows the truth.
+//! `switchboard mcp`, tested with the official client on a corpus with known totals.
 
 use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -17,22 +17,20 @@ use tempfile::TempDir;
 
 use crate::binary;
 
-/// A client with a server of its own.
-struct Client {
+struct McpTestClient {
     client: RunningService<RoleClient, ()>,
     child: Child,
     truth: CorpusTruth,
     folder: TempDir,
 }
 
-/// What a tool answered.
-struct Said {
+struct ToolAnswer {
     text: String,
     json: Value,
     is_error: bool,
 }
 
-impl Client {
+impl McpTestClient {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let truth =
@@ -51,11 +49,15 @@ impl Client {
         Self { client, child, truth, folder }
     }
 
-    async fn call(&self, tool: &'static str, given: Value) -> Said {
+    async fn call(&self, tool: &'static str, given: Value) -> ToolAnswer {
         let params = CallToolRequestParams::new(tool).with_arguments(given.as_object().unwrap().clone());
         let result: CallToolResult = self.client.call_tool(params).await.unwrap();
         let text = result.content.iter().filter_map(|block| Some(block.as_text()?.text.clone())).collect();
-        Said { text, json: result.structured_content.unwrap_or_default(), is_error: result.is_error == Some(true) }
+        ToolAnswer {
+            text,
+            json: result.structured_content.unwrap_or_default(),
+            is_error: result.is_error == Some(true),
+        }
     }
 
     /// The server ends with its client.
@@ -69,7 +71,7 @@ impl Client {
 
 #[tokio::test]
 async fn the_tools_say_what_they_take_and_that_they_only_read() {
-    let client = Client::new().await;
+    let client = McpTestClient::new().await;
     let tools = client.client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["list_sessions", "search_sessions", "show_session", "usage"]);
@@ -87,7 +89,7 @@ async fn the_tools_say_what_they_take_and_that_they_only_read() {
 
 #[tokio::test]
 async fn past_work_is_found_and_read() {
-    let client = Client::new().await;
+    let client = McpTestClient::new().await;
     let knows = |agent: &str| LOGS.iter().any(|logs| logs.agent == agent);
     let needle = client.truth.rare.iter().find(|needle| knows(&needle.agent)).unwrap().clone();
     let found = client.call("search_sessions", json!({ "query": needle.word })).await;
@@ -103,7 +105,7 @@ async fn past_work_is_found_and_read() {
 
 #[tokio::test]
 async fn pages_are_all_of_it() {
-    let client = Client::new().await;
+    let client = McpTestClient::new().await;
     let all = client.call("list_sessions", json!({ "limit": 100 })).await;
     let total = all.json["total"].as_u64().unwrap();
     let (mut ids, mut offset) = (Vec::new(), json!(0));
@@ -134,13 +136,13 @@ async fn pages_are_all_of_it() {
 
 #[tokio::test]
 async fn what_was_used_is_the_truth() {
-    let client = Client::new().await;
+    let client = McpTestClient::new().await;
     for agent in LOGS.iter().map(|logs| logs.agent) {
         let Some(known) = client.truth.agents.get(agent) else { continue };
         let used = client.call("usage", json!({ "by": "model", "agent": agent })).await;
         assert_eq!(used.json["total"]["totalTokens"], known.total_tokens(), "{agent}: {}", used.text);
     }
-    // A day of another zone begins at another time.
+    // Days begin at different times in different zones.
     let starts = async |zone: &str| {
         let used = client.call("usage", json!({ "by": "day", "timezone": zone })).await;
         used.json["rows"][0]["start"].as_str().unwrap().to_owned()
@@ -152,7 +154,7 @@ async fn what_was_used_is_the_truth() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_an_error_of_the_tool() {
-    let client = Client::new().await;
+    let client = McpTestClient::new().await;
     for (tool, given, says) in [
         ("show_session", json!({ "session": "nobody" }), "no session nobody"),
         ("show_session", json!({}), "session"),

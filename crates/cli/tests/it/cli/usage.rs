@@ -1,4 +1,4 @@
-//! `switchboard logs usage` on homes that were made for it.
+//! `switchboard logs usage` on generated homes.
 
 use std::fs;
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 use switchboard_logs::usage::{UsageGrouping, UsageOrder};
 use tempfile::TempDir;
 
-use crate::binary::{Ran, run};
+use crate::binary::{ProgramOutput, run};
 
-/// A home with logs, and a folder for the index.
-struct Home {
+/// A home with logs, and a data directory.
+struct UsageTestHome {
     folder: TempDir,
     lines: Vec<String>,
 }
 
-impl Home {
+impl UsageTestHome {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), lines: Vec::new() }
     }
 
-    /// Adds a reply with `input` tokens in and twice as many out.
+    /// Adds a reply with `input` input tokens and twice as many output tokens.
     fn reply(mut self, at: &str, model: &str, input: u64, tools: &[&str]) -> Self {
         let id = self.lines.len();
         let call = |(number, name): (usize, &&str)| json!({"type":"tool_use","id":format!("t{id}-{number}"),"name":name,"input":{}});
@@ -42,7 +42,7 @@ impl Home {
         fs::write(project.join("5e551011-0000-4000-8000-000000000001.jsonl"), text).unwrap();
     }
 
-    fn usage(&self, args: &[&str]) -> Ran {
+    fn usage(&self, args: &[&str]) -> ProgramOutput {
         self.write();
         let path = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
         let (home, data) = (path("home"), path("data"));
@@ -62,8 +62,8 @@ impl Home {
     }
 }
 
-fn home() -> Home {
-    Home::new()
+fn home() -> UsageTestHome {
+    UsageTestHome::new()
         .reply("2026-10-31T22:30:00Z", "claude-opus-4-7", 1_000, &["Bash"])
         .reply("2026-11-01T10:00:00Z", "claude-opus-4-7", 100, &["Bash", "Read"])
         .reply("2026-11-02T10:00:00Z", "made-up-model", 10, &[])
@@ -177,11 +177,11 @@ fn people_get_a_table_with_a_total() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("DAY") && lines[0].contains("CACHE READ"), "{text}");
     assert!(lines[4].starts_with("total") && lines[4].contains("3,330"), "{text}");
-    assert!(text.contains("for want of a price: made-up-model (30 tokens)"), "{text}");
+    assert!(text.contains("excluded from cost (no price): made-up-model (30 tokens)"), "{text}");
     let text = home().usage(&["--breakdown", "--by", "project"]).ok();
     assert!(text.contains("\n  claude-opus-4-7 ") && text.contains("\n  made-up-model "), "{text}");
     let text = home().usage(&["--project", "elsewhere"]).ok();
-    assert!(text.starts_with("no replies"), "{text}");
+    assert!(text.starts_with("no usage"), "{text}");
 }
 
 #[test]

@@ -1,36 +1,33 @@
-//! The invariants, for every agent and every dialect. What they are is said in the test kit, where they are checked;
-//! here are the streams that they are checked on.
+//! Checks the invariants for every agent and every dialect. The test kit defines and checks them; this module provides
+//! the streams.
 
-mod deep;
-mod garbage;
-mod logs;
+mod hostile;
 mod recorded;
-mod repetition;
-mod split;
-mod truncated;
-mod unknown;
+mod streams;
 
+use switchboard_agents::{LOGS, find_source};
 use switchboard_testkit::{
     check::StreamChecker,
     ledger::InvariantViolation,
     parallel,
     recording::{Recording, load_recordings},
+    skimmed,
 };
 
-use crate::verdict::verdict;
+use crate::verdict;
 
-/// A source of recordings and the means to check them.
-pub struct Suite {
+/// The recordings and the checker.
+pub struct ConformanceSuite {
     pub checker: StreamChecker,
     pub recordings: Vec<Recording>,
 }
 
-impl Suite {
+impl ConformanceSuite {
     pub fn new() -> Self {
         Self { checker: StreamChecker::new().unwrap(), recordings: load_recordings().unwrap() }
     }
 
-    /// Does `check` to every recording, on all cores. It gives what it found wrong.
+    /// Checks every recording, on all cores.
     #[track_caller]
     pub fn each(&self, what: &str, check: impl Fn(&Recording) -> Vec<InvariantViolation> + Sync) {
         let found = parallel::map(&self.recordings, |recording| {
@@ -39,4 +36,25 @@ impl Suite {
         });
         verdict(what, found.into_iter().flatten());
     }
+}
+
+#[test]
+fn skimming_and_reading_agree() {
+    ConformanceSuite::new()
+        .each("session logs", |recording| skimmed::check_log_scan(recording).err().into_iter().collect());
+}
+
+#[test]
+fn logs_are_read_by_a_source_of_their_agent() {
+    let lost = LOGS.iter().filter(|logs| find_source(logs.source).is_none_or(|source| source.agent != logs.agent));
+    verdict("logs without a source", lost.map(|logs| logs.agent));
+}
+
+#[test]
+fn logs_of_an_agent_are_found_among_its_recordings() {
+    let recordings = ConformanceSuite::new().recordings;
+    let known = |agent: &str| {
+        recordings.iter().any(|recording| recording.log.as_ref().is_some_and(|(logs, _)| logs.agent == agent))
+    };
+    verdict("logs without recordings", LOGS.iter().map(|logs| logs.agent).filter(|agent| !known(agent)));
 }

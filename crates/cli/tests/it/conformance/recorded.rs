@@ -1,9 +1,9 @@
-//! What agents really said.
+//! The invariants on recordings of real agents.
 
 use std::collections::HashSet;
 
 use switchboard_agents::SOURCES;
-use switchboard_event::{Event, EventBody, Scope};
+use switchboard_event::{Details, Event, EventBody, Id, Item, Scope, Status};
 use switchboard_testkit::{
     dice::SeededRng,
     ledger::{IdReuse, InvariantViolation},
@@ -13,14 +13,14 @@ use switchboard_testkit::{
     wire::{DialectChecker, reread_events},
 };
 
-use super::Suite;
+use super::ConformanceSuite;
 
 /// Maximum number of bytes saved in addition to a record.
 const MOST_SAVED: usize = 16 << 10;
 
 #[test]
 fn recordings_keep_every_invariant() {
-    let suite = Suite::new();
+    let suite = ConformanceSuite::new();
     suite.each("recordings", |recording| {
         suite
             .checker
@@ -33,7 +33,7 @@ fn recordings_keep_every_invariant() {
 
 #[test]
 fn every_source_survives_every_recording() {
-    let suite = Suite::new();
+    let suite = ConformanceSuite::new();
     suite.each("recordings of other agents", |recording| {
         let others = SOURCES.iter().copied().flatten().filter(|source| source.name != recording.source.name);
         let checked = others.map(|source| {
@@ -49,7 +49,7 @@ fn every_source_survives_every_recording() {
 
 #[test]
 fn stored_events_and_copied_projections_give_the_same_messages() {
-    let suite = Suite::new();
+    let suite = ConformanceSuite::new();
     suite.each("replayed recordings", |recording| {
         let events = stream_events(recording.source, &recording.bytes);
         let mut dice = SeededRng::from_name(&recording.name);
@@ -68,14 +68,14 @@ fn stored_events_and_copied_projections_give_the_same_messages() {
 
 #[test]
 fn projections_are_resumed_where_they_were_saved() {
-    let suite = Suite::new();
+    let suite = ConformanceSuite::new();
     suite.each("resumed recordings", |recording| {
         let events = stream_events(recording.source, &recording.bytes);
         suite.checker.wires.iter().filter_map(|wire| too_large(wire, recording, &events).err()).collect()
     });
 }
 
-/// What is saved holds what is open, and the last record; it is no copy of the session.
+/// Saved state contains open items and the last record; it must not copy the session.
 fn too_large(wire: &DialectChecker, recording: &Recording, events: &[Event]) -> Result<(), InvariantViolation> {
     let size = wire.check_restored(events)?;
     let largest = MOST_SAVED + recording.bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max().unwrap_or_default();
@@ -85,7 +85,7 @@ fn too_large(wire: &DialectChecker, recording: &Recording, events: &[Event]) -> 
 
 #[test]
 fn messages_end_as_they_grew() {
-    let suite = Suite::new();
+    let suite = ConformanceSuite::new();
     suite.each("texts", |recording| match answer_text(&stream_events(recording.source, &recording.bytes)) {
         AnswerText::Unclear(why @ "a message ended as something else than it grew to") => {
             vec![InvariantViolation { rule: "what was streamed is how the finished text begins", why: why.to_owned() }]
@@ -96,7 +96,7 @@ fn messages_end_as_they_grew() {
 
 #[test]
 fn most_answers_are_clear() {
-    let recordings = Suite::new().recordings;
+    let recordings = ConformanceSuite::new().recordings;
     let unclear = recordings.iter().filter_map(|recording| {
         match answer_text(&stream_events(recording.source, &recording.bytes)) {
             AnswerText::Unclear(why) => Some(format!("{recording}: {why}")),
@@ -104,7 +104,7 @@ fn most_answers_are_clear() {
         }
     });
     let unclear: Vec<_> = unclear.collect();
-    // Otherwise the rule about joined text is checked on too little.
+    // Ensures that the rule about joined text applies often enough.
     assert!(
         unclear.len() * 10 < recordings.len(),
         "{} of {}:\n{}",
@@ -116,7 +116,7 @@ fn most_answers_are_clear() {
 
 #[test]
 fn usage_counts_each_reply_once() {
-    Suite::new().each("usage", |recording| counted_twice(recording).into_iter().collect());
+    ConformanceSuite::new().each("usage", |recording| counted_twice(recording).into_iter().collect());
 }
 
 fn counted_twice(recording: &Recording) -> Option<InvariantViolation> {
@@ -135,4 +135,67 @@ fn counted_twice(recording: &Recording) -> Option<InvariantViolation> {
         }
     }
     None
+}
+
+#[test]
+fn no_text_is_said_twice() {
+    ConformanceSuite::new()
+        .each("texts", |recording| repeated(&stream_events(recording.source, &recording.bytes)).into_iter().collect());
+}
+
+#[test]
+fn every_dialect_tells_what_was_used() {
+    let suite = ConformanceSuite::new();
+    suite.each("usage", |recording| {
+        let events = stream_events(recording.source, &recording.bytes);
+        suite.checker.wires.iter().filter_map(|wire| wire.check_usage(&events).err()).collect()
+    });
+}
+
+/// A message that repeats another. A model may say the same in two replies, but no other record says it for the model, one
+/// reply does not say it twice, and no reply goes on from all that the one right before it said.
+fn repeated(events: &[Event]) -> Option<InvariantViolation> {
+    let mut said: Vec<(Option<&Id>, &str)> = Vec::new();
+    let mut before: HashSet<(Option<&Id>, Option<&Id>)> = HashSet::new();
+    let (mut last, mut last_reply) = ("", None);
+    for event in events {
+        if matches!(event.body, EventBody::TurnStarted(_)) {
+            last = "";
+        }
+        let EventBody::ItemCompleted(item) = &event.body else { continue };
+        let Some(text) = text_of(item).filter(|_| event.thread.is_none()) else {
+            if event.thread.is_none() && !matches!(item.details, Details::Reasoning(_)) {
+                last = "";
+            }
+            continue;
+        };
+        let broken = |rule| Some(InvariantViolation { rule, why: format!("{text:?} at {}", event.seq) });
+        let reply = item.reply.as_ref();
+        let goes_on = text.len() > last.len() && text.starts_with(last);
+        if !last.is_empty() && goes_on && reply.is_some() && last_reply.is_some() {
+            return broken("a reply does not begin with the one before it");
+        }
+        if reply.is_none() && said.iter().any(|(reply, known)| reply.is_some() && *known == text) {
+            return broken("what a reply said is not said again without it");
+        }
+        if reply.is_some() && said.contains(&(reply, text)) {
+            return broken("a reply says a text once");
+        }
+        if !before.insert((reply, event.item.as_ref())) {
+            return broken("an item says its text once");
+        }
+        said.push((reply, text));
+        (last, last_reply) = (text, reply);
+    }
+    None
+}
+
+/// Returns the text of an item that was not retracted.
+fn text_of(item: &Item) -> Option<&str> {
+    match &item.details {
+        Details::AgentMessage(message) if item.status != Status::Superseded && !message.text.is_empty() => {
+            Some(&message.text)
+        }
+        _ => None,
+    }
 }

@@ -1,18 +1,18 @@
-//! Documents that are true: what they name is there.
+//! Whatever documents name must exist.
 
 use switchboard_testkit::repository_root;
 
-use super::{File, file, files};
-use crate::verdict::verdict;
+use super::{SourceFile, file, files};
+use crate::verdict;
 
 /// Documents that must be there.
 const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-/// The longest that an overview may be.
+/// Maximum number of lines of the overview.
 const OVERVIEW: usize = 200;
 
-/// The texts between backticks, outside of blocks of code.
-fn quoted(document: &File) -> Vec<String> {
+/// Returns the texts in backticks, outside of code blocks.
+fn quoted(document: &SourceFile) -> Vec<String> {
     let (mut quoted, mut in_block) = (Vec::new(), false);
     for line in document.text.lines() {
         if line.trim_start().starts_with("```") {
@@ -24,12 +24,12 @@ fn quoted(document: &File) -> Vec<String> {
     quoted
 }
 
-/// The part of a quoted text that must be a path here, if it looks like one: it begins in a folder of ours. What stands
-/// for something (`NAME`, `<agent>`, `*`) and all behind it is left open.
+/// Returns the part of a quoted text that must be a path, if it begins with a directory of the repository. Placeholders
+/// (`NAME`, `<agent>`, `*`) and what follows them are ignored.
 fn path(quoted: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "._-/<>*:".contains(c);
     let (first, _) = quoted.split_once('/')?;
-    // Documents speak of users' repositories, not of this one.
+    // Documents mean users' repositories.
     if first == ".git" || !quoted.chars().all(plain) || first.is_empty() || !repository_root().join(first).is_dir() {
         return None;
     }

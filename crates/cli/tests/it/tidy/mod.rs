@@ -1,6 +1,6 @@
-//! The rules of this repository, as code: what can be checked is checked here and not argued about.
+//! Rules of this repository that can be checked by code.
 
-mod arrows;
+mod dependencies;
 mod documents;
 mod names;
 mod style;
@@ -13,54 +13,50 @@ use std::{
 use switchboard_testkit::repository_root;
 
 /// A file of the repository.
-pub struct File {
-    /// Its path from the top, with `/`.
+pub struct SourceFile {
+    /// The path relative to the repository.
     pub path: String,
-    /// What it holds, if it is text.
     pub text: String,
 }
 
-impl File {
-    /// It is Rust.
+impl SourceFile {
     pub fn is_rust(&self) -> bool {
         Path::new(&self.path).extension().is_some_and(|extension| extension == "rs")
     }
 
-    /// It only serves tests.
+    /// Returns whether the file contains only tests.
     pub fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
     }
 
-    /// It was recorded, or made from what was recorded: not ours to phrase.
+    /// Returns whether the file is recorded data.
     pub fn is_recorded(&self) -> bool {
         self.path.contains("/testdata/")
     }
 
-    /// Its lines and their numbers.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().zip(1..).map(|(line, number)| (number, line))
     }
 
-    /// The lines of code before the tests in the same file.
+    /// Returns the number of lines before the tests in the same file.
     pub fn own_lines(&self) -> usize {
         self.text.lines().take_while(|line| *line != "#[cfg(test)]").count()
     }
 }
 
-/// All text files of the repository, without what is built or ignored.
-pub fn files() -> Vec<File> {
+/// Returns all text files of the repository, without build output.
+pub fn files() -> Vec<SourceFile> {
     let (mut found, top) = (Vec::new(), repository_root().canonicalize().unwrap());
     walk(&top, &top, &mut found);
     assert!(found.len() > 50, "the repository was not found");
     found
 }
 
-/// One file, which must be there.
-pub fn file(path: &str) -> File {
+pub fn file(path: &str) -> SourceFile {
     files().into_iter().find(|file| file.path == path).unwrap_or_else(|| panic!("{path} is missing"))
 }
 
-fn walk(top: &Path, folder: &Path, found: &mut Vec<File>) {
+fn walk(top: &Path, folder: &Path, found: &mut Vec<SourceFile>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for entry in entries {
@@ -72,7 +68,7 @@ fn walk(top: &Path, folder: &Path, found: &mut Vec<File>) {
         if entry.is_dir() {
             walk(top, &entry, found);
         } else if let Ok(text) = fs::read_to_string(&entry) {
-            found.push(File { path, text });
+            found.push(SourceFile { path, text });
         }
     }
 }

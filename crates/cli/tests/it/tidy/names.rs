@@ -1,4 +1,4 @@
-//! An agent is one folder and one line in the table, a dialect likewise. Nothing else in the code names them.
+//! An agent is one directory and one line in the table, and so is a dialect. No other code names them.
 
 use std::path::Path;
 
@@ -10,28 +10,28 @@ use switchboard_testkit::{
     repository_root,
 };
 
-use super::{File, files};
-use crate::verdict::verdict;
+use super::{SourceFile, files};
+use crate::verdict;
 
-/// Agents that are called by a word which code uses for other things too.
+/// Agents whose name is an ordinary word.
 const PLAIN_AGENTS: &[&str] = &["acp", "board", "echo", "script"];
 
-/// Dialects that are called by a word which other protocols use too.
+/// Dialects whose name is an ordinary word in other protocols.
 const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
 
-/// Dialects that are called as an agent is: the word alone does not say which is meant.
+/// Dialects with the name of an agent.
 const AGENTS_TOO: &[&str] = &["acp"];
 
-/// Folders of the agents crate that are no agents.
+/// Directories of the agents crate that are not agents.
 const NO_AGENTS: &[&str] = &["logs", "scribe"];
 
-/// Where the test kit knows the real agents: how each is set up, what its tools are called, and what its logs look like.
+/// The code of the test kit that sets up real agents and generates their logs.
 const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/corpus/agents/"];
 
-/// The scenarios with the real agents and with a real browser: tests, which may look at any dialect.
+/// Scenarios with real agents and a real browser: tests, which may use any dialect.
 const SCENARIOS: [&str; 2] = ["crates/live/", "crates/browser/"];
 
-/// Code that speaks protocols, with words which dialects are called by.
+/// Code of protocols whose words are also names of dialects.
 const SPEAKERS: &[&str] = &[
     "crates/client/src/",
     "crates/dialects/src/",
@@ -40,26 +40,26 @@ const SPEAKERS: &[&str] = &[
     "crates/testkit/src/fake/",
 ];
 
-/// The agents' names, from their folders.
+/// Returns the names of the agents' directories.
 fn agents() -> Vec<String> {
     let folders = directories_in(&repository_root().join("crates/agents/src")).unwrap();
     folders.iter().map(|folder| file_name(folder)).filter(|name| !NO_AGENTS.contains(&name.as_str())).collect()
 }
 
-/// The code of the product and of the development commands.
-fn code() -> impl Iterator<Item = File> {
+/// Returns the code of the product and of the development tools.
+fn code() -> impl Iterator<Item = SourceFile> {
     files()
         .into_iter()
         .filter(|file| file.is_rust() && file.path.starts_with("crates/") && !file.path.contains("/tests/"))
 }
 
-/// The line without its comment. A `//` in a text is taken for one; no name follows there.
+/// Removes the comment of a line. A `//` in a string counts as one; no name follows there.
 fn without_comment(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }
 
-/// The line names the word, in any case, not as part of a longer one. The key of a provider that has the same name is
-/// the provider's.
+/// Returns whether the line contains the word as a whole, ignoring case. The API key of a provider with the same name
+/// is not the agent.
 fn names(line: &str, word: &str) -> bool {
     let line = line.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
@@ -94,12 +94,12 @@ fn agents_are_named_in_their_folder_and_in_the_table_only() {
     let mut leaks = Vec::new();
     let products: Vec<_> = agents().into_iter().filter(|name| !PLAIN_AGENTS.contains(&name.as_str())).collect();
     assert!(!products.is_empty());
-    let knows = |file: &File| {
+    let knows = |file: &SourceFile| {
         file.path == "crates/agents/src/table.rs" || REAL_AGENTS.iter().any(|folder| file.path.starts_with(folder))
     };
     for file in code().filter(|file| !knows(file)) {
         for name in products.iter().filter(|name| !file.path.starts_with(&format!("crates/agents/src/{name}/"))) {
-            // Another agent's folder may say for whom a workaround is.
+            // An agent's directory may name another agent in comments.
             let in_a_folder =
                 agents().iter().any(|agent| file.path.starts_with(&format!("crates/agents/src/{agent}/")));
             let is_module = |line: &str| file.path == "crates/agents/src/lib.rs" && line == format!("mod {name};");
@@ -116,8 +116,8 @@ fn agents_are_named_in_their_folder_and_in_the_table_only() {
 #[test]
 fn dialects_are_named_in_their_folder_and_in_the_table_only() {
     let mut leaks = Vec::new();
-    // Agents and the model have words of their own, and know no dialects: the compiler sees to that.
-    let others = |file: &File| {
+    // Agents and the event model cannot use dialects anyway.
+    let others = |file: &SourceFile| {
         let free = ["crates/agents/", "crates/event/"].into_iter().chain(SCENARIOS);
         !free.into_iter().any(|crate_| file.path.starts_with(crate_))
     };

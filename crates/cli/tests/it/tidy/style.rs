@@ -1,26 +1,25 @@
-//! How files look.
+//! Rules about files.
 
-use super::{File, files};
-use crate::verdict::verdict;
+use super::{SourceFile, files};
+use crate::verdict;
 
-/// Code of more lines than this hides something.
+/// Maximum number of lines of code in a file.
 const LONGEST: usize = 500;
 
-/// Names that say nothing about what is inside.
+/// File names without meaning.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "common", "manager", "misc"];
 
-/// Rust files.
-fn rust() -> Vec<File> {
-    files().into_iter().filter(File::is_rust).collect()
+fn rust() -> Vec<SourceFile> {
+    files().into_iter().filter(SourceFile::is_rust).collect()
 }
 
-/// The lines of Rust that contain one of some words. The words are given in two halves, so that this file does not
-/// contain them.
+/// Returns the lines of Rust that contain one of some words. The words are given in two halves, so that this file does
+/// not match.
 fn lines_with(words: &[(&str, &str)]) -> Vec<String> {
     lines_of(&rust(), words)
 }
 
-fn lines_of(files: &[File], words: &[(&str, &str)]) -> Vec<String> {
+fn lines_of(files: &[SourceFile], words: &[(&str, &str)]) -> Vec<String> {
     let words: Vec<String> = words.iter().map(|(a, b)| format!("{a}{b}")).collect();
     let mut found = Vec::new();
     for file in files {
@@ -60,7 +59,7 @@ fn lints_are_expected_and_never_just_allowed() {
 
 #[test]
 fn native_types_are_lenient() {
-    // Test data is ours, and there a word that is not known is a mistake.
+    // Unknown fields in test data are mistakes.
     let product: Vec<_> =
         rust().into_iter().filter(|file| !file.is_test() && !file.path.contains("/testkit/")).collect();
     let words = [("unta", "gged"), ("deny_unknown", "_fields")];

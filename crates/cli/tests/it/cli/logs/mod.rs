@@ -1,38 +1,34 @@
-//! What people and programs see of the logs that agents left: lists, transcripts, hits, exports, a checkup.
+//! `switchboard logs`: lists, transcripts, search hits, exports and checkups of the agents' logs.
 
-mod checked;
-mod exported;
-mod hostile;
-mod kept;
-mod looked_up;
-mod running;
-mod sums;
+mod damaged;
+mod export;
+mod lifecycle;
+mod queries;
 
 use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::binary::{Ran, run};
+use crate::binary::{ProgramOutput, run};
 
-/// A machine with a home and a data folder of its own.
-struct Machine {
+/// A home directory and a data directory.
+struct TestMachine {
     folder: TempDir,
 }
 
-/// A session that a person had, record by record.
-struct Log {
+/// The log of a session, built record by record.
+struct TestLog {
     id: &'static str,
     records: Vec<String>,
 }
 
-impl Machine {
+impl TestMachine {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// The same with these sessions.
-    fn with(logs: &[Log]) -> Self {
+    fn with(logs: &[TestLog]) -> Self {
         let machine = Self::new();
         logs.iter().for_each(|log| machine.put(log));
         machine
@@ -42,7 +38,7 @@ impl Machine {
         self.folder.path().join("home/.claude/projects/-home-me-app").join(format!("{id}.jsonl"))
     }
 
-    fn put(&self, log: &Log) {
+    fn put(&self, log: &TestLog) {
         let path = self.path(log.id);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, log.records.concat()).unwrap();
@@ -52,15 +48,13 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// Runs a command on its logs.
-    fn logs(&self, args: &[&str]) -> Ran {
+    fn logs(&self, args: &[&str]) -> ProgramOutput {
         let [home, data] = ["home", "data"].map(|name| self.out(name).to_str().unwrap().to_owned());
         let place = ["--home", &home, "--data", &data];
         let zone = if ["scan", "watch"].contains(&args[0]) { &[][..] } else { &["--timezone", "UTC"] };
         run(&[&["logs"], args, &place, zone].concat(), b"")
     }
 
-    /// The objects that it prints.
     fn objects(&self, args: &[&str]) -> Vec<Value> {
         let ran = self.logs(args);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -68,12 +62,12 @@ impl Machine {
     }
 }
 
-impl Log {
+impl TestLog {
     fn new(id: &'static str) -> Self {
         Self { id, records: Vec::new() }
     }
 
-    /// One record, a minute after the one before.
+    /// Adds a record, one minute after the previous one.
     fn record(mut self, mut record: Value) -> Self {
         let number = self.records.len();
         let common = json!({
@@ -130,15 +124,17 @@ impl Log {
 }
 
 /// Two sessions with a bit of everything.
-fn two() -> [Log; 2] {
+fn two() -> [TestLog; 2] {
     [
-        Log::new("11111111-1111-4111-8111-111111111111")
+        TestLog::new("11111111-1111-4111-8111-111111111111")
             .asks("please fix the flaky parser test")
             .thinks("the parser\nreads\nto\nthe\nend\nof\nit\nall")
             .runs("cargo test", "test parser ... FAILED\nexit\n")
             .says("The **parser** was off by one.")
             .asks("and now the lexer")
             .says("The lexer is fine."),
-        Log::new("11111111-2222-4222-8222-222222222222").asks("write a haiku about umbrellas").says("Rain on cloth."),
+        TestLog::new("11111111-2222-4222-8222-222222222222")
+            .asks("write a haiku about umbrellas")
+            .says("Rain on cloth."),
     ]
 }

@@ -1,11 +1,7 @@
 //! Sessions of one data folder, looked at and steered by processes that do not run them.
 
-mod crashed;
-mod deleting;
-mod following;
-mod listing;
-mod showing;
-mod steering;
+mod control;
+mod stored;
 
 use std::path::Path;
 
@@ -13,12 +9,12 @@ use serde_json::Value;
 use switchboard_testkit::stage::StageProcess;
 use tempfile::TempDir;
 
-use crate::binary::{self, Ran};
+use crate::binary::{self, ProgramOutput};
 
 /// A data folder of its own.
-struct Folder(TempDir);
+struct TestDataDirectory(TempDir);
 
-impl Folder {
+impl TestDataDirectory {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -32,17 +28,17 @@ impl Folder {
     }
 
     /// Runs the program to its end.
-    fn run(&self, args: &[&str]) -> Ran {
+    fn run(&self, args: &[&str]) -> ProgramOutput {
         binary::run(&self.args(args), b"")
     }
 
     /// Runs a script to its end, for a machine.
-    fn play(&self, script: &str, args: &[&str]) -> Ran {
+    fn play(&self, script: &str, args: &[&str]) -> ProgramOutput {
         self.run(&[&["run", "script", script, "--json"], args].concat())
     }
 
     /// A command on sessions.
-    fn sessions(&self, args: &[&str]) -> Ran {
+    fn sessions(&self, args: &[&str]) -> ProgramOutput {
         self.run(&[&["sessions"], args].concat())
     }
 
@@ -82,7 +78,7 @@ impl Folder {
     }
 }
 
-impl Ran {
+impl ProgramOutput {
     /// Returns its standard error, if it succeeded and printed nothing.
     #[track_caller]
     fn told(self) -> String {
