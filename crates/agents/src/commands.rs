@@ -41,6 +41,7 @@ pub fn command_prompt(name: &str, arguments: &str) -> AgentPrompt {
 
 #[cfg(test)]
 mod tests {
+
     use super::{SlashCommands, command_prompt};
 
     #[test]

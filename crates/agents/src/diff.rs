@@ -64,6 +64,7 @@ pub fn change_from_sides(path: impl Into<String>, before: Option<String>, after:
 
 #[cfg(test)]
 mod tests {
+
     use super::{change_from_sides, unified_hunks};
 
     #[test]

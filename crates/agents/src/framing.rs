@@ -176,6 +176,7 @@ fn cut_position(bytes: &[u8], size: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+
     use proptest::prelude::{Strategy, any, prop_assert_eq, proptest};
 
     use super::{BoundedLineSplitter, LineFrame, LineSplitter, MAX_LINE_BYTES};

@@ -162,6 +162,7 @@ fn is_blank_byte(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+
     use super::{ends_with_record, split_joined_records};
 
     fn split_pieces(line: &str) -> Vec<&str> {
@@ -173,6 +174,7 @@ mod tests {
     }
 
     const FIRST: &str = r#"{"type":"assistant","uuid":"a1","message":{"id":"m\u00e9","content":[{"type":"text","text":"a \"{\" b\\"}],"usage":{"n":[1,-2.5e3,null,true]}},"timestamp":"t"}"#;
+
     const SECOND: &str = r#"{"type":"user","uuid":"u2","message":{"content":"go on {\"x\":1}"},"timestamp":"t"}"#;
 
     #[test]

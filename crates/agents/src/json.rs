@@ -8,8 +8,7 @@ use serde::{Deserialize, Deserializer, de::Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
-    plain,
-    split::{has_escapes, split_elements, split_fields},
+    split::{self, has_escapes, split_elements, split_fields},
     walk::JsonWalker,
 };
 
@@ -187,7 +186,7 @@ fn write_shortened(walk: &mut JsonWalker<'_>, long: &[&str], depth: usize, short
 fn unescape_string(inner: &str, out: &mut String) -> bool {
     let (bytes, mut from) = (inner.as_bytes(), 0);
     loop {
-        let at = plain::find_mark(bytes, from);
+        let at = split::find_mark(bytes, from);
         out.push_str(inner.get(from..at).unwrap_or_default());
         match bytes.get(at) {
             Some(b'\\') => {}
@@ -388,6 +387,7 @@ impl<'de> Visitor<'de> for LossyStringVisitor {
 
 #[cfg(test)]
 mod tests {
+
     use proptest::prelude::*;
 
     use super::JsonView;

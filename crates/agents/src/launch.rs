@@ -1,5 +1,6 @@
-//! The contract for starting an agent: an [`LaunchRequest`] describes the wanted session, a [`AgentLaunch`] the process to start.
-//! Both are data: the agent's directory starts nothing itself.
+//! The contract for starting an agent: an [`LaunchRequest`] describes the wanted session, a [`AgentLaunch`] the process
+//! to start, and [`AgentEndpoint`]s the hosts that it must reach. All are data: the agent's directory starts nothing
+//! itself.
 
 use std::path::{Path, PathBuf};
 
@@ -118,4 +119,110 @@ pub enum StdinMode {
     Closed,
     /// This text, then closed.
     Text(String),
+}
+
+/// A server that an agent must reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEndpoint {
+    /// A host name or an IP address, in lower case and without brackets. A leading `*.` matches any subdomain.
+    pub host: String,
+    pub port: u16,
+    /// The user configured it, so it may also be on this machine or in a private network.
+    pub is_configured: bool,
+}
+
+impl AgentEndpoint {
+    /// A public server that is reached over HTTPS.
+    #[must_use]
+    pub fn public_https(host: &str) -> Self {
+        Self { host: host.to_owned(), port: 443, is_configured: false }
+    }
+
+    /// Parses a URL that the user has configured. `None` if the text is not an HTTP or WebSocket URL with a host.
+    #[must_use]
+    pub fn from_configured_url(url: &str) -> Option<Self> {
+        let (scheme, rest) = url.trim().split_once("://")?;
+        let default_port = match scheme.to_ascii_lowercase().as_str() {
+            "http" | "ws" => 80,
+            "https" | "wss" => 443,
+            _ => return None,
+        };
+        let authority = rest.split(['/', '?', '#', '\\']).next()?;
+        let address = authority.rsplit_once('@').map_or(authority, |(_, address)| address);
+        let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':').unwrap_or(port)),
+            None => address.split_once(':').unwrap_or((address, "")),
+        };
+        let port = if port.is_empty() { default_port } else { port.parse().ok()? };
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        (!host.is_empty()).then_some(Self { host, port, is_configured: true })
+    }
+
+    /// Returns the servers of the variables that are set to URLs.
+    pub(crate) fn from_env(host: &dyn HostAccess, variables: &[&str]) -> Vec<Self> {
+        variables.iter().filter_map(|name| Self::from_configured_url(&host.env_var(name)?)).collect()
+    }
+}
+
+/// Public servers that are reached over HTTPS.
+pub(crate) fn public_endpoints(hosts: &[&str]) -> Vec<AgentEndpoint> {
+    hosts.iter().map(|host| AgentEndpoint::public_https(host)).collect()
+}
+
+/// The endpoints of an agent without known hosts.
+pub(crate) fn no_endpoints(_: &dyn HostAccess) -> Vec<AgentEndpoint> {
+    Vec::new()
+}
+
+/// Amazon Bedrock, with the servers of its login.
+pub(crate) fn bedrock_endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
+    let region = host.env_var("AWS_REGION").or_else(|| host.env_var("AWS_DEFAULT_REGION"));
+    let region = region.filter(|region| is_region_name(region)).unwrap_or_else(|| "us-east-1".to_owned());
+    let services = ["bedrock-runtime", "bedrock", "sts", "oidc", "portal.sso"];
+    services.iter().map(|service| AgentEndpoint::public_https(&format!("{service}.{region}.amazonaws.com"))).collect()
+}
+
+/// Google's Vertex AI in a region; global if none is set.
+pub(crate) fn vertex_endpoints(host: &dyn HostAccess, region_variables: &[&str]) -> Vec<AgentEndpoint> {
+    let region = region_variables.iter().find_map(|name| host.env_var(name)).filter(|region| is_region_name(region));
+    let regional =
+        region.filter(|region| region != "global").map(|region| format!("{region}-aiplatform.googleapis.com"));
+    let mut endpoints = public_endpoints(&["aiplatform.googleapis.com", "oauth2.googleapis.com", "sts.googleapis.com"]);
+    endpoints.extend(regional.iter().map(|name| AgentEndpoint::public_https(name)));
+    endpoints
+}
+
+/// Returns whether the text can be part of a host name.
+fn is_region_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Returns whether a variable is set to a true value.
+pub(crate) fn is_variable_enabled(host: &dyn HostAccess, variable: &str) -> bool {
+    host.env_var(variable).is_some_and(|value| !matches!(value.as_str(), "0" | "false" | "no" | "off"))
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::AgentEndpoint;
+
+    #[test]
+    fn urls_of_servers_are_read() {
+        let check = |url: &str, expected: Option<(&str, u16)>| {
+            let endpoint = AgentEndpoint::from_configured_url(url);
+            let read = endpoint.as_ref().map(|endpoint| (endpoint.host.as_str(), endpoint.port));
+            assert_eq!(read, expected, "{url}");
+        };
+        check("https://api.example.com", Some(("api.example.com", 443)));
+        check(" HTTP://Gateway.Corp.:8080/v1 ", Some(("gateway.corp", 8080)));
+        check("http://user:pass@127.0.0.1:11434?x=1", Some(("127.0.0.1", 11434)));
+        check("https://[::1]:9/v1", Some(("::1", 9)));
+        check("https://[fd00::1]", Some(("fd00::1", 443)));
+        check("wss://host#x", Some(("host", 443)));
+        check("https://good.example\\@evil.example/", Some(("good.example", 443)));
+        for wrong in ["", "host", "host:80", "ftp://host", "https://", "https://host:port", "https://host:99999"] {
+            check(wrong, None);
+        }
+    }
 }

@@ -20,23 +20,23 @@ pub trait RecordReader: Send {
     }
 
     /// Reads one JSON record and writes its events.
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder);
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder);
 
     /// Reads one record that is text, not JSON. Most agents print such lines by accident.
-    fn read_text(&mut self, dir: Dir, line: &str, scribe: &mut RunRecorder) {
+    fn read_text(&mut self, dir: Dir, line: &str, recorder: &mut RunRecorder) {
         let _unused = dir;
-        scribe.write_notice(Notice::new(Topic::Stdout).with_text(line.trim_end_matches('\r')));
+        recorder.write_notice(Notice::new(Topic::Stdout).with_text(line.trim_end_matches('\r')));
     }
 
     /// Handles information that is not on the wire.
-    fn handle_note(&mut self, note: &EngineNote<'_>, scribe: &mut RunRecorder) {
-        let _unused = (note, scribe);
+    fn handle_note(&mut self, note: &EngineNote<'_>, recorder: &mut RunRecorder) {
+        let _unused = (note, recorder);
     }
 
     /// Returns whether the record belongs to another session than those before: some files hold several, one after the
     /// other.
-    fn starts_other_session(&self, record: JsonView<'_>, scribe: &RunRecorder) -> bool {
-        let _unused = (record, scribe);
+    fn starts_other_session(&self, record: JsonView<'_>, recorder: &RunRecorder) -> bool {
+        let _unused = (record, recorder);
         false
     }
 
@@ -47,8 +47,8 @@ pub trait RecordReader: Send {
     }
 
     /// Closes, at the end of the stream, what the agent's own rules tell to close. The recorder closes the rest.
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        let _unused = scribe;
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        let _unused = recorder;
     }
 }
 
@@ -101,4 +101,49 @@ pub enum StopCause {
     Timeout,
     /// The turn limit was reached.
     MaxTurns,
+}
+
+/// The reply ids of a conversation.
+#[derive(Default)]
+pub struct ReplyIdSequence {
+    current: Option<Id>,
+    /// A tool has returned since: the next output belongs to another reply.
+    acted: bool,
+    count: u64,
+}
+
+impl ReplyIdSequence {
+    /// Returns the reply id of model output or of a tool call.
+    pub fn id_for_output(&mut self, recorder: &RunRecorder) -> Id {
+        if self.acted {
+            self.end_reply();
+        }
+        self.id_for_parallel_call(recorder)
+    }
+
+    /// Returns the reply id of another tool call in the same reply, even if others have returned.
+    pub fn id_for_parallel_call(&mut self, recorder: &RunRecorder) -> Id {
+        self.acted = false;
+        let (current, count) = (&mut self.current, &mut self.count);
+        let begin = || {
+            *count += 1;
+            recorder.local_id(&format!("reply_{count}"))
+        };
+        current.get_or_insert_with(begin).clone()
+    }
+
+    /// Sets the id that the agent has for the reply after all.
+    pub fn set_current_id(&mut self, name: Id) {
+        (self.current, self.acted) = (Some(name), false);
+    }
+
+    /// Marks that a tool has returned.
+    pub fn mark_tool_result(&mut self) {
+        self.acted = true;
+    }
+
+    /// Ends the reply at the beginning or the end of a turn.
+    pub fn end_reply(&mut self) {
+        (self.current, self.acted) = (None, false);
+    }
 }

@@ -9,6 +9,7 @@ use switchboard_event::{Dir, NativeBody, NativeRecord, Timestamp};
 use crate::{JsonView, split_joined_records};
 
 static DIR_KEY_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"dir\""));
+
 static MSG_KEY_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"msg\""));
 
 /// A native record with its direction and time.

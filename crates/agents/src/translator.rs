@@ -35,7 +35,7 @@ pub struct TranslatorOptions {
 /// Translates the records of one run into events.
 pub struct RecordTranslator {
     reader: Box<dyn RecordReader>,
-    scribe: RunRecorder,
+    recorder: RunRecorder,
     session: Option<Id>,
     made_up: Id,
     hold: bool,
@@ -61,18 +61,18 @@ impl RecordTranslator {
     pub fn new(source: &RecordSource, options: TranslatorOptions) -> Self {
         let run = options.run.max(1);
         let reader = (source.reader)();
-        let mut scribe = RunRecorder::new(
+        let mut recorder = RunRecorder::new(
             options.agent.unwrap_or(source.agent),
             run,
             options.events_before + 1,
             options.turns_before,
             options.start,
         );
-        scribe.set_product(reader.product_name());
+        recorder.set_product(reader.product_name());
         Self {
             waits_for_time: reader.has_timestamps() && options.session.is_none(),
             reader,
-            scribe,
+            recorder,
             session: options.session,
             made_up: options.made_up,
             hold: options.hold,
@@ -89,16 +89,16 @@ impl RecordTranslator {
     pub fn translate_record(&mut self, record: &Record<'_>, out: &mut Vec<Event>) {
         self.now = record.at.map_or(self.now, |at| self.to_absolute_time(at));
         self.time_known |= record.at.is_some_and(|at| at.as_micros() >= MAX_RELATIVE_TIME_MICROS);
-        self.scribe.begin_record(Some(record.to_native()), self.now, record.at);
+        self.recorder.begin_record(Some(record.to_native()), self.now, record.at);
         match record.body {
-            RecordBody::Json(raw) => self.reader.read(record.dir, JsonView::from_raw(raw), &mut self.scribe),
-            RecordBody::Text(text) => self.reader.read_text(record.dir, text, &mut self.scribe),
+            RecordBody::Json(raw) => self.reader.read(record.dir, JsonView::from_raw(raw), &mut self.recorder),
+            RecordBody::Text(text) => self.reader.read_text(record.dir, text, &mut self.recorder),
             RecordBody::Bytes(bytes) => {
-                self.scribe.write_notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
+                self.recorder.write_notice(Notice::new(Topic::Stdout).with_text(String::from_utf8_lossy(bytes)));
             }
         }
-        self.scribe.finish_record(|| unknown_record_notice(record));
-        if let Some(told) = self.scribe.stated_time() {
+        self.recorder.finish_record(|| unknown_record_notice(record));
+        if let Some(told) = self.recorder.stated_time() {
             if !std::mem::replace(&mut self.time_known, true) {
                 self.redate_held_events(told);
             }
@@ -113,7 +113,7 @@ impl RecordTranslator {
     #[must_use]
     pub fn starts_other_session(&self, record: &Record<'_>) -> bool {
         match record.body {
-            RecordBody::Json(raw) => self.reader.starts_other_session(JsonView::from_raw(raw), &self.scribe),
+            RecordBody::Json(raw) => self.reader.starts_other_session(JsonView::from_raw(raw), &self.recorder),
             RecordBody::Text(_) | RecordBody::Bytes(_) => false,
         }
     }
@@ -129,10 +129,10 @@ impl RecordTranslator {
         let body = std::str::from_utf8(piece).map_or(RecordBody::Bytes(piece), RecordBody::Text);
         let record = Record { dir: Dir::In, at: Some(at), body };
         (self.now, self.time_known) = (at, true);
-        self.scribe.begin_record(Some(record.to_native()), self.now, record.at);
+        self.recorder.begin_record(Some(record.to_native()), self.now, record.at);
         let text = "a piece of a line that is too long to be read";
-        self.scribe.write_notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
-        self.scribe.finish_record(Notice::default);
+        self.recorder.write_notice(Notice::new(Topic::Unknown).with_level(Level::Warning).with_text(text));
+        self.recorder.finish_record(Notice::default);
         self.records += 1;
         self.emit_events(out);
     }
@@ -141,27 +141,27 @@ impl RecordTranslator {
     pub fn apply_note(&mut self, note: &EngineNote<'_>, at: Option<Timestamp>, out: &mut Vec<Event>) {
         self.now = at.unwrap_or(self.now);
         self.time_known |= at.is_some();
-        self.scribe.begin_record(None, self.now, None);
+        self.recorder.begin_record(None, self.now, None);
         match note {
-            EngineNote::Stderr(line) => self.scribe.write_notice(Notice::new(Topic::Stderr).with_text(*line)),
-            EngineNote::Decided(request, by) => self.scribe.set_decider(request, *by),
-            EngineNote::Said(notice) => self.scribe.write_notice((*notice).clone()),
-            EngineNote::Asked(request) => self.scribe.request_opened(None, (*request).clone()),
-            EngineNote::Answered(resolved) => drop(self.scribe.request_resolved((*resolved).clone())),
-            EngineNote::Stopping(why) => self.scribe.set_stop_cause(*why),
-            EngineNote::Closing => self.scribe.set_closing(),
-            EngineNote::Failed(fault) => self.scribe.set_suspected_fault(fault.clone()),
-            EngineNote::Exited { code, signal } => self.scribe.set_exit_status(*code, *signal),
+            EngineNote::Stderr(line) => self.recorder.write_notice(Notice::new(Topic::Stderr).with_text(*line)),
+            EngineNote::Decided(request, by) => self.recorder.set_decider(request, *by),
+            EngineNote::Said(notice) => self.recorder.write_notice((*notice).clone()),
+            EngineNote::Asked(request) => self.recorder.request_opened(None, (*request).clone()),
+            EngineNote::Answered(resolved) => drop(self.recorder.request_resolved((*resolved).clone())),
+            EngineNote::Stopping(why) => self.recorder.set_stop_cause(*why),
+            EngineNote::Closing => self.recorder.set_closing(),
+            EngineNote::Failed(fault) => self.recorder.set_suspected_fault(fault.clone()),
+            EngineNote::Exited { code, signal } => self.recorder.set_exit_status(*code, *signal),
         }
-        self.reader.handle_note(note, &mut self.scribe);
+        self.reader.handle_note(note, &mut self.recorder);
         self.emit_events(out);
     }
 
     /// Ends the stream: closes everything that is open and emits the rest.
     pub fn finish(&mut self, out: &mut Vec<Event>) {
-        self.scribe.begin_record(None, self.now, None);
-        self.reader.finish(&mut self.scribe);
-        self.scribe.finish_session();
+        self.recorder.begin_record(None, self.now, None);
+        self.reader.finish(&mut self.recorder);
+        self.recorder.finish_session();
         self.release_held_events(out);
     }
 
@@ -175,8 +175,8 @@ impl RecordTranslator {
     /// nothing by itself.
     pub fn mark_started(&mut self, at: Timestamp, out: &mut Vec<Event>) {
         (self.now, self.time_known) = (at, true);
-        self.scribe.begin_record(None, at, None);
-        self.scribe.ensure_started();
+        self.recorder.begin_record(None, at, None);
+        self.recorder.ensure_started();
         self.release_held_events(out);
     }
 
@@ -188,7 +188,7 @@ impl RecordTranslator {
     /// Returns the agent's own id of the session, once it is known: possibly only after the first events.
     #[must_use]
     pub fn agent_session(&self) -> Option<&Id> {
-        self.scribe.agent_session()
+        self.recorder.agent_session()
     }
 
     /// Converts a transcript's time to an absolute time.
@@ -217,24 +217,24 @@ impl RecordTranslator {
             event.at = Timestamp::from_micros(event.at.as_micros() + offset).unwrap_or(told);
         }
         // Events of this record from before its time was known.
-        self.scribe.redate_events(self.now, told);
+        self.recorder.redate_events(self.now, told);
     }
 
     fn emit_events(&mut self, out: &mut Vec<Event>) {
         if self.session.is_none() {
-            self.session = self.scribe.agent_session().cloned();
+            self.session = self.recorder.agent_session().cloned();
         }
         if self.session.is_none() && self.records >= MAX_RECORDS_WITHOUT_SESSION_ID {
             self.session = Some(self.made_up.clone());
         }
-        self.hold &= self.scribe.agent_session().is_none() && self.records < MAX_RECORDS_WITHOUT_SESSION_ID;
+        self.hold &= self.recorder.agent_session().is_none() && self.records < MAX_RECORDS_WITHOUT_SESSION_ID;
         let undated = self.waits_for_time && !self.time_known && self.records < MAX_RECORDS_WITHOUT_SESSION_ID;
         let Some(session) = self.session.as_ref().filter(|_| !self.hold && !undated) else {
-            self.held.extend(self.scribe.drain());
+            self.held.extend(self.recorder.drain());
             return;
         };
         if let Some((first, rest)) = self.held.split_first_mut() {
-            self.scribe.complete_start_event(first);
+            self.recorder.complete_start_event(first);
             rest.iter_mut().for_each(strip_known_info);
         }
         let latest = &mut self.latest;
@@ -244,7 +244,7 @@ impl RecordTranslator {
             event.at = *latest;
             event
         };
-        out.extend(self.held.drain(..).chain(self.scribe.drain()).map(finish));
+        out.extend(self.held.drain(..).chain(self.recorder.drain()).map(finish));
     }
 }
 
@@ -271,6 +271,7 @@ fn unknown_record_notice(record: &Record<'_>) -> Notice {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{Event, Id, Timestamp};
 
     use super::{RecordTranslator, TranslatorOptions};

@@ -1,7 +1,7 @@
 //! Walks through JSON once, from beginning to end, and validates it on the way. The caller takes the values that matter
 //! and skips the rest, so that a record is examined once, at any depth.
 
-use crate::plain;
+use crate::split;
 
 /// A position in a text. At a syntax error the walk ends, and [`Self::is_over`] is never true.
 pub struct JsonWalker<'a> {
@@ -164,7 +164,7 @@ impl<'a> JsonWalker<'a> {
     }
 
     fn skip_string(&mut self) {
-        match plain::string_end(self.text.as_bytes(), self.at + 1) {
+        match split::plain_string_end(self.text.as_bytes(), self.at + 1) {
             Some(end) => self.at = end,
             None => self.mark_invalid(),
         }
@@ -267,6 +267,7 @@ impl BracketStack {
 
 #[cfg(test)]
 pub mod tests {
+
     use proptest::prelude::*;
     use serde_json::value::RawValue;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_agents::{Finds, LogFormat, LogScanner, ReplyTokens, ScanDepth};
+use switchboard_agents::{LogFormat, LogScanner, ReplyTokens, ScanDepth, ScanOutput};
 use switchboard_event::{EventBody, Timestamp, Usage};
 
 use crate::{
@@ -34,7 +34,7 @@ pub fn check_log_scan(recording: &Recording) -> Result<(), InvariantViolation> {
 }
 
 /// Checks that the events count the same replies. Replies copied from another log count all or not at all.
-fn check_agreement(recording: &Recording, all: &Finds) -> Result<(), InvariantViolation> {
+fn check_agreement(recording: &Recording, all: &ScanOutput) -> Result<(), InvariantViolation> {
     let used = stream_events(recording.source, &recording.bytes).into_iter().filter_map(|event| match event.body {
         EventBody::Usage(usage) if !usage.cumulative => Some(usage_figures(&usage)),
         _ => None,
@@ -48,12 +48,12 @@ fn check_agreement(recording: &Recording, all: &Finds) -> Result<(), InvariantVi
     Ok(())
 }
 
-fn filter_spent(all: &Finds, wanted: impl Fn(&ReplyTokens) -> bool) -> Finds {
-    Finds { spent: all.spent.iter().filter(|spent| wanted(spent)).cloned().collect(), ..Finds::default() }
+fn filter_spent(all: &ScanOutput, wanted: impl Fn(&ReplyTokens) -> bool) -> ScanOutput {
+    ScanOutput { spent: all.spent.iter().filter(|spent| wanted(spent)).cloned().collect(), ..ScanOutput::default() }
 }
 
 /// Checks that passages are consecutive and end between two characters.
-fn check_passages(all: &Finds) -> Result<(), InvariantViolation> {
+fn check_passages(all: &ScanOutput) -> Result<(), InvariantViolation> {
     let mut before = 0;
     for passage in &all.passages {
         let text = all.text.get(before..passage.end);
@@ -65,7 +65,7 @@ fn check_passages(all: &Finds) -> Result<(), InvariantViolation> {
 }
 
 /// Checks that a file that grew can be read from its previous end.
-fn check_resumed(recording: &Recording, all: &Finds) -> Result<(), InvariantViolation> {
+fn check_resumed(recording: &Recording, all: &ScanOutput) -> Result<(), InvariantViolation> {
     let Some(LogFormat::Lines) = recording.log.as_ref().map(|(_, file)| file.form) else { return Ok(()) };
     for at in 0..recording.line_count() {
         let resumed = scan_recording(recording, ScanDepth::All, Some(at));
@@ -77,8 +77,8 @@ fn check_resumed(recording: &Recording, all: &Finds) -> Result<(), InvariantViol
 }
 
 /// Scans a recording, in two runs if it grew after `grew` lines.
-fn scan_recording(recording: &Recording, depth: ScanDepth, grew: Option<usize>) -> Finds {
-    let mut found = Finds::default();
+fn scan_recording(recording: &Recording, depth: ScanDepth, grew: Option<usize>) -> ScanOutput {
+    let mut found = ScanOutput::default();
     let Some((logs, file)) = &recording.log else { return found };
     let mut skim = (logs.skim)(file, None);
     for (at, line) in recording.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
@@ -93,7 +93,7 @@ fn scan_recording(recording: &Recording, depth: ScanDepth, grew: Option<usize>) 
     found
 }
 
-fn scan_line(skim: &mut dyn LogScanner, line: &[u8], depth: ScanDepth, all: &mut Finds) {
+fn scan_line(skim: &mut dyn LogScanner, line: &[u8], depth: ScanDepth, all: &mut ScanOutput) {
     if depth == ScanDepth::Tokens && !skim.may_affect_usage(line) {
         return;
     }
@@ -105,7 +105,7 @@ fn scan_line(skim: &mut dyn LogScanner, line: &[u8], depth: ScanDepth, all: &mut
 }
 
 /// Merges entries with the same key: the largest figures, and every tool.
-fn merge_replies(found: &Finds) -> RepliesByKey {
+fn merge_replies(found: &ScanOutput) -> RepliesByKey {
     let mut replies = RepliesByKey::new();
     for spent in &found.spent {
         let (figures, tools) = replies.entry(spent.key.clone()).or_default();
@@ -118,7 +118,7 @@ fn merge_replies(found: &Finds) -> RepliesByKey {
 }
 
 /// Returns the time of each reply, and whether it is copied from another log.
-fn reply_times(found: &Finds) -> BTreeSet<(&str, Option<Timestamp>, bool)> {
+fn reply_times(found: &ScanOutput) -> BTreeSet<(&str, Option<Timestamp>, bool)> {
     let used = found.spent.iter().filter(|spent| spent.total_tokens() > 0);
     used.map(|spent| (spent.key.as_str(), spent.at, spent.copied)).collect()
 }

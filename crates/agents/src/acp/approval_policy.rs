@@ -37,8 +37,11 @@ const ALLOWING_ALL_IDS: [&str; 14] = [
     "autonomous",
     "dangerouslyskippermissions",
 ];
+
 const ALLOWING_EDITS_IDS: [&str; 4] = ["autoedit", "acceptedits", "autoacceptedits", "autoaccept"];
+
 const READING_IDS: [&str; 4] = ["plan", "planmode", "architect", "readonly"];
+
 const ASKING_IDS: [&str; 11] = [
     "default",
     "ask",
@@ -77,6 +80,7 @@ const ALLOWING_ALL_WORDS: [&str; 22] = [
     "skips permission",
     "skip all permission",
 ];
+
 const APPROVING_WORDS: [&str; 9] = [
     "auto-approve",
     "auto approve",
@@ -88,6 +92,7 @@ const APPROVING_WORDS: [&str; 9] = [
     "automatically allow",
     "accepts all",
 ];
+
 const DECIDING_WORDS: [&str; 12] = [
     "classifier",
     "only ask",
@@ -102,6 +107,7 @@ const DECIDING_WORDS: [&str; 12] = [
     "outside of the workspace",
     "edit other files",
 ];
+
 const ASKING_WORDS: [&str; 24] = [
     "always ask",
     "ask before",
@@ -128,6 +134,7 @@ const ASKING_WORDS: [&str; 24] = [
     "confirm before",
     "confirm each",
 ];
+
 const READING_WORDS: [&str; 12] = [
     "read-only",
     "read only",
@@ -202,6 +209,7 @@ fn letters(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use super::ApprovalPolicy::{self, AllowsAll, AllowsEdits, Asks, DecidesItself, ReadOnly, Unknown};
 
     #[test]

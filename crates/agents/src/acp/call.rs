@@ -77,7 +77,7 @@ impl ToolCall {
 
     /// Merges a record about the call. A permission request describes the call differently, so it only adds missing
     /// information.
-    pub fn merge(&mut self, record: Source, fields: &JsonObject<'_>, scribe: &RunRecorder) {
+    pub fn merge(&mut self, record: Source, fields: &JsonObject<'_>, recorder: &RunRecorder) {
         let asks = record == Source::Permission;
         let keep = |known: bool| asks && known;
         self.name = fields.get_non_empty("name").or(self.name.take());
@@ -107,12 +107,12 @@ impl ToolCall {
         self.output = fields.get_raw("rawOutput").or(self.output.take());
         self.exit = fields.get_object("_meta").get_object("terminal_exit").get_i32("exit_code").or(self.exit);
         self.piecewise |= piece(fields).is_some();
-        self.merge_content(record, fields, scribe);
+        self.merge_content(record, fields, recorder);
     }
 
-    fn merge_content(&mut self, record: Source, fields: &JsonObject<'_>, scribe: &RunRecorder) {
+    fn merge_content(&mut self, record: Source, fields: &JsonObject<'_>, recorder: &RunRecorder) {
         if let Some(content) = fields.get("content") {
-            let shown = changes::diffs(content, scribe);
+            let shown = changes::diffs(content, recorder);
             if !shown.is_empty() {
                 let shown: Vec<_> = shown.into_iter().map(|change| changes::better(&self.changes, change)).collect();
                 // The decision also covers changes that were announced before.
@@ -136,9 +136,9 @@ impl ToolCall {
     }
 
     /// Returns the result as text.
-    pub fn text(&self, scribe: &RunRecorder) -> String {
+    pub fn text(&self, recorder: &RunRecorder) -> String {
         if self.piecewise {
-            return scribe.open_item(&self.item).cloned().map(|item| without_output(item).1).unwrap_or_default();
+            return recorder.open_item(&self.item).cloned().map(|item| without_output(item).1).unwrap_or_default();
         }
         if !self.printed.is_empty() {
             return self.printed.clone();
@@ -165,8 +165,8 @@ impl ToolCall {
     }
 
     /// Returns whether part of the output was discarded.
-    pub fn is_cut(&self, scribe: &RunRecorder) -> bool {
-        let known = scribe.open_item(&self.item).map(|item| &item.details);
+    pub fn is_cut(&self, recorder: &RunRecorder) -> bool {
+        let known = recorder.open_item(&self.item).map(|item| &item.details);
         self.piecewise && matches!(known, Some(Details::Command(command)) if command.truncated)
     }
 }

@@ -13,7 +13,7 @@ use super::{
     session::Place,
     shown::Shown,
 };
-use crate::{JsonObject, RunRecorder};
+use crate::{JsonObject, RunRecorder, bounded::push_bounded};
 
 /// Maximum number of open calls, and of remembered closed calls.
 const REMEMBERED: usize = 256;
@@ -61,10 +61,7 @@ impl Calls {
     }
 
     fn close(&mut self, thread: Option<Id>, id: String) {
-        if self.closed.len() == REMEMBERED {
-            self.closed.pop_front();
-        }
-        self.closed.push_back((thread, id));
+        push_bounded(&mut self.closed, (thread, id), REMEMBERED);
     }
 
     fn was_closed(&self, thread: Option<&Id>, id: &str) -> bool {
@@ -84,13 +81,13 @@ impl Calls {
 
 impl Live {
     /// `tool_call` and `tool_call_update`.
-    pub(super) fn tool_call(&mut self, new: bool, update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
+    pub(super) fn tool_call(&mut self, new: bool, update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
         let Some(id) = update.get_non_empty("toolCallId") else { return };
         let status = update.get_str("status");
         let over = matches!(status.as_deref(), Some("completed" | "failed"));
-        let source = self.nature(&id, new && !over, status.is_none(), place, scribe);
-        let Some(item) = self.upsert(&id, source, new, update, place, scribe) else {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
+        let source = self.nature(&id, new && !over, status.is_none(), place, recorder);
+        let Some(item) = self.upsert(&id, source, new, update, place, recorder) else {
+            return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
         };
         let waits = match status.as_deref() {
             Some("pending") => true,
@@ -98,22 +95,22 @@ impl Live {
             _ => false,
         };
         let piece = piece(update);
-        if piece.is_some() || !over && (!waits || scribe.item_is_open(&item)) {
-            self.show_call(&item, scribe);
+        if piece.is_some() || !over && (!waits || recorder.item_is_open(&item)) {
+            self.show_call(&item, recorder);
         }
         if let Some(piece) = piece {
-            scribe.item_append(&item, Field::Output, 0, &piece);
+            recorder.item_append(&item, Field::Output, 0, &piece);
         }
         if over {
-            self.finish_call(&item, status.as_deref() == Some("failed"), scribe);
+            self.finish_call(&item, status.as_deref() == Some("failed"), recorder);
         }
-        scribe.write_notice_if_no_event(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
+        recorder.write_notice_if_no_event(control("tool_call").with_status(status.unwrap_or_default()).with_text(id));
     }
 
     /// Returns the source of a description. A record that only describes a call states the intention, not the result:
     /// the call itself, or an update without a status before the call has begun.
-    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, scribe: &RunRecorder) -> Source {
-        let waiting = |call: &mut ToolCall| !scribe.item_is_open(&call.item);
+    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, recorder: &RunRecorder) -> Source {
+        let waiting = |call: &mut ToolCall| !recorder.item_is_open(&call.item);
         let describes = new || bare && self.calls.find(place.thread(), id).is_some_and(waiting);
         if describes { Source::Call } else { Source::Update }
     }
@@ -126,10 +123,10 @@ impl Live {
         new: bool,
         fields: &JsonObject<'_>,
         place: &Place,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) -> Option<Id> {
         if let Some(call) = self.calls.find(place.thread(), id) {
-            call.merge(source, fields, scribe);
+            call.merge(source, fields, recorder);
             self.terminals.link(call);
             return Some(call.item.clone());
         }
@@ -137,24 +134,24 @@ impl Live {
         if again && !new {
             return None;
         }
-        self.settle_declined(place.thread(), scribe);
-        self.speeches.end(place.thread(), scribe);
+        self.settle_declined(place.thread(), recorder);
+        self.speeches.end(place.thread(), recorder);
         if matches!(place, Place::Main) {
-            self.active(scribe);
+            self.active(recorder);
         }
         let item = match place.thread() {
-            _ if again => self.next_id(id, scribe),
+            _ if again => self.next_id(id, recorder),
             None => Id::from(id),
             Some(thread) => Id::from(format!("{thread}.{id}")),
         };
         let mut call = ToolCall::new(id, item.clone(), place);
         call.name = names::tool_name(fields, id, self.prefixed_ids);
-        call.reply = matches!(place, Place::Main).then(|| self.reply_of_call(id, scribe));
-        call.merge(source, fields, scribe);
+        call.reply = matches!(place, Place::Main).then(|| self.reply_of_call(id, recorder));
+        call.merge(source, fields, recorder);
         self.terminals.link(&mut call);
         if self.calls.open.len() == REMEMBERED {
             let oldest = self.calls.open.remove(0);
-            scribe.item_closed(&oldest.item, Status::Interrupted);
+            recorder.item_closed(&oldest.item, Status::Interrupted);
         }
         self.calls.open.push(call);
         Some(item)
@@ -162,19 +159,19 @@ impl Live {
 
     /// Returns the reply that made a call. Calls of one reply may run one after the other; the ids of Gemini CLI 0.61.0
     /// show this by a trailing number.
-    fn reply_of_call(&mut self, id: &str, scribe: &RunRecorder) -> Id {
+    fn reply_of_call(&mut self, id: &str, recorder: &RunRecorder) -> Id {
         let further = names::number_in_id(id).is_some_and(|number| number > 0);
-        if further { self.replies.id_for_parallel_call(scribe) } else { self.replies.id_for_output(scribe) }
+        if further { self.replies.id_for_parallel_call(recorder) } else { self.replies.id_for_output(recorder) }
     }
 
     /// Shows the known state of a call: starts its item, appends to its output, or replaces it.
-    pub(super) fn show_call(&mut self, id: &Id, scribe: &mut RunRecorder) {
-        let Some(item) = self.calls.by_item(id).map(|call| items::item(call, scribe)) else { return };
-        let Some(known) = scribe.open_item(id).cloned() else {
+    pub(super) fn show_call(&mut self, id: &Id, recorder: &mut RunRecorder) {
+        let Some(item) = self.calls.by_item(id).map(|call| items::item(call, recorder)) else { return };
+        let Some(known) = recorder.open_item(id).cloned() else {
             let (bare, output) = without_output(item);
-            scribe.item_started(id, bare);
+            recorder.item_started(id, bare);
             if !output.is_empty() {
-                scribe.item_append(id, Field::Output, 0, &output);
+                recorder.item_append(id, Field::Output, 0, &output);
             }
             return;
         };
@@ -184,16 +181,16 @@ impl Live {
         match output.strip_prefix(printed.as_str()) {
             Some("") if same => {}
             Some(more) if same => {
-                scribe.item_append(id, Field::Output, 0, more);
+                recorder.item_append(id, Field::Output, 0, more);
             }
-            _ => scribe.item_set(id, item),
+            _ => recorder.item_set(id, item),
         }
     }
 
-    fn finish_call(&mut self, id: &Id, failed: bool, scribe: &mut RunRecorder) {
+    fn finish_call(&mut self, id: &Id, failed: bool, recorder: &mut RunRecorder) {
         let Some(call) = self.calls.take(id) else { return };
-        let mut item = items::item(&call, scribe);
-        let said = Some(call.text(scribe)).filter(|text| !text.is_empty());
+        let mut item = items::item(&call, recorder);
+        let said = Some(call.text(recorder)).filter(|text| !text.is_empty());
         item.status = match (failed, call.refused, self.prompts.cancelling || call.stopped()) {
             (false, ..) => Status::Completed,
             (true, _, true) => Status::Interrupted,
@@ -214,7 +211,7 @@ impl Live {
         if let Some(request) = call.request {
             let outcome = if self.prompts.cancelling { Outcome::Cancelled } else { Outcome::Withdrawn };
             let by = Decider::Agent;
-            scribe.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
+            recorder.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
         }
         if item.status == Status::Declined {
             self.calls.deny(&item, id);
@@ -222,32 +219,32 @@ impl Live {
         if call.thread.is_none() {
             self.replies.mark_tool_result();
         }
-        scribe.item_completed(id, item);
+        recorder.item_completed(id, item);
     }
 
     /// Closes refused calls after the agent has continued: no result follows.
-    pub(super) fn settle_declined(&mut self, thread: Option<&Id>, scribe: &mut RunRecorder) {
+    pub(super) fn settle_declined(&mut self, thread: Option<&Id>, recorder: &mut RunRecorder) {
         let refused = |call: &&ToolCall| call.refused && call.thread.as_ref() == thread;
         let ids: Vec<Id> = self.calls.open.iter().filter(refused).map(|call| call.item.clone()).collect();
         for id in ids {
             let status = if self.prompts.cancelling { Status::Interrupted } else { Status::Declined };
             self.calls.take(&id);
             self.replies.mark_tool_result();
-            if let (Status::Declined, Some(item)) = (status, scribe.open_item(&id)) {
+            if let (Status::Declined, Some(item)) = (status, recorder.open_item(&id)) {
                 self.calls.deny(item, &id);
             }
-            scribe.item_closed(&id, status);
+            recorder.item_closed(&id, status);
         }
     }
 
     /// Starts the items of calls that never began at the end of a turn, so that they are closed with the others.
-    pub(super) fn settle_calls(&mut self, scribe: &mut RunRecorder) {
-        self.settle_declined(None, scribe);
+    pub(super) fn settle_calls(&mut self, recorder: &mut RunRecorder) {
+        self.settle_declined(None, recorder);
         let main = |call: &&ToolCall| call.thread.is_none();
         let ids: Vec<Id> = self.calls.open.iter().filter(main).map(|call| call.item.clone()).collect();
         for id in ids {
-            if !scribe.item_is_open(&id) {
-                self.show_call(&id, scribe);
+            if !recorder.item_is_open(&id) {
+                self.show_call(&id, recorder);
             }
         }
         self.calls.forget(None);

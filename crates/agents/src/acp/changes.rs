@@ -6,7 +6,7 @@ use super::call::ToolCall;
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
 /// Returns the changes of a call: from its content, otherwise from its input, otherwise only the file names.
-pub fn of(call: &ToolCall, places: &[Location], input: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
+pub fn of(call: &ToolCall, places: &[Location], input: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
     if !call.changes.is_empty() {
         return call.changes.clone();
     }
@@ -15,9 +15,9 @@ pub fn of(call: &ToolCall, places: &[Location], input: &JsonObject<'_>, scribe: 
         places.iter().map(change).collect()
     };
     match call.kind.unwrap_or_default() {
-        CallKind::Edit => given(input, scribe).map_or_else(|| named(ChangeKind::Modify), |change| vec![change]),
+        CallKind::Edit => given(input, recorder).map_or_else(|| named(ChangeKind::Modify), |change| vec![change]),
         CallKind::Delete => named(ChangeKind::Delete),
-        CallKind::Move => moved(input, scribe).into_iter().collect(),
+        CallKind::Move => moved(input, recorder).into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -28,9 +28,9 @@ fn first(input: &JsonObject<'_>, keys: &[&str]) -> Option<String> {
 
 /// Returns the change described by an edit's input: a whole file, a replaced text, or a diff. The position of a
 /// replaced text is unknown, so line numbers count within it.
-fn given(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+fn given(input: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
     let path = first(input, &["file_path", "filePath", "filepath", "path", "absolute_path", "abs_path"])?;
-    let path = scribe.absolute_path(&path);
+    let path = recorder.absolute_path(&path);
     if let Some(patch) = input.get_non_empty("diff") {
         return Some(Change { path, diff: hunks_of(&patch).to_owned(), ..Change::default() });
     }
@@ -44,18 +44,18 @@ fn given(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
     Some(diff::change_from_sides(path, None, Some(content)))
 }
 
-fn moved(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+fn moved(input: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
     let from = first(input, &["source", "from", "old_path", "oldPath"])?;
     let to = first(input, &["destination", "to", "new_path", "newPath"])?;
-    let (path, to) = (scribe.absolute_path(&from), Some(scribe.absolute_path(&to)));
+    let (path, to) = (recorder.absolute_path(&from), Some(recorder.absolute_path(&to)));
     Some(Change { path, kind: ChangeKind::Move, to, ..Change::default() })
 }
 
 /// Returns the diffs in the content of a call, with whole files before and after.
-pub fn diffs(content: JsonView<'_>, scribe: &RunRecorder) -> Vec<Change> {
+pub fn diffs(content: JsonView<'_>, recorder: &RunRecorder) -> Vec<Change> {
     let change = |block: JsonView<'_>| {
         let block = block.as_object();
-        let path = scribe.absolute_path(&block.get_str("path").filter(|_| block.str_equals("type", "diff"))?);
+        let path = recorder.absolute_path(&block.get_str("path").filter(|_| block.str_equals("type", "diff"))?);
         // A new file has no old text, or an empty one.
         let before = block.get_non_empty("oldText");
         let mut change = diff::change_from_sides(path, before, Some(block.get_string("newText").unwrap_or_default()));
@@ -120,6 +120,7 @@ fn hunks_of(patch: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Change;
 
     use super::{better, hunks_of, own_diff};

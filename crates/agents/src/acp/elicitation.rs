@@ -11,18 +11,18 @@ use super::{
 use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Live {
-    pub(super) fn elicitation(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let place = self.place(params, scribe);
+    pub(super) fn elicitation(&mut self, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let place = self.place(params, recorder);
         let Some(id) = id else { return };
         // The completion of a page refers to its own id.
         let name = params.get_non_empty("elicitationId").unwrap_or_else(|| format!("request_{}", id.trim_matches('"')));
-        let request = scribe.local_id(&name);
+        let request = recorder.local_id(&name);
         let call = params.get_non_empty("toolCallId").map(|id| match place.thread() {
             Some(thread) => Id::from(format!("{thread}.{id}")),
             None => Id::from(id),
         });
         self.theirs.asked(id, Theirs::Elicitation(request.clone()));
-        scribe.request_opened(
+        recorder.request_opened(
             call,
             RequestOpened {
                 request,
@@ -33,7 +33,7 @@ impl Live {
                 ..RequestOpened::default()
             },
         );
-        scribe.write_notice_if_no_event(control("elicitation/create"));
+        recorder.write_notice_if_no_event(control("elicitation/create"));
     }
 }
 
@@ -72,7 +72,7 @@ fn question(id: &str, property: &JsonObject<'_>) -> Question {
 }
 
 /// Reads the client's answer.
-pub fn answered(request: Id, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+pub fn answered(request: Id, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let result = fields.get_object("result");
     let outcome = match result.get_str("action").as_deref() {
         Some("accept") => Outcome::Answered,
@@ -86,19 +86,19 @@ pub fn answered(request: Id, fields: &JsonObject<'_>, scribe: &mut RunRecorder) 
     let answers: BTreeMap<_, _> =
         result.get_object("content").iter().map(|(id, value)| (id.to_owned(), texts(value))).collect();
     let by = Decider::Client;
-    scribe.request_resolved(RequestResolved { request, outcome, by, answers, ..RequestResolved::default() });
-    scribe.write_notice_if_no_event(Notice::new(Topic::Late).with_name("elicitation/create"));
+    recorder.request_resolved(RequestResolved { request, outcome, by, answers, ..RequestResolved::default() });
+    recorder.write_notice_if_no_event(Notice::new(Topic::Late).with_name("elicitation/create"));
 }
 
 /// `elicitation/complete`: the page is completed.
-pub fn complete(params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let request = scribe.local_id(&params.get_str("elicitationId").unwrap_or_default());
+pub fn complete(params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let request = recorder.local_id(&params.get_str("elicitationId").unwrap_or_default());
     let (outcome, by) = (Outcome::Answered, Decider::Agent);
-    scribe.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
-    scribe.write_notice_if_no_event(control("elicitation/complete"));
+    recorder.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
+    recorder.write_notice_if_no_event(control("elicitation/complete"));
 }
 
-pub fn withdrawn(request: Id, scribe: &mut RunRecorder) {
+pub fn withdrawn(request: Id, recorder: &mut RunRecorder) {
     let (outcome, by) = (Outcome::Withdrawn, Decider::Agent);
-    scribe.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
+    recorder.request_resolved(RequestResolved { request, outcome, by, ..RequestResolved::default() });
 }

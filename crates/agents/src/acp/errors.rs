@@ -102,6 +102,7 @@ fn numbered(number: Option<i64>) -> ErrorCode {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ErrorCode;
 
     use super::fault;

@@ -128,6 +128,7 @@ pub fn approval(info: &Info) -> Option<ApprovalMode> {
 
 #[cfg(test)]
 mod tests {
+
     use super::offers;
     use crate::JsonView;
 

@@ -7,7 +7,7 @@ use switchboard_event::{ApprovalMode, SessionConfig};
 use super::driver::{Client, Habits, Setup, Start};
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, Login, StateDirectory,
-    UnsupportedOperation, Versions, agent::no_config, endpoint::no_endpoints,
+    UnsupportedOperation, Versions, agent::no_config, launch::no_endpoints,
 };
 
 /// Any ACP agent, given by its command.

@@ -13,7 +13,7 @@ use super::{
     terminals::Terminals,
     usage::Spending,
 };
-use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, replies::ReplyIdSequence};
+use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, reader::ReplyIdSequence};
 
 /// Reads both directions of a connection.
 #[derive(Default)]
@@ -72,55 +72,55 @@ impl Live {
 }
 
 impl RecordReader for Live {
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         self.session.two_way |= dir == Dir::Out;
         let (id, params) = (key(fields.get("id")), fields.get_object("params"));
         match (fields.get_str("method"), id) {
-            (Some(method), id) => self.message(&method, id, &params, scribe),
-            (None, Some(id)) if dir == Dir::Out => self.answer_of_ours(&id, &fields, scribe),
-            (None, Some(id)) => self.answer(&id, &fields, scribe),
-            (None, None) if fields.contains_key("error") => scribe.write_notice(answer_notice("response", &fields)),
+            (Some(method), id) => self.message(&method, id, &params, recorder),
+            (None, Some(id)) if dir == Dir::Out => self.answer_of_ours(&id, &fields, recorder),
+            (None, Some(id)) => self.answer(&id, &fields, recorder),
+            (None, None) if fields.contains_key("error") => recorder.write_notice(answer_notice("response", &fields)),
             (None, None) => {}
         }
     }
 
-    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
-        if let EngineNote::Failed(fault) = handle_note {
+    fn handle_note(&mut self, note: &EngineNote<'_>, _: &mut RunRecorder) {
+        if let EngineNote::Failed(fault) = note {
             self.session.advised(fault);
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        self.session_over(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        self.session_over(recorder);
     }
 }
 
 impl Live {
     /// Reads a request or a notification. The method identifies the sender, because the two sides share none.
-    fn message(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn message(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match method {
-            "session/update" => self.update(params, scribe),
-            "session/request_permission" => self.permission(id, params, scribe),
-            "session/prompt" => self.prompt(id, params, scribe),
-            "session/cancel" => self.cancel(params, scribe),
+            "session/update" => self.update(params, recorder),
+            "session/request_permission" => self.permission(id, params, recorder),
+            "session/prompt" => self.prompt(id, params, recorder),
+            "session/cancel" => self.cancel(params, recorder),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                self.opening(method, id, params, scribe);
+                self.opening(method, id, params, recorder);
             }
-            "elicitation/create" => self.elicitation(id, params, scribe),
-            "elicitation/complete" => elicitation::complete(params, scribe),
-            "$/cancel_request" => self.cancel_request(params, scribe),
+            "elicitation/create" => self.elicitation(id, params, recorder),
+            "elicitation/complete" => elicitation::complete(params, recorder),
+            "$/cancel_request" => self.cancel_request(params, recorder),
             _ if method.starts_with("fs/") || method.starts_with("terminal/") => {
-                self.of_the_host(method, id, params, scribe);
+                self.of_the_host(method, id, params, recorder);
             }
-            _ => self.request(method, id, params, scribe),
+            _ => self.request(method, id, params, recorder),
         }
     }
 
     /// Reads any other request of the client.
-    fn request(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn request(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.asked(method, id, params);
-        scribe.write_notice(control(method));
+        recorder.write_notice(control(method));
     }
 
     pub(super) fn asked(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>) {
@@ -132,7 +132,7 @@ impl Live {
     }
 
     /// Reads a request for a file or a terminal of the host. Switchboard itself refuses these.
-    fn of_the_host(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn of_the_host(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if let Some(id) = id {
             let terminal = params.get_non_empty("terminalId");
             let theirs = match method.strip_prefix("terminal/") {
@@ -146,44 +146,44 @@ impl Live {
             .get_non_empty("path")
             .or_else(|| params.get_non_empty("command"))
             .or_else(|| params.get_non_empty("terminalId"));
-        scribe.write_notice(Notice { text, ..control(method) });
+        recorder.write_notice(Notice { text, ..control(method) });
     }
 
     /// Reads a response of the client.
-    fn answer_of_ours(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn answer_of_ours(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match self.theirs.answered(id) {
             Some(Theirs::Permission { request, item, options }) => {
-                self.decided(request, &item, &options, fields, scribe);
+                self.decided(request, &item, &options, fields, recorder);
             }
-            Some(Theirs::Elicitation(request)) => elicitation::answered(request, fields, scribe),
+            Some(Theirs::Elicitation(request)) => elicitation::answered(request, fields, recorder),
             Some(Theirs::Terminal(method, terminal)) => {
-                self.terminal_told(&method, terminal, &fields.get_object("result"), scribe);
-                scribe.write_notice_if_no_event(answer_notice(&method, fields));
+                self.terminal_told(&method, terminal, &fields.get_object("result"), recorder);
+                recorder.write_notice_if_no_event(answer_notice(&method, fields));
             }
-            Some(Theirs::Other(method)) => scribe.write_notice(answer_notice(&method, fields)),
-            None => scribe.write_notice(answer_notice("response", fields)),
+            Some(Theirs::Other(method)) => recorder.write_notice(answer_notice(&method, fields)),
+            None => recorder.write_notice(answer_notice("response", fields)),
         }
     }
 
     /// `$/cancel_request`: the sender no longer wants a response.
-    fn cancel_request(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn cancel_request(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let request = key(params.get("requestId")).unwrap_or_default();
         match self.theirs.get(&request) {
             Some(Theirs::Permission { request, .. } | Theirs::Elicitation(request)) => {
-                elicitation::withdrawn(request.clone(), scribe);
+                elicitation::withdrawn(request.clone(), recorder);
             }
             _ if self.prompts.is_owner(&request) => {
-                scribe.mark_interrupted();
-                scribe.write_notice(Notice::new(Topic::Interrupt));
+                recorder.mark_interrupted();
+                recorder.write_notice(Notice::new(Topic::Interrupt));
             }
             _ => {}
         }
-        scribe.write_notice_if_no_event(control("$/cancel_request"));
+        recorder.write_notice_if_no_event(control("$/cancel_request"));
     }
 
-    pub(super) fn next_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
+    pub(super) fn next_id(&mut self, what: &str, recorder: &RunRecorder) -> Id {
         self.ids += 1;
-        scribe.local_id(&format!("{what}_{}", self.ids))
+        recorder.local_id(&format!("{what}_{}", self.ids))
     }
 }
 

@@ -27,7 +27,6 @@ mod usage;
 
 pub use driver::{Client, Habits, Setup, Start};
 pub use launch::{AGENT, Row, forking, row, start, with_endpoints, with_protected_paths};
-
 pub use shown::Shown;
 
 use crate::RecordSource;

@@ -113,6 +113,7 @@ pub fn command_line(command: JsonView<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{command_line, tool_name};
     use crate::JsonView;
 

@@ -14,27 +14,27 @@ use super::{
 use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Live {
-    pub(super) fn permission(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let place = self.place(params, scribe);
-        let Some(id) = id else { return scribe.write_notice(control("session/request_permission")) };
-        let request = scribe.local_id(&format!("request_{}", id.trim_matches('"')));
+    pub(super) fn permission(&mut self, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let place = self.place(params, recorder);
+        let Some(id) = id else { return recorder.write_notice(control("session/request_permission")) };
+        let request = recorder.local_id(&format!("request_{}", id.trim_matches('"')));
         let fields = params.get_object("toolCall");
         let call = fields.get_non_empty("toolCallId").unwrap_or_else(|| format!("call_of_{request}"));
         // A request about a finished call starts a new one.
-        let Some(item) = self.upsert(&call, Source::Permission, true, &fields, &place, scribe) else { return };
-        self.show_call(&item, scribe);
+        let Some(item) = self.upsert(&call, Source::Permission, true, &fields, &place, recorder) else { return };
+        self.show_call(&item, recorder);
         let options = options(params);
         if let Some(call) = self.calls.by_item(&item) {
             call.request = Some(request.clone());
         }
         let allowing = options.iter().map(|o| (o.id.clone(), o.kind != OptionKind::Reject)).collect();
         self.theirs.asked(id, Theirs::Permission { request: request.clone(), item: item.clone(), options: allowing });
-        if let Some(asked) = scribe.open_item(&item) {
+        if let Some(asked) = recorder.open_item(&item) {
             let title = fields.get_non_empty("title");
             let opened = opened(request, title, asked, options);
-            scribe.request_opened(Some(item), opened);
+            recorder.request_opened(Some(item), opened);
         }
-        scribe.write_notice_if_no_event(control("session/request_permission"));
+        recorder.write_notice_if_no_event(control("session/request_permission"));
     }
 
     /// Reads the client's decision. An unknown answer is a refusal.
@@ -44,7 +44,7 @@ impl Live {
         item: &Id,
         options: &[(String, bool)],
         fields: &JsonObject<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let outcome = fields.get_object("result").get_object("outcome");
         let option = outcome.get_non_empty("optionId");
@@ -54,7 +54,7 @@ impl Live {
             Some("cancelled") => Outcome::Cancelled,
             _ => Outcome::Declined,
         };
-        let open = scribe.request_is_open(&request);
+        let open = recorder.request_is_open(&request);
         if let Some(call) = self.calls.by_item(item).filter(|_| open) {
             call.refused = decided != Outcome::Allowed;
             call.request = None;
@@ -62,7 +62,7 @@ impl Live {
         let reason = fields.get("result").and_then(reason);
         let message = reason.clone().or_else(|| fields.get_object("error").get_non_empty("message"));
         let by = Decider::Client;
-        scribe.request_resolved(RequestResolved {
+        recorder.request_resolved(RequestResolved {
             request,
             outcome: decided,
             by,
@@ -70,10 +70,11 @@ impl Live {
             message,
             ..Default::default()
         });
-        scribe.write_notice_if_no_event(Notice::new(Topic::Late).with_name("session/request_permission"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Late).with_name("session/request_permission"));
         if reason.is_some() {
             let unheard = "the agent was not told why: ACP has no word for it";
-            scribe.write_notice(Notice::new(Topic::Warning).with_name("session/request_permission").with_text(unheard));
+            recorder
+                .write_notice(Notice::new(Topic::Warning).with_name("session/request_permission").with_text(unheard));
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     rpc::Key,
     session::Place,
 };
-use crate::{JsonObject, RunRecorder};
+use crate::{JsonObject, RunRecorder, bounded::push_bounded};
 
 /// Maximum number of waiting prompts. The oldest is dropped beyond that.
 const WAITING: usize = 64;
@@ -65,10 +65,7 @@ impl Prompts {
     }
 
     fn wait(&mut self, prompt: Prompt) {
-        if self.waiting.len() == WAITING {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back(prompt);
+        push_bounded(&mut self.waiting, prompt, WAITING);
     }
 
     fn take_waiting(&mut self, key: &str) -> Option<Prompt> {
@@ -79,11 +76,11 @@ impl Prompts {
 
 impl Live {
     /// `session/prompt`.
-    pub(super) fn prompt(&mut self, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let place = self.place(params, scribe);
+    pub(super) fn prompt(&mut self, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let place = self.place(params, recorder);
         if matches!(place, Place::Replay(_)) {
-            self.end_replay(scribe);
-            scribe.set_scope(None, None);
+            self.end_replay(recorder);
+            recorder.set_scope(None, None);
         }
         self.asked("session/prompt", id.clone(), params);
         let content = contents(params.get_array("prompt"));
@@ -94,81 +91,88 @@ impl Live {
             if queued {
                 self.prompts.wait(prompt);
             } else {
-                self.begin(prompt, scribe);
+                self.begin(prompt, recorder);
             }
         }
-        let id = self.next_id("message", scribe);
-        scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
+        let id = self.next_id("message", recorder);
+        recorder.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
-    fn begin(&mut self, prompt: Prompt, scribe: &mut RunRecorder) {
-        self.speeches.end(None, scribe);
-        self.settle_declined(None, scribe);
+    fn begin(&mut self, prompt: Prompt, recorder: &mut RunRecorder) {
+        self.speeches.end(None, recorder);
+        self.settle_declined(None, recorder);
         self.prompts.cancelling = false;
         self.prompts.failure = None;
         self.replies.end_reply();
-        scribe.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
+        recorder.turn_started(TurnStarted { prompt: Some(prompt.text.clone()), ..TurnStarted::default() });
         self.prompts.owner = Some(prompt);
     }
 
     /// Ensures a turn for activity of the agent: a waiting prompt is being processed now. Activity after the end of a
     /// turn belongs to none; in a stream without prompts, it is the only sign of a new turn.
-    pub(super) fn active(&mut self, scribe: &mut RunRecorder) {
-        if scribe.in_turn() {
+    pub(super) fn active(&mut self, recorder: &mut RunRecorder) {
+        if recorder.in_turn() {
             return;
         }
         if let Some(prompt) = self.prompts.waiting.pop_front() {
-            self.begin(prompt, scribe);
+            self.begin(prompt, recorder);
         } else if !self.session.two_way {
-            scribe.ensure_turn();
+            recorder.ensure_turn();
         }
     }
 
     /// `session/cancel`.
-    pub(super) fn cancel(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let place = self.place(params, scribe);
-        if place.thread().is_none() && scribe.in_turn() {
+    pub(super) fn cancel(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let place = self.place(params, recorder);
+        if place.thread().is_none() && recorder.in_turn() {
             self.prompts.cancelling = true;
-            scribe.mark_interrupted();
+            recorder.mark_interrupted();
         }
-        scribe.write_notice(Notice::new(Topic::Interrupt));
+        recorder.write_notice(Notice::new(Topic::Interrupt));
     }
 
-    pub(super) fn prompt_answered(&mut self, id: &str, ours: &Ours, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn prompt_answered(
+        &mut self,
+        id: &str,
+        ours: &Ours,
+        fields: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
         let error = fields.get("error").map(|error| errors::fault(&error.as_object()));
         let result = fields.get_object("result");
         let waited = self.prompts.take_waiting(id);
-        let elsewhere = ours.session.as_deref().is_some_and(|s| scribe.agent_session().is_some_and(|main| *main != *s));
+        let elsewhere =
+            ours.session.as_deref().is_some_and(|s| recorder.agent_session().is_some_and(|main| *main != *s));
         if elsewhere || waited.is_some() && self.prompts.owner.is_some() {
-            return aside(fields, error, scribe);
+            return aside(fields, error, recorder);
         }
         let failure = self.prompts.failure.take().filter(|_| waited.is_none());
         let error = error.or_else(|| failure.map(|text| errors::explained(&text)));
         let turn = outcome(&result, error);
         if let Some(prompt) = waited {
             if self.prompts.latest == Some(turn.stop) && turn.error.is_none() {
-                return scribe.write_notice(answer_notice("session/prompt", fields));
+                return recorder.write_notice(answer_notice("session/prompt", fields));
             }
-            self.begin(prompt, scribe);
+            self.begin(prompt, recorder);
         }
         self.prompts.owner = None;
         self.prompts.latest = Some(turn.stop);
-        self.finish(turn, &result, scribe);
+        self.finish(turn, &result, recorder);
     }
 
-    fn finish(&mut self, turn: TurnCompleted, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
-        self.speeches.end(None, scribe);
-        self.settle_calls(scribe);
-        self.spending.count(result, scribe);
+    fn finish(&mut self, turn: TurnCompleted, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
+        self.speeches.end(None, recorder);
+        self.settle_calls(recorder);
+        self.spending.count(result, recorder);
         let denied = self.calls.take_denied();
-        scribe.turn_completed(TurnCompleted { denied, ..turn });
+        recorder.turn_completed(TurnCompleted { denied, ..turn });
     }
 }
 
 /// Reports a response that ends no turn: of another session, or of a prompt that joined the running turn.
-fn aside(fields: &JsonObject<'_>, error: Option<Fault>, scribe: &mut RunRecorder) {
-    scribe.write_notice(match error {
+fn aside(fields: &JsonObject<'_>, error: Option<Fault>, recorder: &mut RunRecorder) {
+    recorder.write_notice(match error {
         Some(fault) => Notice {
             text: Some(fault.message.clone()),
             error: Some(fault),
@@ -200,6 +204,7 @@ fn outcome(result: &JsonObject<'_>, error: Option<Fault>) -> TurnCompleted {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{Stop, TurnStatus};
 
     use super::outcome;

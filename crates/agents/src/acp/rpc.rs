@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::JsonView;
+use crate::{JsonView, bounded::push_bounded};
 
 /// Maximum number of pending requests. An agent that never answers must not consume memory without bound.
 const REMEMBERED: usize = 256;
@@ -28,10 +28,7 @@ impl<T> Default for Ledger<T> {
 
 impl<T> Ledger<T> {
     pub fn asked(&mut self, key: Key, what: T) {
-        if self.entries.len() == REMEMBERED {
-            self.entries.pop_front();
-        }
-        self.entries.push_back((key, what));
+        push_bounded(&mut self.entries, (key, what), REMEMBERED);
     }
 
     pub fn answered(&mut self, key: &str) -> Option<T> {
@@ -46,6 +43,7 @@ impl<T> Ledger<T> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{Ledger, REMEMBERED};
 
     #[test]

@@ -63,122 +63,128 @@ impl Place {
 
 impl Live {
     /// Returns the conversation of a message. The first active session is the main session.
-    pub(super) fn place(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) -> Place {
+    pub(super) fn place(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) -> Place {
         let session = session_id(params).unwrap_or_default();
-        self.identify(&session, scribe);
-        let other = !session.is_empty() && scribe.agent_session().is_some_and(|main| *main != *session);
+        self.identify(&session, recorder);
+        let other = !session.is_empty() && recorder.agent_session().is_some_and(|main| *main != *session);
         let place = match (&self.session.replay, other) {
             (_, true) => Place::Other(Id::from(session)),
             (Some(thread), false) => Place::Replay(thread.clone()),
             (None, false) => Place::Main,
         };
         if let Some(thread) = place.thread() {
-            scribe.set_scope(self.subagents.item_of(thread), Some(thread.clone()));
+            recorder.set_scope(self.subagents.item_of(thread), Some(thread.clone()));
         }
         place
     }
 
     /// Identifies the main session by its first activity, and records the session that it continues.
-    fn identify(&mut self, session: &str, scribe: &mut RunRecorder) {
-        if let Some(from) = self.session.from.take().filter(|_| scribe.agent_session().is_none()) {
+    fn identify(&mut self, session: &str, recorder: &mut RunRecorder) {
+        if let Some(from) = self.session.from.take().filter(|_| recorder.agent_session().is_none()) {
             self.session.resumed = true;
-            scribe.set_resumed_from(from);
+            recorder.set_resumed_from(from);
         }
-        scribe.set_agent_session(session);
+        recorder.set_agent_session(session);
     }
 
     /// Reads `session/new`, `load`, `resume` and `fork`.
-    pub(super) fn opening(&mut self, method: &str, id: Option<Key>, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn opening(
+        &mut self,
+        method: &str,
+        id: Option<Key>,
+        params: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
         self.asked(method, id, params);
         let session = session_id(params);
-        let mine = scribe.agent_session().is_none() || scribe.agent_session().map(Id::as_str) == session.as_deref();
+        let mine = recorder.agent_session().is_none() || recorder.agent_session().map(Id::as_str) == session.as_deref();
         if method == "session/load" && mine {
-            self.end_replay(scribe);
+            self.end_replay(recorder);
             self.session.replays += 1;
-            self.session.replay = Some(scribe.local_id(&format!("replay_{}", self.session.replays)));
+            self.session.replay = Some(recorder.local_id(&format!("replay_{}", self.session.replays)));
         }
-        if scribe.agent_session().is_none() {
+        if recorder.agent_session().is_none() {
             self.session.from = session.map(Id::from);
             let mcp = info::mcp_servers(params);
-            scribe.update_info(Info { cwd: params.get_non_empty("cwd"), mcp, ..Info::default() });
+            recorder.update_info(Info { cwd: params.get_non_empty("cwd"), mcp, ..Info::default() });
         }
-        scribe.write_notice_if_no_event(control(method));
+        recorder.write_notice_if_no_event(control(method));
     }
 
     /// Reads a response of the agent.
-    pub(super) fn answer(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn answer(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let ours = self.ours.answered(id).unwrap_or_else(|| guess(&fields.get_object("result")));
         if ours.method == "session/prompt" {
-            return self.prompt_answered(id, &ours, fields, scribe);
+            return self.prompt_answered(id, &ours, fields, recorder);
         }
         match fields.get("error") {
-            Some(error) => self.refused(&ours, errors::fault(&error.as_object()), scribe),
-            None => self.granted(&ours, &fields.get_object("result"), scribe),
+            Some(error) => self.refused(&ours, errors::fault(&error.as_object()), recorder),
+            None => self.granted(&ours, &fields.get_object("result"), recorder),
         }
-        scribe.write_notice_if_no_event(answer_notice(&ours.method, fields));
+        recorder.write_notice_if_no_event(answer_notice(&ours.method, fields));
     }
 
-    fn granted(&mut self, ours: &Ours, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let mine = ours.session.as_deref().is_none_or(|id| scribe.agent_session().is_none_or(|main| *main == *id));
+    fn granted(&mut self, ours: &Ours, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let mine = ours.session.as_deref().is_none_or(|id| recorder.agent_session().is_none_or(|main| *main == *id));
         match ours.method.as_str() {
-            "initialize" => initialized(result, scribe),
-            "session/new" | "session/load" | "session/resume" | "session/fork" => self.opened(ours, result, scribe),
+            "initialize" => initialized(result, recorder),
+            "session/new" | "session/load" | "session/resume" | "session/fork" => self.opened(ours, result, recorder),
             // Settings of another session on the connection do not concern this one.
             _ if !mine => {}
-            "session/set_mode" => scribe.update_info(Info { mode: ours.choice.clone(), ..Info::default() }),
-            "session/set_model" => scribe.update_info(Info { model: ours.choice.clone(), ..Info::default() }),
-            "session/set_title" => scribe.update_info(Info { title: ours.choice.clone(), ..Info::default() }),
-            "session/set_config_option" => self.offered(result, scribe),
+            "session/set_mode" => recorder.update_info(Info { mode: ours.choice.clone(), ..Info::default() }),
+            "session/set_model" => recorder.update_info(Info { model: ours.choice.clone(), ..Info::default() }),
+            "session/set_title" => recorder.update_info(Info { title: ours.choice.clone(), ..Info::default() }),
+            "session/set_config_option" => self.offered(result, recorder),
             "session/close" => self.session.closed = true,
             _ => {}
         }
     }
 
-    fn opened(&mut self, ours: &Ours, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn opened(&mut self, ours: &Ours, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let session = session_id(result).or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
         let session = session.unwrap_or_default();
-        self.identify(&session, scribe);
-        if scribe.agent_session().is_some_and(|main| *main == *session) {
+        self.identify(&session, recorder);
+        if recorder.agent_session().is_some_and(|main| *main == *session) {
             self.session.fault = None;
             self.session.closed = false;
             if ours.method == "session/new" {
                 self.session.default_model = info::offers(result).model;
             }
-            self.offered(result, scribe);
+            self.offered(result, recorder);
         } else {
-            self.end_thread(&Id::from(session), scribe);
+            self.end_thread(&Id::from(session), recorder);
         }
     }
 
     /// Ends a thread and completes its open items.
-    pub(super) fn end_thread(&mut self, thread: &Id, scribe: &mut RunRecorder) {
+    pub(super) fn end_thread(&mut self, thread: &Id, recorder: &mut RunRecorder) {
         self.speeches.forget(Some(thread));
         self.calls.forget(Some(thread));
-        for item in scribe.open_items(Some(thread)) {
-            scribe.item_closed(&item, Status::Completed);
+        for item in recorder.open_items(Some(thread)) {
+            recorder.item_closed(&item, Status::Completed);
         }
     }
 
     /// Applies the choices in a response or an update.
-    pub(super) fn offered(&mut self, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn offered(&mut self, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mut info = info::offers(result);
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
         }
         let approval = info::approval(&info);
-        scribe.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval));
-        scribe.update_info(info);
+        recorder.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval));
+        recorder.update_info(info);
     }
 
     /// Reports a refusal. If the user waits for the request, it is a warning; otherwise it is protocol traffic.
-    fn refused(&mut self, ours: &Ours, fault: Fault, scribe: &mut RunRecorder) {
+    fn refused(&mut self, ours: &Ours, fault: Fault, recorder: &mut RunRecorder) {
         let topic = match ours.method.as_str() {
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 if ours.method == "session/load" {
-                    self.end_replay(scribe);
+                    self.end_replay(recorder);
                 }
                 self.session.from = None;
-                if scribe.agent_session().is_none() {
+                if recorder.agent_session().is_none() {
                     self.session.fault = Some(fault.clone());
                 }
                 Topic::Warning
@@ -188,27 +194,27 @@ impl Live {
             _ => return,
         };
         let notice = Notice::new(topic).with_level(Level::Warning).with_name(ours.method.clone());
-        scribe.write_notice(Notice { text: Some(fault.message.clone()), error: Some(fault), ..notice });
+        recorder.write_notice(Notice { text: Some(fault.message.clone()), error: Some(fault), ..notice });
     }
 
     /// Ends the replay of the history: later messages are new.
-    pub(super) fn end_replay(&mut self, scribe: &mut RunRecorder) {
+    pub(super) fn end_replay(&mut self, recorder: &mut RunRecorder) {
         if let Some(thread) = self.session.replay.take() {
-            self.end_thread(&thread, scribe);
+            self.end_thread(&thread, recorder);
         }
     }
 
     /// Ends the stream. A connection without any prompt ends as its session did.
-    pub(super) fn session_over(&mut self, scribe: &mut RunRecorder) {
-        self.end_replay(scribe);
-        self.settle_calls(scribe);
-        if scribe.turn_count() > 0 || scribe.in_turn() {
+    pub(super) fn session_over(&mut self, recorder: &mut RunRecorder) {
+        self.end_replay(recorder);
+        self.settle_calls(recorder);
+        if recorder.turn_count() > 0 || recorder.in_turn() {
             return;
         }
         if let Some(fault) = self.session.fault.take() {
-            scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
+            recorder.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
         } else if self.session.closed {
-            scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
+            recorder.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
         }
     }
 }
@@ -236,8 +242,8 @@ fn guess(result: &JsonObject<'_>) -> Ours {
     Ours { method: method.to_owned(), session: None, choice: None }
 }
 
-fn initialized(result: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    scribe.update_info(Info {
+fn initialized(result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    recorder.update_info(Info {
         version: result.get_object("agentInfo").get_non_empty("version"),
         capabilities: result.get("agentCapabilities").map(JsonView::to_raw),
         auth_methods: result.get("authMethods").filter(|methods| !methods.as_array().is_empty()).map(JsonView::to_raw),

@@ -39,9 +39,9 @@ pub enum Kind {
 
 impl Speeches {
     /// Completes the open message of a thread.
-    pub fn end(&mut self, thread: Option<&Id>, scribe: &mut RunRecorder) {
+    pub fn end(&mut self, thread: Option<&Id>, recorder: &mut RunRecorder) {
         if let Some(speech) = self.forget(thread) {
-            scribe.item_closed(&speech, Status::Completed);
+            recorder.item_closed(&speech, Status::Completed);
         }
     }
 
@@ -59,10 +59,10 @@ impl Speeches {
         (same && (kind != Kind::User || message.is_some())).then(|| speech.item.clone())
     }
 
-    fn begin(&mut self, thread: Option<&Id>, speech: Speech, scribe: &mut RunRecorder) {
+    fn begin(&mut self, thread: Option<&Id>, speech: Speech, recorder: &mut RunRecorder) {
         if self.open.len() == SPEAKERS {
             let (_, oldest) = self.open.remove(0);
-            scribe.item_closed(&oldest.item, Status::Completed);
+            recorder.item_closed(&oldest.item, Status::Completed);
         }
         self.open.push((thread.cloned(), speech));
     }
@@ -70,40 +70,40 @@ impl Speeches {
 
 impl Live {
     /// Reads `agent_message_chunk`, `agent_thought_chunk` and `user_message_chunk`.
-    pub(super) fn chunk(&mut self, kind: Kind, update: &JsonObject<'_>, place: &Place, scribe: &mut RunRecorder) {
+    pub(super) fn chunk(&mut self, kind: Kind, update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
         let Some(piece) = update.get("content").map(content) else { return };
         let text = piece.text.as_deref().unwrap_or_default();
-        if kind == Kind::Agent && mode_told(text, scribe) {
+        if kind == Kind::Agent && mode_told(text, recorder) {
             return;
         }
         if kind == Kind::User && matches!(place, Place::Main) && self.prompts.is_echo(text) {
-            return scribe.write_notice(Notice::new(Topic::Echo).with_text(text));
+            return recorder.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
         let message = update.get_non_empty("messageId");
         let explains = kind == Kind::Agent && matches!(place, Place::Main);
         if explains && self.prompts.explain_failure(text, message.as_deref()) {
-            return scribe.write_notice(control("agent_message_chunk").with_text(text.trim()));
+            return recorder.write_notice(control("agent_message_chunk").with_text(text.trim()));
         }
-        self.settle_declined(place.thread(), scribe);
+        self.settle_declined(place.thread(), recorder);
         if matches!(place, Place::Main) {
-            self.active(scribe);
+            self.active(recorder);
         }
         let thread = place.thread();
         let going_on =
-            self.speeches.going_on(thread, kind, message.as_deref()).filter(|item| scribe.item_is_open(item));
+            self.speeches.going_on(thread, kind, message.as_deref()).filter(|item| recorder.item_is_open(item));
         let item = match (going_on, kind) {
             (Some(item), _) => item,
             (None, Kind::User) => {
-                self.speak(kind, message, thread, whole(piece), scribe);
+                self.speak(kind, message, thread, whole(piece), recorder);
                 return;
             }
-            (None, Kind::Agent) => self.speak(kind, message, thread, Item::new(AgentMessage::default()), scribe),
-            (None, Kind::Thought) => self.speak(kind, message, thread, Item::new(Reasoning::default()), scribe),
+            (None, Kind::Agent) => self.speak(kind, message, thread, Item::new(AgentMessage::default()), recorder),
+            (None, Kind::Thought) => self.speak(kind, message, thread, Item::new(Reasoning::default()), recorder),
         };
-        add(&item, piece, scribe);
+        add(&item, piece, recorder);
         if matches!(place, Place::Main) {
-            let reply = scribe.open_item(&item).and_then(|item| item.reply.clone());
-            self.spending.replied(&update.get_object("_meta").get_object("usage"), reply, scribe);
+            let reply = recorder.open_item(&item).and_then(|item| item.reply.clone());
+            self.spending.replied(&update.get_object("_meta").get_object("usage"), reply, recorder);
         }
     }
 
@@ -114,18 +114,18 @@ impl Live {
         message: Option<String>,
         thread: Option<&Id>,
         item: Item,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) -> Id {
-        self.speeches.end(thread, scribe);
-        let id = self.next_id(if kind == Kind::Thought { "thought" } else { "message" }, scribe);
-        let reply = self.reply(kind, message.as_deref(), thread, scribe);
-        scribe.item_started(&id, Item { reply, ..item });
-        self.speeches.begin(thread, Speech { item: id.clone(), kind, message }, scribe);
+        self.speeches.end(thread, recorder);
+        let id = self.next_id(if kind == Kind::Thought { "thought" } else { "message" }, recorder);
+        let reply = self.reply(kind, message.as_deref(), thread, recorder);
+        recorder.item_started(&id, Item { reply, ..item });
+        self.speeches.begin(thread, Speech { item: id.clone(), kind, message }, recorder);
         id
     }
 
     /// Returns the model reply that a message belongs to, by the agent's id or a generated one.
-    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, scribe: &RunRecorder) -> Option<Id> {
+    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, recorder: &RunRecorder) -> Option<Id> {
         let named = message.map(Id::from);
         match (kind, thread, &named) {
             (Kind::User, ..) => None,
@@ -133,7 +133,7 @@ impl Live {
                 self.replies.set_current_id(name.clone());
                 named
             }
-            (_, None, None) => Some(self.replies.id_for_output(scribe)),
+            (_, None, None) => Some(self.replies.id_for_output(recorder)),
             (_, Some(_), _) => named,
         }
     }
@@ -146,15 +146,15 @@ fn whole(piece: Content) -> Item {
 }
 
 /// Gemini CLI 0.61.0 reports a changed mode as a message instead of an update. It is not meant for the user.
-fn mode_told(text: &str, scribe: &mut RunRecorder) -> bool {
+fn mode_told(text: &str, recorder: &mut RunRecorder) -> bool {
     let Some(mode) = text.strip_prefix("[MODE_UPDATE] ") else { return false };
-    scribe.update_info(Info { mode: Some(mode.trim().to_owned()), ..Info::default() });
-    scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("mode").with_text(mode.trim()));
+    recorder.update_info(Info { mode: Some(mode.trim().to_owned()), ..Info::default() });
+    recorder.write_notice_if_no_event(Notice::new(Topic::Status).with_name("mode").with_text(mode.trim()));
     true
 }
 
-fn add(item: &Id, piece: Content, scribe: &mut RunRecorder) {
-    let Some(mut said) = scribe.open_item(item).cloned() else { return };
+fn add(item: &Id, piece: Content, recorder: &mut RunRecorder) {
+    let Some(mut said) = recorder.open_item(item).cloned() else { return };
     match &mut said.details {
         Details::UserMessage(message) => match message.content.last_mut() {
             Some(last) if (last.kind, piece.kind) == (ContentType::Text, ContentType::Text) => {
@@ -165,14 +165,14 @@ fn add(item: &Id, piece: Content, scribe: &mut RunRecorder) {
         _ if piece.kind == ContentType::Text => {
             // Some agents begin or end a message with an empty chunk.
             if let Some(text) = piece.text.as_deref().filter(|text| !text.is_empty()) {
-                scribe.item_append(item, Field::Text, 0, text);
+                recorder.item_append(item, Field::Text, 0, text);
             }
             return;
         }
         Details::AgentMessage(message) => message.content.push(piece),
         _ => return,
     }
-    scribe.item_set(item, said);
+    recorder.item_set(item, said);
 }
 
 /// In a replayed history, some agents include messages that they sent to the model in the user's name.

@@ -41,27 +41,27 @@ impl Subagents {
 }
 
 impl Live {
-    pub(super) fn subagent_update(&mut self, update: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn subagent_update(&mut self, update: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(session) = update.get_non_empty("sessionId").map(Id::from) else { return };
         let state = update.get_object("state");
         let idle = state.str_equals("state", "idle");
-        let open = self.subagents.item_of(&session).filter(|item| scribe.item_is_open(item));
+        let open = self.subagents.item_of(&session).filter(|item| recorder.item_is_open(item));
         match open {
-            Some(item) if idle => self.subagent_idle(&session, &item, &state, scribe),
-            Some(item) => describe(&item, update, scribe),
+            Some(item) if idle => self.subagent_idle(&session, &item, &state, recorder),
+            Some(item) => describe(&item, update, recorder),
             None if idle => {}
             None => {
-                let item = self.next_id("subagent", scribe);
+                let item = self.next_id("subagent", recorder);
                 let named = update.get_non_empty("title").or_else(|| update.get_non_empty("description"));
                 let label = named.or_else(|| Some(self.subagents.get(&session)?.label.clone())).unwrap_or_default();
-                scribe.item_started(&item, subagent(&session, label.clone(), update));
+                recorder.item_started(&item, subagent(&session, label.clone(), update));
                 self.subagents.remember(Known { session, item, label });
             }
         }
     }
 
-    fn subagent_idle(&mut self, session: &Id, item: &Id, state: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.end_thread(session, scribe);
+    fn subagent_idle(&mut self, session: &Id, item: &Id, state: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.end_thread(session, recorder);
         let status = match state.get_str("stopReason").as_deref() {
             Some("error") => Status::Failed,
             Some("cancelled") => Status::Interrupted,
@@ -69,11 +69,11 @@ impl Live {
         };
         let fault = state.get("error").map(|error| errors::fault(&error.as_object()));
         let aborted = fault.as_ref().is_some_and(|fault| fault.code == ErrorCode::Aborted);
-        if let (Some(fault), Some(item)) = (fault, scribe.item_mut(item)) {
+        if let (Some(fault), Some(item)) = (fault, recorder.item_mut(item)) {
             let call = item.call.get_or_insert_default();
             call.error = Some(fault.message);
         }
-        scribe.item_closed(item, if aborted { Status::Interrupted } else { status });
+        recorder.item_closed(item, if aborted { Status::Interrupted } else { status });
     }
 }
 
@@ -86,13 +86,13 @@ fn subagent(session: &Id, label: String, update: &JsonObject<'_>) -> Item {
 }
 
 /// Updates the title of a running subagent.
-fn describe(item: &Id, update: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let Some(mut whole) = scribe.open_item(item).cloned() else { return };
+fn describe(item: &Id, update: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let Some(mut whole) = recorder.open_item(item).cloned() else { return };
     let Some(title) = update.get_non_empty("title") else { return };
     if let Details::Subagent(subagent) = &mut whole.details
         && subagent.label != title
     {
         subagent.label = title;
-        scribe.item_set(item, whole);
+        recorder.item_set(item, whole);
     }
 }

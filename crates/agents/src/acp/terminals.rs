@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{call::ToolCall, live::Live};
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{JsonObject, JsonView, RunRecorder, bounded::push_bounded};
 
 /// Maximum number of remembered terminals.
 const REMEMBERED: usize = 64;
@@ -22,10 +22,7 @@ impl Terminals {
     }
 
     fn remember(&mut self, terminal: String, command: String) {
-        if self.commands.len() == REMEMBERED {
-            self.commands.pop_front();
-        }
-        self.commands.push_back((terminal, command));
+        push_bounded(&mut self.commands, (terminal, command), REMEMBERED);
     }
 
     /// Sets the command of a call from the terminal that it shows.
@@ -45,7 +42,7 @@ impl Live {
         method: &str,
         what: Option<String>,
         result: &JsonObject<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let Some(what) = what else { return };
         if method == "terminal/create" {
@@ -61,6 +58,6 @@ impl Live {
         let exit = result.get("exitStatus").map(JsonView::as_object);
         call.exit = exit.as_ref().unwrap_or(result).get_i32("exitCode").or(call.exit);
         let item = call.item.clone();
-        self.show_call(&item, scribe);
+        self.show_call(&item, recorder);
     }
 }

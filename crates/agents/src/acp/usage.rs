@@ -15,23 +15,23 @@ pub struct Spending {
 
 impl Spending {
     /// `usage_update`: the context size and the cumulative cost.
-    pub fn update(&mut self, update: &JsonObject<'_>, resumed: bool, scribe: &mut RunRecorder) {
+    pub fn update(&mut self, update: &JsonObject<'_>, resumed: bool, recorder: &mut RunRecorder) {
         let (used, size) = (update.get_u64("used"), update.get_u64("size"));
-        scribe.update_info(Info { context: Some(Context { used, size }), ..Info::default() });
+        recorder.update_info(Info { context: Some(Context { used, size }), ..Info::default() });
         let cost = update.get_object("cost");
         if let Some(total) = cost.get_f64("amount").filter(|_| cost.get_str("currency").is_none_or(|c| c == "USD")) {
-            self.spent(total, resumed, scribe);
+            self.spent(total, resumed, recorder);
         }
     }
 
     /// Records the increase of the total cost. If the previous total is unknown, the total is shown but not added.
-    fn spent(&mut self, total: f64, resumed: bool, scribe: &mut RunRecorder) {
-        let base = self.cost.or_else(|| scribe.session_context().usage_base.as_ref().and_then(|base| base.cost_usd));
+    fn spent(&mut self, total: f64, resumed: bool, recorder: &mut RunRecorder) {
+        let base = self.cost.or_else(|| recorder.session_context().usage_base.as_ref().and_then(|base| base.cost_usd));
         let base = base.or((!resumed).then_some(0.0));
         let cost_usd = Some(base.map_or(total, |base| difference(total, base)));
         self.cost = Some(total);
-        let model = scribe.current_model().map(str::to_owned);
-        scribe.record_usage(Usage {
+        let model = recorder.current_model().map(str::to_owned);
+        recorder.record_usage(Usage {
             scope: Scope::Turn,
             model,
             cost_usd,
@@ -41,33 +41,33 @@ impl Spending {
     }
 
     /// Records the usage of a reply. Qwen Code 0.15.10 reports it only with the last chunk of the text.
-    pub fn replied(&mut self, figures: &JsonObject<'_>, reply: Option<Id>, scribe: &mut RunRecorder) {
+    pub fn replied(&mut self, figures: &JsonObject<'_>, reply: Option<Id>, recorder: &mut RunRecorder) {
         if figures.is_empty() {
             return;
         }
         self.piecewise = true;
-        let model = scribe.current_model().map(str::to_owned);
-        scribe.record_usage(Usage { scope: Scope::Reply, key: reply, ..usage(figures, model) });
+        let model = recorder.current_model().map(str::to_owned);
+        recorder.record_usage(Usage { scope: Scope::Reply, key: reply, ..usage(figures, model) });
     }
 
     /// Records the usage of a turn from its response.
-    pub fn count(&mut self, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub fn count(&mut self, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if std::mem::take(&mut self.piecewise) {
             return;
         }
-        let model = scribe.current_model().map(str::to_owned);
+        let model = recorder.current_model().map(str::to_owned);
         if result.get("usage").is_some() {
-            return scribe.record_usage(usage(&result.get_object("usage"), model));
+            return recorder.record_usage(usage(&result.get_object("usage"), model));
         }
         // Gemini CLI 0.61.0 reports its figures only here, by model.
         let quota = result.get_object("_meta").get_object("quota");
         let models = quota.get_array("model_usage");
         if models.is_empty() {
-            return scribe.record_usage(counted(&quota.get_object("token_count"), model));
+            return recorder.record_usage(counted(&quota.get_object("token_count"), model));
         }
         for entry in models {
             let entry = entry.as_object();
-            scribe.record_usage(counted(&entry.get_object("token_count"), entry.get_non_empty("model")));
+            recorder.record_usage(counted(&entry.get_object("token_count"), entry.get_non_empty("model")));
         }
     }
 }
@@ -109,6 +109,7 @@ fn counted(figures: &JsonObject<'_>, model: Option<String>) -> Usage {
 
 #[cfg(test)]
 mod tests {
+
     use super::usage;
     use crate::JsonView;
 

@@ -319,8 +319,8 @@ impl AgentDriver for Client {
         Ok(())
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        match handle_signal {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        match signal {
             DriverSignal::StreamEnded => {
                 self.following = false;
                 // The messages contain the outcome only in case of a failure.

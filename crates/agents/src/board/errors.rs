@@ -54,6 +54,7 @@ fn code(message: &str) -> ErrorCode {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ErrorCode;
 
     use super::code;

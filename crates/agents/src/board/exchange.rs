@@ -50,70 +50,70 @@ fn code(status: u16) -> ErrorCode {
 
 impl Live {
     /// Reads a request to the server.
-    pub(super) fn sent(&mut self, request: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn sent(&mut self, request: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (method, path) =
             (request.get_str("method").unwrap_or_default(), request.get_str("path").unwrap_or_default());
         let body = request.get_object("body");
         match Route::of(&path) {
             Route::Sessions => {
-                know_agent(&body, scribe);
-                self.prompted(&body, scribe);
+                know_agent(&body, recorder);
+                self.prompted(&body, recorder);
             }
-            Route::Prompt => self.prompted(&body, scribe),
+            Route::Prompt => self.prompted(&body, recorder),
             Route::Cancel => {
-                scribe.mark_interrupted();
-                scribe.write_notice(Notice::new(Topic::Interrupt));
+                recorder.mark_interrupted();
+                recorder.write_notice(Notice::new(Topic::Interrupt));
             }
-            Route::Approval(id) => resolved(&id, &body, scribe),
+            Route::Approval(id) => resolved(&id, &body, recorder),
             _ => {}
         }
-        scribe.write_notice_if_no_event(debug(&method, &path));
+        recorder.write_notice_if_no_event(debug(&method, &path));
     }
 
-    fn prompted(&mut self, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn prompted(&mut self, body: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.begin_turn();
         let prompt = body.get_string("prompt");
-        let id = self.made_up("prompt", scribe);
-        scribe.turn_started(TurnStarted { prompt: prompt.clone(), ..TurnStarted::default() });
-        scribe.item_completed(&id, Item::new(UserMessage::text(prompt.unwrap_or_default())));
+        let id = self.made_up("prompt", recorder);
+        recorder.turn_started(TurnStarted { prompt: prompt.clone(), ..TurnStarted::default() });
+        recorder.item_completed(&id, Item::new(UserMessage::text(prompt.unwrap_or_default())));
     }
 
     /// Reads a response of the server.
-    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (method, path) = (answer.get_str("method").unwrap_or_default(), answer.get_str("path").unwrap_or_default());
         let (route, body) = (Route::of(&path), answer.get_object("body"));
         match (failure(answer), &route) {
             (Some(fault), Route::Sessions | Route::Prompt | Route::State) => {
-                if scribe.in_turn() {
-                    scribe.turn_completed(failed(fault.clone()));
+                if recorder.in_turn() {
+                    recorder.turn_completed(failed(fault.clone()));
                 }
                 let notice = debug(&method, &path).with_text(fault.message.clone());
-                return scribe.write_notice_if_no_event(Notice { error: Some(fault), ..notice });
+                return recorder.write_notice_if_no_event(Notice { error: Some(fault), ..notice });
             }
             (Some(fault), _) => {
                 let notice = debug(&method, &path).with_level(Level::Warning).with_text(fault.message.clone());
-                return scribe.write_notice(Notice { error: Some(fault), ..notice });
+                return recorder.write_notice(Notice { error: Some(fault), ..notice });
             }
             (None, Route::Sessions) => {
-                know_agent(&body, scribe);
-                scribe.set_agent_session(&body.get_str("id").unwrap_or_default());
+                know_agent(&body, recorder);
+                recorder.set_agent_session(&body.get_str("id").unwrap_or_default());
             }
             (None, Route::State) => {
-                know_agent(&body, scribe);
-                scribe.set_agent_session(&body.get_str("id").unwrap_or_default());
-                ended(&body, scribe);
+                know_agent(&body, recorder);
+                recorder.set_agent_session(&body.get_str("id").unwrap_or_default());
+                ended(&body, recorder);
             }
-            (None, Route::Approvals) => asked(&body, scribe),
+            (None, Route::Approvals) => asked(&body, recorder),
             (None, _) => {}
         }
-        scribe.write_notice_if_no_event(debug(&method, &path));
+        recorder.write_notice_if_no_event(debug(&method, &path));
     }
 }
 
 /// Sets the agent from a session request or a description of the session.
-fn know_agent(session: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn know_agent(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
     if let Some(agent) = session.get_non_empty("agentType").or_else(|| session.get_non_empty("agentId")) {
-        scribe.adjust_config(|config| config.agent_type = Some(agent));
+        recorder.adjust_config(|config| config.agent_type = Some(agent));
     }
 }
 
@@ -126,27 +126,27 @@ fn failed(fault: Fault) -> TurnCompleted {
 }
 
 /// Completes the turn at the end of the stream, with the outcome in the session's state.
-fn ended(session: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    if !scribe.in_turn() {
+fn ended(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    if !recorder.in_turn() {
         return;
     }
     let error = session.get_non_empty("error").or_else(|| session.get_object("error").get_non_empty("message"));
     match session.get_str("state").as_deref() {
-        Some("done") => scribe.turn_completed(TurnCompleted::default()),
+        Some("done") => recorder.turn_completed(TurnCompleted::default()),
         Some("failed") => {
             let message = error.unwrap_or_else(|| "the session failed without a message".to_owned());
-            scribe.turn_completed(failed(super::errors::from_message(message)));
+            recorder.turn_completed(failed(super::errors::from_message(message)));
         }
         Some("cancelled") => {
             let (status, stop) = (TurnStatus::Interrupted, Stop::Cancelled);
-            scribe.turn_completed(TurnCompleted { status, stop, ..TurnCompleted::default() });
+            recorder.turn_completed(TurnCompleted { status, stop, ..TurnCompleted::default() });
         }
         _ => {}
     }
 }
 
 /// Opens the pending requests of the remote agent. Known requests are not opened again.
-fn asked(body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn asked(body: &JsonObject<'_>, recorder: &mut RunRecorder) {
     for approval in body.get_array("approvals").into_iter().map(JsonView::as_object) {
         let Some(id) = approval.get_non_empty("id") else { continue };
         let request = RequestOpened {
@@ -164,7 +164,7 @@ fn asked(body: &JsonObject<'_>, scribe: &mut RunRecorder) {
             ..RequestOpened::default()
         };
         let is_for_a_person = approval.is_true("requiresPerson");
-        scribe.request_opened(None, if is_for_a_person { request.require_person() } else { request });
+        recorder.request_opened(None, if is_for_a_person { request.require_person() } else { request });
     }
 }
 
@@ -173,7 +173,7 @@ fn read<T: DeserializeOwned>(of: &JsonObject<'_>, key: &str) -> Option<T> {
     serde_json::from_str(of.get(key)?.raw_text()).ok()
 }
 
-fn resolved(request: &str, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn resolved(request: &str, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let answers: std::collections::BTreeMap<String, Vec<String>> = read(answer, "answers").unwrap_or_default();
     let outcome = match answer.get_str("decision").as_deref() {
         Some("accept" | "acceptForSession") if !answers.is_empty() => Outcome::Answered,
@@ -181,7 +181,7 @@ fn resolved(request: &str, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
         Some("cancel") => Outcome::Cancelled,
         _ => Outcome::Declined,
     };
-    scribe.request_resolved(RequestResolved {
+    recorder.request_resolved(RequestResolved {
         request: Id::from(request),
         outcome,
         by: Decider::Client,

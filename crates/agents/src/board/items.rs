@@ -7,7 +7,7 @@ use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Returns the item of a tool call. An edit is not a file change here, because a separate `diff` event reports the
 /// change.
-pub fn item(tool: &str, args: Option<JsonView<'_>>, scribe: &RunRecorder) -> Item {
+pub fn item(tool: &str, args: Option<JsonView<'_>>, recorder: &RunRecorder) -> Item {
     let fields = args.map(JsonView::as_object).unwrap_or_default();
     let path = ["file_path", "filePath", "path", "file"].into_iter().find_map(|key| fields.get_non_empty(key));
     let (kind, op) = nature(&fields, path.is_some());
@@ -16,10 +16,10 @@ pub fn item(tool: &str, args: Option<JsonView<'_>>, scribe: &RunRecorder) -> Ite
         kind,
         op,
         input: args.map(JsonView::to_raw),
-        locations: path.iter().map(|path| Location { path: scribe.absolute_path(path), line: None }).collect(),
+        locations: path.iter().map(|path| Location { path: recorder.absolute_path(path), line: None }).collect(),
         ..Call::default()
     };
-    Item::new(details(&fields, scribe)).with_call(call)
+    Item::new(details(&fields, recorder)).with_call(call)
 }
 
 fn nature(args: &JsonObject<'_>, on_file: bool) -> (CallKind, Option<FileOp>) {
@@ -43,9 +43,9 @@ fn nature(args: &JsonObject<'_>, on_file: bool) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn details(args: &JsonObject<'_>, scribe: &RunRecorder) -> Details {
+fn details(args: &JsonObject<'_>, recorder: &RunRecorder) -> Details {
     if let Some(command) = args.get_string("command").or_else(|| args.get_string("cmd")) {
-        let cwd = args.get_str("cwd").map(|cwd| scribe.absolute_path(&cwd));
+        let cwd = args.get_str("cwd").map(|cwd| recorder.absolute_path(&cwd));
         return Command { command, cwd, ..Command::default() }.into();
     }
     let entries: Vec<_> = args.get_array("todos").into_iter().map(|todo| entry(&todo.as_object())).collect();

@@ -5,7 +5,7 @@ use switchboard_event::SessionConfig;
 use super::driver::{Client, Start, Wanted};
 use crate::{
     Abilities, Agent, AgentLaunch, HostAccess, LaunchRequest, Login, StdinMode, UnsupportedOperation, WhileRunning,
-    agent::no_config, endpoint::no_endpoints,
+    agent::no_config, launch::no_endpoints,
 };
 
 /// The agent definition for sessions on another server.

@@ -34,40 +34,40 @@ impl RecordReader for Live {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         if exchange::is_exchange(&fields) {
             return match dir {
-                Dir::Out => self.sent(&fields, scribe),
-                Dir::In => self.heard_back(&fields, scribe),
+                Dir::Out => self.sent(&fields, recorder),
+                Dir::In => self.heard_back(&fields, recorder),
             };
         }
         if !is_session_event(&fields) {
             return;
         }
         self.seen = true;
-        scribe.set_record_time(fields.get_str("timestamp").and_then(|t| Timestamp::parse(&t)));
-        scribe.set_agent_session(&fields.get_str("sessionId").unwrap_or_default());
-        let id = self.id(&fields, scribe);
+        recorder.set_record_time(fields.get_str("timestamp").and_then(|t| Timestamp::parse(&t)));
+        recorder.set_agent_session(&fields.get_str("sessionId").unwrap_or_default());
+        let id = self.id(&fields, recorder);
         let payload = fields.get_object("payload");
         if let Some(parent) = payload.get_non_empty("parent").map(Id::from) {
-            scribe.set_scope(Some(parent.clone()), Some(parent));
+            recorder.set_scope(Some(parent.clone()), Some(parent));
         }
         match fields.get_str("type").as_deref() {
-            Some("plan") => speech::plan(&id, &payload, scribe),
-            Some("log") => speech::log(&id, &payload, scribe),
-            Some("diff") => diff(&id, &payload, scribe),
-            Some("action") => action(&id, &payload, scribe),
-            Some("toolResult") => tool_result(&id, &payload, scribe),
-            Some("error") => self.finish(EndReason::Failed, Some(errors::fault(&payload)), scribe),
-            Some("cancelled") => self.finish(EndReason::Cancelled, None, scribe),
+            Some("plan") => speech::plan(&id, &payload, recorder),
+            Some("log") => speech::log(&id, &payload, recorder),
+            Some("diff") => diff(&id, &payload, recorder),
+            Some("action") => action(&id, &payload, recorder),
+            Some("toolResult") => tool_result(&id, &payload, recorder),
+            Some("error") => self.finish(EndReason::Failed, Some(errors::fault(&payload)), recorder),
+            Some("cancelled") => self.finish(EndReason::Cancelled, None, recorder),
             _ => {}
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
+    fn finish(&mut self, recorder: &mut RunRecorder) {
         if self.seen && !self.ended && !self.exchanged {
-            self.finish(EndReason::Completed, None, scribe);
+            self.finish(EndReason::Completed, None, recorder);
         }
     }
 }
@@ -79,23 +79,23 @@ impl Live {
     }
 
     /// Generates an id.
-    pub(super) fn made_up(&mut self, what: &str, scribe: &RunRecorder) -> Id {
+    pub(super) fn made_up(&mut self, what: &str, recorder: &RunRecorder) -> Id {
         self.nameless += 1;
-        scribe.local_id(&format!("{what}_{}", self.nameless))
+        recorder.local_id(&format!("{what}_{}", self.nameless))
     }
 
-    fn id(&mut self, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Id {
-        fields.get_non_empty("id").map(Id::from).unwrap_or_else(|| self.made_up("event", scribe))
+    fn id(&mut self, fields: &JsonObject<'_>, recorder: &RunRecorder) -> Id {
+        fields.get_non_empty("id").map(Id::from).unwrap_or_else(|| self.made_up("event", recorder))
     }
 
-    fn finish(&mut self, reason: EndReason, error: Option<Fault>, scribe: &mut RunRecorder) {
+    fn finish(&mut self, reason: EndReason, error: Option<Fault>, recorder: &mut RunRecorder) {
         self.ended = true;
-        scribe.session_ending(SessionEnding { reason, error });
+        recorder.session_ending(SessionEnding { reason, error });
     }
 }
 
-fn diff(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let path = scribe.absolute_path(&payload.get_str("file").unwrap_or_default());
+fn diff(id: &Id, payload: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let path = recorder.absolute_path(&payload.get_str("file").unwrap_or_default());
     let diff = payload.get_string("diff").unwrap_or_default();
     let kind = match payload.get_str("change").as_deref() {
         Some("add") => ChangeKind::Add,
@@ -104,9 +104,9 @@ fn diff(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
         Some("modify") => ChangeKind::Modify,
         _ => change_kind(&diff),
     };
-    let to = payload.get_non_empty("to").map(|to| scribe.absolute_path(&to));
+    let to = payload.get_non_empty("to").map(|to| recorder.absolute_path(&to));
     let change = Change { path, kind, to, diff, ..Change::default() };
-    scribe.item_completed(id, Item::new(FileChange { changes: vec![change], output: None }));
+    recorder.item_completed(id, Item::new(FileChange { changes: vec![change], output: None }));
 }
 
 /// A hunk from or to nothing means that the file is new or deleted.
@@ -119,22 +119,22 @@ fn change_kind(diff: &str) -> ChangeKind {
     }
 }
 
-fn action(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let item = items::item(&payload.get_str("tool").unwrap_or_default(), payload.get("args"), scribe);
+fn action(id: &Id, payload: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let item = items::item(&payload.get_str("tool").unwrap_or_default(), payload.get("args"), recorder);
     let id = payload.get_non_empty("toolId").map_or_else(|| id.clone(), Id::from);
-    scribe.item_started(&id, item);
+    recorder.item_started(&id, item);
 }
 
 /// Completes the call of a result. A result names the tool, and only another Switchboard also names the call; otherwise
 /// it belongs to the latest open call of that tool.
-fn tool_result(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn tool_result(id: &Id, payload: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let tool = payload.get_str("tool").unwrap_or_default();
     let called =
-        |id: &Id| scribe.open_item(id).and_then(|item| item.call.as_ref()).is_some_and(|call| call.name == tool);
+        |id: &Id| recorder.open_item(id).and_then(|item| item.call.as_ref()).is_some_and(|call| call.name == tool);
     let named = payload.get_non_empty("toolId").map(Id::from);
-    let open = scribe.open_items(None).into_iter().rev().find(called).filter(|_| named.is_none());
+    let open = recorder.open_items(None).into_iter().rev().find(called).filter(|_| named.is_none());
     let id = named.or(open).unwrap_or_else(|| id.clone());
-    let mut item = scribe.open_item(&id).cloned().unwrap_or_else(|| items::item(&tool, None, scribe));
+    let mut item = recorder.open_item(&id).cloned().unwrap_or_else(|| items::item(&tool, None, recorder));
     let failed = payload.get("success").and_then(JsonView::as_bool) == Some(false);
     let output = payload.get("output").map(|output| output.display_text().into_owned()).unwrap_or_default();
     item.status = if failed { Status::Failed } else { Status::Completed };
@@ -148,11 +148,12 @@ fn tool_result(id: &Id, payload: &JsonObject<'_>, scribe: &mut RunRecorder) {
         Details::Tool(tool) => tool.output = output,
         _ => {}
     }
-    scribe.item_completed(&id, item);
+    recorder.item_completed(&id, item);
 }
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ChangeKind;
 
     use super::change_kind;

@@ -9,6 +9,7 @@ mod launch;
 mod live;
 mod routes;
 mod speech;
+
 #[cfg(test)]
 mod tests;
 

@@ -72,6 +72,7 @@ fn decoded(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{Route, encoded};
 
     #[test]

@@ -2,10 +2,8 @@
 
 use serde_json::json;
 
-use crate::{
-    board::AGENT,
-    driver_tests::{FakeHost, LaunchFixture},
-};
+use super::AGENT;
+use crate::driver_tests::{FakeHost, LaunchFixture};
 
 fn wish() -> LaunchFixture {
     LaunchFixture {

@@ -13,39 +13,39 @@ pub struct AbandonedItems(Vec<(Id, TextBlockKind)>);
 
 impl AbandonedItems {
     /// Adds an item whose reply broke off.
-    pub fn push(&mut self, item: Id, kind: TextBlockKind, scribe: &RunRecorder) {
-        self.0.retain(|(known, _)| scribe.item_is_open(known));
+    pub fn push(&mut self, item: Id, kind: TextBlockKind, recorder: &RunRecorder) {
+        self.0.retain(|(known, _)| recorder.item_is_open(known));
         self.0.push((item, kind));
     }
 
     /// Takes the item that a new block of this kind may repeat.
-    pub fn take_repeatable(&mut self, kind: TextBlockKind, scribe: &RunRecorder) -> Option<Id> {
-        let index = self.0.iter().position(|(item, shown)| *shown == kind && scribe.item_is_open(item))?;
+    pub fn take_repeatable(&mut self, kind: TextBlockKind, recorder: &RunRecorder) -> Option<Id> {
+        let index = self.0.iter().position(|(item, shown)| *shown == kind && recorder.item_is_open(item))?;
         Some(self.0.remove(index).0)
     }
 
     /// Takes the item whose text this text begins with, and supersedes the others of its kind.
-    pub fn take_prefix_of(&mut self, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) -> Option<Id> {
-        while let Some(item) = self.take_repeatable(kind, scribe) {
-            if text.starts_with(&shown_text(&item, scribe)) {
+    pub fn take_prefix_of(&mut self, kind: TextBlockKind, text: &str, recorder: &mut RunRecorder) -> Option<Id> {
+        while let Some(item) = self.take_repeatable(kind, recorder) {
+            if text.starts_with(&shown_text(&item, recorder)) {
                 return Some(item);
             }
-            scribe.item_closed(&item, Status::Superseded);
+            recorder.item_closed(&item, Status::Superseded);
         }
         None
     }
 
     /// Supersedes all items, once nothing can repeat them.
-    pub fn supersede_all(&mut self, scribe: &mut RunRecorder) {
+    pub fn supersede_all(&mut self, recorder: &mut RunRecorder) {
         for (item, _) in self.0.drain(..) {
-            scribe.item_closed(&item, Status::Superseded);
+            recorder.item_closed(&item, Status::Superseded);
         }
     }
 }
 
 /// Returns the text emitted so far for an open item.
-pub fn shown_text(item: &str, scribe: &RunRecorder) -> String {
-    match scribe.open_item(item).map(|item| &item.details) {
+pub fn shown_text(item: &str, recorder: &RunRecorder) -> String {
+    match recorder.open_item(item).map(|item| &item.details) {
         Some(Details::AgentMessage(message)) => message.text.clone(),
         Some(Details::Reasoning(reasoning)) => reasoning.text.clone().unwrap_or_default(),
         _ => String::new(),
@@ -76,6 +76,7 @@ pub fn compare_repetition<'a>(shown: &str, repeated: usize, words: &'a str) -> T
 
 #[cfg(test)]
 mod tests {
+
     use super::{TextRepetition, compare_repetition};
 
     #[test]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use switchboard_event::to_raw_json;
 
-use crate::{JsonObject, JsonView, RequestAnswer, RequestDecision, UnsupportedOperation};
+use crate::{JsonObject, JsonView, RequestAnswer, RequestDecision, UnsupportedOperation, bounded::push_bounded};
 
 /// The maximum number of requests that can be open at once.
 const MAX_PENDING_REQUESTS: usize = 256;
@@ -22,10 +22,7 @@ pub struct PendingControlRequests(VecDeque<(String, Box<RawValue>)>);
 impl PendingControlRequests {
     pub fn insert_request(&mut self, id: &str, request: Box<RawValue>) {
         self.remove_request(id);
-        if self.0.len() == MAX_PENDING_REQUESTS {
-            self.0.pop_front();
-        }
-        self.0.push_back((id.to_owned(), request));
+        push_bounded(&mut self.0, (id.to_owned(), request), MAX_PENDING_REQUESTS);
     }
 
     /// Removes a request that was answered or withdrawn.

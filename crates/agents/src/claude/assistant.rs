@@ -14,47 +14,47 @@ use super::{
 use crate::{JsonObject, JsonView, RunRecorder};
 
 impl ClaudeStreamReader {
-    pub(super) fn read_assistant(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let sub = self.enter_subagent(fields, scribe);
+    pub(super) fn read_assistant(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let sub = self.enter_subagent(fields, recorder);
         if !sub {
-            self.ensure_turn(scribe);
+            self.ensure_turn(recorder);
             self.waiting.mark_model_called();
         }
         let message = fields.get_object("message");
         if let Some(error) = fields.get_str("error") {
-            return self.read_failed_reply(&error, fields, scribe);
+            return self.read_failed_reply(&error, fields, recorder);
         }
         let reply = message.get_str("id").map(Id::from);
         if !sub && self.stream.reply != reply {
-            self.stream.break_off(scribe);
+            self.stream.break_off(recorder);
         }
         for block in content_blocks(message.get("content")) {
-            self.read_block(reply.as_ref(), block, sub, scribe);
+            self.read_block(reply.as_ref(), block, sub, recorder);
         }
         if let Some(text) = message.get_str("content") {
-            self.read_text_block(reply.as_ref(), TextBlockKind::Text, text.into_owned(), sub, scribe);
+            self.read_text_block(reply.as_ref(), TextBlockKind::Text, text.into_owned(), sub, recorder);
         }
         if fields.contains_key("supersedes") {
             let notice = Notice::new(Topic::Retracted).with_name("supersedes");
-            scribe.write_notice(Notice { detail: fields.get_raw("supersedes"), ..notice });
+            recorder.write_notice(Notice { detail: fields.get_raw("supersedes"), ..notice });
         }
-        self.record_final_usage(&message, sub, scribe);
+        self.record_final_usage(&message, sub, recorder);
     }
 
     /// Claude Code reports some errors in the form of a reply. They are recorded as errors, not as messages.
-    fn read_failed_reply(&mut self, error: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_failed_reply(&mut self, error: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let content = fields.get_object("message").get("content");
         let text: Vec<_> = content_blocks(content).iter().filter_map(|b| b.as_object().get_string("text")).collect();
         let cause = fields.get_str("api_error").unwrap_or_default();
         let fault = errors::reply_fault(error, &cause, &text.join("\n"));
         let notice = Notice::new(Topic::Warning).with_level(Level::Error).with_text(fault.message.clone());
-        scribe.write_notice(Notice { error: Some(fault.clone()), ..notice });
+        recorder.write_notice(Notice { error: Some(fault.clone()), ..notice });
         self.fault = Some(fault);
     }
 
     /// While a reply is streamed, its figures are placeholders and its `stop_reason` is null. A reply with a
     /// `stop_reason` was not streamed, and its figures are final.
-    fn record_final_usage(&mut self, message: &JsonObject<'_>, sub: bool, scribe: &mut RunRecorder) {
+    fn record_final_usage(&mut self, message: &JsonObject<'_>, sub: bool, recorder: &mut RunRecorder) {
         if sub || message.str_equals("model", "<synthetic>") {
             return;
         }
@@ -62,27 +62,27 @@ impl ClaudeStreamReader {
         usage.key = message.get_str("id").map(Id::from);
         usage.model = message.get_non_empty("model");
         match message.get("stop_reason") {
-            Some(_) => self.books.count_reply(usage, scribe),
+            Some(_) => self.books.count_reply(usage, recorder),
             None => self.books.set_placeholder(usage),
         }
     }
 
-    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, sub: bool, scribe: &mut RunRecorder) {
+    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, sub: bool, recorder: &mut RunRecorder) {
         let fields = block.as_object();
         if let Some((kind, text)) = parse_text_block(&fields) {
-            return self.read_text_block(reply, kind, text, sub, scribe);
+            return self.read_text_block(reply, kind, text, sub, recorder);
         }
         match fields.get_str("type").as_deref() {
-            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.start_tool_call(reply, &fields, scribe),
-            Some(kind) if kind.ends_with("_tool_result") => complete_server_tool(&fields, scribe),
-            _ => self.complete_block(reply, other_block_item(block, &fields), scribe),
+            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.start_tool_call(reply, &fields, recorder),
+            Some(kind) if kind.ends_with("_tool_result") => complete_server_tool(&fields, recorder),
+            _ => self.complete_block(reply, other_block_item(block, &fields), recorder),
         }
     }
 
-    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut RunRecorder) {
-        let id = self.next_block_id(reply, scribe);
+    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, recorder: &mut RunRecorder) {
+        let id = self.next_block_id(reply, recorder);
         item.reply = reply.cloned();
-        scribe.item_completed(&id, item);
+        recorder.item_completed(&id, item);
     }
 
     fn read_text_block(
@@ -91,7 +91,7 @@ impl ClaudeStreamReader {
         kind: TextBlockKind,
         text: String,
         sub: bool,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let item = |text: String| {
             let item = match kind {
@@ -104,38 +104,38 @@ impl ClaudeStreamReader {
             if kind == TextBlockKind::Text {
                 self.mark_spoken();
             }
-            match self.stream.claim_block(reply.map(|r| &**r), kind, &text, scribe) {
-                BlockClaim::Open(id) => return scribe.item_completed(&id, item(text)),
-                BlockClaim::Closed => return scribe.write_notice(Notice::new(Topic::Echo).with_name("assistant")),
+            match self.stream.claim_block(reply.map(|r| &**r), kind, &text, recorder) {
+                BlockClaim::Open(id) => return recorder.item_completed(&id, item(text)),
+                BlockClaim::Closed => return recorder.write_notice(Notice::new(Topic::Echo).with_name("assistant")),
                 BlockClaim::None => {}
             }
-            if let Some(id) = self.stream.abandoned.take_prefix_of(kind, &text, scribe) {
-                return scribe.item_completed(&id, item(text));
+            if let Some(id) = self.stream.abandoned.take_prefix_of(kind, &text, recorder) {
+                return recorder.item_completed(&id, item(text));
             }
         }
-        self.complete_block(reply, item(text), scribe);
+        self.complete_block(reply, item(text), recorder);
     }
 
-    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let name = block.get_str("name").unwrap_or_default();
         let id = match block.get_str("id") {
             Some(id) => Id::from(id),
-            None => self.generate_id("tool", scribe),
+            None => self.generate_id("tool", recorder),
         };
         // A subagent's call appears after its approval, possibly with another input.
         let changed = self.asks.take_changed_input(&id);
         let input = changed.as_deref().map(JsonView::from_raw).or(block.get("input"));
-        let mut item = items::tool_item(&name, input, &self.todos, scribe);
+        let mut item = items::tool_item(&name, input, &self.todos, recorder);
         item.reply = reply.cloned();
         if let Details::Subagent(subagent) = &mut item.details {
             subagent.thread = self.tasks.task_of_call(&id);
         }
-        scribe.item_started(&id, item);
+        recorder.item_started(&id, item);
     }
 
     /// Blocks of a reply that was not streamed are numbered in order of arrival.
-    fn next_block_id(&mut self, reply: Option<&Id>, scribe: &RunRecorder) -> Id {
-        let Some(reply) = reply else { return self.generate_id("block", scribe) };
+    fn next_block_id(&mut self, reply: Option<&Id>, recorder: &RunRecorder) -> Id {
+        let Some(reply) = reply else { return self.generate_id("block", recorder) };
         let number = match &self.blocks {
             Some((last, number)) if last == reply => number + 1,
             _ => 0,
@@ -164,13 +164,13 @@ pub fn other_block_item(block: JsonView<'_>, fields: &JsonObject<'_>) -> Item {
 }
 
 /// Completes a tool that the provider runs itself.
-pub fn complete_server_tool(block: &JsonObject<'_>, scribe: &mut RunRecorder) {
+pub fn complete_server_tool(block: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let id = block.get_str("tool_use_id").unwrap_or_default();
-    let Some(item) = scribe.open_item(&id).cloned() else {
-        return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
+    let Some(item) = recorder.open_item(&id).cloned() else {
+        return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
     };
     let item = results::apply_server_result(item, block.get("content"));
-    scribe.item_completed(&Id::from(id), item);
+    recorder.item_completed(&Id::from(id), item);
 }
 
 /// Parses text, an image or a piece of code as content.

@@ -136,8 +136,8 @@ impl AgentDriver for ClaudeDriver {
         self.commands.check_name(name)
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        if handle_signal == DriverSignal::Timer(SETTLE_TIMER) {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        if signal == DriverSignal::Timer(SETTLE_TIMER) {
             self.pace.handle_timeout(effects);
         }
     }

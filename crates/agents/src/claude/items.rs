@@ -7,7 +7,7 @@ use switchboard_event::{
 
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-pub fn tool_item(name: &str, input: Option<JsonView<'_>>, todos: &TodoList, scribe: &RunRecorder) -> Item {
+pub fn tool_item(name: &str, input: Option<JsonView<'_>>, todos: &TodoList, recorder: &RunRecorder) -> Item {
     let args = input.map(JsonView::as_object).unwrap_or_default();
     let (kind, op) = classify_tool(name);
     let call = Call {
@@ -16,21 +16,21 @@ pub fn tool_item(name: &str, input: Option<JsonView<'_>>, todos: &TodoList, scri
         kind,
         op,
         input: input.map(JsonView::to_raw),
-        locations: tool_location(name, &args, scribe).into_iter().collect(),
+        locations: tool_location(name, &args, recorder).into_iter().collect(),
         team: classify_team_call(name, &args),
         is_block: true,
         ..Call::default()
     };
-    Item::new(item_details(name, &args, todos, scribe)).with_call(call)
+    Item::new(item_details(name, &args, todos, recorder)).with_call(call)
 }
 
-fn tool_location(name: &str, args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Location> {
+fn tool_location(name: &str, args: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Location> {
     let keys = match name {
         "NotebookEdit" | "NotebookRead" => ["notebook_path", "file_path", "path"],
         _ => ["file_path", "notebook_path", "path"],
     };
     let path = keys.into_iter().find_map(|key| args.get_str(key))?;
-    Some(Location { path: scribe.absolute_path(&path), line: args.get_u64("offset") })
+    Some(Location { path: recorder.absolute_path(&path), line: args.get_u64("offset") })
 }
 
 fn classify_tool(name: &str) -> (CallKind, Option<FileOp>) {
@@ -58,18 +58,20 @@ fn classify_team_call(name: &str, args: &JsonObject<'_>) -> Option<Team> {
     }
 }
 
-fn item_details(name: &str, args: &JsonObject<'_>, todos: &TodoList, scribe: &RunRecorder) -> Details {
+fn item_details(name: &str, args: &JsonObject<'_>, todos: &TodoList, recorder: &RunRecorder) -> Details {
     match name {
         "Bash" | "PowerShell" => Command {
             command: args.get_string("command").unwrap_or_default(),
-            cwd: scribe.working_directory().map(str::to_owned),
+            cwd: recorder.working_directory().map(str::to_owned),
             background: args.is_true("run_in_background"),
             ..Command::default()
         }
         .into(),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
-            let changes =
-                tool_location(name, args, scribe).map(|at| requested_change(name, at.path, args)).into_iter().collect();
+            let changes = tool_location(name, args, recorder)
+                .map(|at| requested_change(name, at.path, args))
+                .into_iter()
+                .collect();
             FileChange { changes, output: None }.into()
         }
         "WebSearch" | "web_search" => {
@@ -187,6 +189,7 @@ impl TodoList {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{Details, SessionConfig};
 
     use super::{TodoList, tool_item};
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn a_path_that_claude_expands_is_not_taken_for_a_relative_one() {
         let config = SessionConfig { working_directory: Some("/srv".to_owned()), ..SessionConfig::default() };
-        let scribe = RunRecorder::new("claude", 1, 1, 0, SessionContext { config, ..SessionContext::default() });
+        let recorder = RunRecorder::new("claude", 1, 1, 0, SessionContext { config, ..SessionContext::default() });
         for (tool, input, path) in [
             ("Write", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
             ("Edit", r#"{"file_path":"~/.bashrc"}"#, "~/.bashrc"),
@@ -204,7 +207,7 @@ mod tests {
             ("NotebookEdit", r#"{"file_path":"a","notebook_path":"~/.bashrc"}"#, "~/.bashrc"),
             ("Write", r#"{"file_path":"a"}"#, "/srv/a"),
         ] {
-            let item = tool_item(tool, JsonView::parse(input), &TodoList::default(), &scribe);
+            let item = tool_item(tool, JsonView::parse(input), &TodoList::default(), &recorder);
             let Details::FileChange(change) = &item.details else { panic!("{tool}: {item:?}") };
             assert_eq!(change.changes[0].path, path, "{tool} {input}");
             assert_eq!(item.call.unwrap().locations[0].path, path, "{tool} {input}");

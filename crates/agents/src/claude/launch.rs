@@ -7,7 +7,7 @@ use super::{driver::ClaudeDriver, login, mcp, offers, prompts, rules, settings};
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, StateDirectory, StdinMode,
     UnsupportedOperation, Versions, WhileRunning,
-    endpoint::{bedrock_endpoints, is_variable_enabled, public_endpoints, vertex_endpoints},
+    launch::{bedrock_endpoints, is_variable_enabled, public_endpoints, vertex_endpoints},
 };
 
 pub const AGENT: Agent = Agent {

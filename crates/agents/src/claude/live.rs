@@ -59,62 +59,62 @@ impl RecordReader for ClaudeStreamReader {
         Some("claude_code")
     }
 
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         if dir == Dir::Out {
-            return self.read_sent(&fields, scribe);
+            return self.read_sent(&fields, recorder);
         }
-        self.identify_session(&fields, scribe);
+        self.identify_session(&fields, recorder);
         match fields.get_str("type").as_deref() {
-            Some("stream_event") => self.read_stream_event(&fields, scribe),
-            Some("assistant") => self.read_assistant(&fields, scribe),
-            Some("user") => self.read_user(&fields, scribe),
-            Some("system") => self.read_system(&fields, scribe),
-            Some("result") => self.read_result(&fields, scribe),
-            Some("control_request") => self.read_control_request(&fields, scribe),
-            Some("control_response") => self.read_control_response(&fields, scribe),
-            Some("control_cancel_request") => self.read_cancel_request(&fields, scribe),
-            Some(_) if board::is_session_event(&fields) => self.board.read(dir, record, scribe),
-            Some(other) => self.read_rare(other, &fields, scribe),
+            Some("stream_event") => self.read_stream_event(&fields, recorder),
+            Some("assistant") => self.read_assistant(&fields, recorder),
+            Some("user") => self.read_user(&fields, recorder),
+            Some("system") => self.read_system(&fields, recorder),
+            Some("result") => self.read_result(&fields, recorder),
+            Some("control_request") => self.read_control_request(&fields, recorder),
+            Some("control_response") => self.read_control_response(&fields, recorder),
+            Some("control_cancel_request") => self.read_cancel_request(&fields, recorder),
+            Some(_) if board::is_session_event(&fields) => self.board.read(dir, record, recorder),
+            Some(other) => self.read_rare(other, &fields, recorder),
             None => {}
         }
     }
 
-    fn handle_note(&mut self, handle_note: &EngineNote<'_>, scribe: &mut RunRecorder) {
+    fn handle_note(&mut self, note: &EngineNote<'_>, recorder: &mut RunRecorder) {
         // Claude Code 2.1.0 reports it nowhere else.
-        if let EngineNote::Stderr(line) = handle_note
+        if let EngineNote::Stderr(line) = note
             && line.starts_with(errors::SESSION_NOT_FOUND_PREFIX)
-            && !scribe.in_turn()
+            && !recorder.in_turn()
         {
             let fault = Fault::new(ErrorCode::SessionNotFound, format!("{line}{}", errors::SESSION_DIRECTORY_HINT));
-            scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
+            recorder.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        scribe.set_agent_session(self.early.as_deref().unwrap_or_default());
-        self.supersede_abandoned(scribe);
-        self.books.report_cut_off(scribe);
-        self.board.finish(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        recorder.set_agent_session(self.early.as_deref().unwrap_or_default());
+        self.supersede_abandoned(recorder);
+        self.books.report_cut_off(recorder);
+        self.board.finish(recorder);
     }
 }
 
 impl ClaudeStreamReader {
     /// Reads a record sent to Claude Code.
-    fn read_sent(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_sent(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match fields.get_str("type").as_deref() {
-            Some("user") => self.read_prompt(fields, scribe),
-            Some("control_request") => self.read_sent_request(fields, scribe),
-            Some("control_response") => self.read_sent_response(fields, scribe),
-            Some("keep_alive") => scribe.write_notice(heartbeat_notice("keep_alive")),
-            Some(other) => scribe.write_notice(Notice::new(Topic::Control).with_name(other)),
+            Some("user") => self.read_prompt(fields, recorder),
+            Some("control_request") => self.read_sent_request(fields, recorder),
+            Some("control_response") => self.read_sent_response(fields, recorder),
+            Some("keep_alive") => recorder.write_notice(heartbeat_notice("keep_alive")),
+            Some(other) => recorder.write_notice(Notice::new(Topic::Control).with_name(other)),
             None => {}
         }
     }
 
     /// Identifies the session. Hooks and state changes come before `init`, which describes the session: the start event
     /// waits for it.
-    fn identify_session(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn identify_session(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(session) = fields.get_str("session_id") else { return };
         let early = match fields.get_str("type").as_deref() {
             Some("system") => fields.get_str("subtype").is_some_and(|kind| {
@@ -126,43 +126,43 @@ impl ClaudeStreamReader {
         };
         match early {
             true => self.early = Some(session.into_owned()),
-            false => scribe.set_agent_session(&session),
+            false => recorder.set_agent_session(&session),
         }
     }
 
     /// Reads records that most sessions never have.
-    fn read_rare(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_rare(&mut self, kind: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match kind {
-            "tool_progress" => write_tool_progress(fields, scribe),
-            "tool_use_summary" => scribe.write_notice(tool_summary_notice(fields)),
-            "auth_status" => scribe.write_notice(auth_status_notice(fields)),
-            "rate_limit_event" => scribe.write_notice(rate_limit_notice(fields)),
+            "tool_progress" => write_tool_progress(fields, recorder),
+            "tool_use_summary" => recorder.write_notice(tool_summary_notice(fields)),
+            "auth_status" => recorder.write_notice(auth_status_notice(fields)),
+            "rate_limit_event" => recorder.write_notice(rate_limit_notice(fields)),
             "prompt_suggestion" => {
                 let text = fields.get_string("suggestion").unwrap_or_default();
-                scribe.write_notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
+                recorder.write_notice(Notice::new(Topic::Status).with_name(kind).with_text(text));
             }
-            "keep_alive" | "control_request_progress" => scribe.write_notice(heartbeat_notice(kind)),
-            "conversation_reset" => self.reset_conversation(scribe),
-            "active_goal" => scribe.write_notice(Notice::new(Topic::Status).with_name(kind)),
+            "keep_alive" | "control_request_progress" => recorder.write_notice(heartbeat_notice(kind)),
+            "conversation_reset" => self.reset_conversation(recorder),
+            "active_goal" => recorder.write_notice(Notice::new(Topic::Status).with_name(kind)),
             "session_writes_lost" => {
                 let text = "Claude Code could not write the session to disk: it may not be possible to continue it";
-                scribe.write_notice(
+                recorder.write_notice(
                     Notice::new(Topic::Warning).with_name(kind).with_level(Level::Warning).with_text(text),
                 );
             }
             // Newer than 2.1.197: the state of a prompt, by its id.
             "command_lifecycle" => {
-                scribe.write_notice(Notice { status: fields.get_non_empty("state"), ..heartbeat_notice(kind) })
+                recorder.write_notice(Notice { status: fields.get_non_empty("state"), ..heartbeat_notice(kind) })
             }
-            "transcript_mirror" => scribe.write_notice(Notice::new(Topic::Echo).with_name(kind)),
+            "transcript_mirror" => recorder.write_notice(Notice::new(Topic::Echo).with_name(kind)),
             _ => {}
         }
     }
 
     /// Handles `/clear`. The record still has the id of the old conversation; the next `init` has the new one.
-    fn reset_conversation(&mut self, scribe: &mut RunRecorder) {
+    fn reset_conversation(&mut self, recorder: &mut RunRecorder) {
         self.books.reset_totals();
-        scribe.write_notice(
+        recorder.write_notice(
             Notice::new(Topic::Status).with_name("conversation_reset").with_text("the conversation was cleared"),
         );
     }
@@ -196,17 +196,17 @@ impl ClaudeStreamReader {
     }
 
     /// Places a record of a subagent below its tool call. Returns false for a record of the main conversation.
-    pub(super) fn enter_subagent(&self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) -> bool {
+    pub(super) fn enter_subagent(&self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) -> bool {
         let Some(parent) = fields.get_str("parent_tool_use_id") else { return false };
         let thread = self.tasks.task_of_call(&parent).unwrap_or_else(|| Id::from(&parent));
-        scribe.set_scope(Some(Id::from(parent)), Some(thread));
+        recorder.set_scope(Some(Id::from(parent)), Some(thread));
         true
     }
 
     /// Generates an id for an entry without one.
-    pub(super) fn generate_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
+    pub(super) fn generate_id(&mut self, what: &str, recorder: &RunRecorder) -> Id {
         self.made_up += 1;
-        scribe.local_id(&format!("{what}_{}", self.made_up))
+        recorder.local_id(&format!("{what}_{}", self.made_up))
     }
 }
 
@@ -220,16 +220,16 @@ pub(super) fn record_timestamp(fields: &JsonObject<'_>) -> Option<Timestamp> {
 }
 
 /// Claude Code 2.1.197 sends `tool_use_id: "bash-progress-0"`; the real id is the parent's.
-fn write_tool_progress(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn write_tool_progress(fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let elapsed = fields.get_f64("elapsed_time_seconds").map(|s| (s * 1000.0).max(0.0).round());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     let elapsed = elapsed.map(|ms| ms as u64);
     let open = ["tool_use_id", "parent_tool_use_id"]
         .into_iter()
         .filter_map(|key| fields.get_str(key))
-        .any(|id| scribe.item_progress(&id, elapsed, None, None));
+        .any(|id| recorder.item_progress(&id, elapsed, None, None));
     if !open {
-        scribe.write_notice(Notice::new(Topic::Late).with_name("tool_progress"));
+        recorder.write_notice(Notice::new(Topic::Late).with_name("tool_progress"));
     }
 }
 

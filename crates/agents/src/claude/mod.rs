@@ -2,38 +2,39 @@
 
 // Reading.
 mod abandoned;
+// Running.
+mod answers;
 mod assistant;
 mod control;
+mod driver;
 mod errors;
 mod items;
+mod launch;
 mod live;
 mod log;
+mod login;
+mod mcp;
 mod modes;
 mod offers;
+mod pace;
+mod prompts;
 mod queue;
 mod requests;
 mod results;
+mod rules;
+mod settings;
 mod stream;
 mod system;
 mod tasks;
 mod turn;
 mod user;
 
-// Running.
-mod answers;
-mod driver;
-mod launch;
-mod login;
-mod mcp;
-mod pace;
-mod prompts;
-mod rules;
-mod settings;
-
 #[cfg(test)]
 mod launches;
+
 #[cfg(test)]
 mod recorded_tests;
+
 #[cfg(test)]
 mod rehearsals;
 

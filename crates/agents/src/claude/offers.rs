@@ -9,6 +9,7 @@ use crate::{JsonObject, UnsupportedOperation};
 
 /// The ids of the reasoning effort and of the thinking budget.
 pub const EFFORT_OPTION_ID: &str = "reasoning_effort";
+
 pub const THINKING_BUDGET_OPTION_ID: &str = "max_thinking_tokens";
 
 /// The value of a setting that was not set: Claude Code's own settings or the model's default apply.
@@ -205,6 +206,7 @@ fn capitalize_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use crate::{claude::AGENT, driver_tests::LaunchFixture};
 
     /// Runs a script after the handshake.

@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject};
+use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject, bounded::push_bounded};
 
 /// Expires if no further turn begins.
 pub const SETTLE_TIMER: DriverTimer = DriverTimer("settle");
@@ -47,7 +47,7 @@ impl ClaudeTurnTracker {
     /// Adds a prompt that was sent while a turn ran, followed by a request with this id.
     pub fn queue_prompt(&mut self, prompt: String, mark: String) {
         self.mark = Some(mark);
-        push_bounded(&mut self.queued, prompt);
+        push_bounded(&mut self.queued, prompt, MAX_TRACKED_ENTRIES);
     }
 
     /// Begins to stop the turn. Returns the prompts that may still be queued: they must not start another turn.
@@ -95,7 +95,9 @@ impl ClaudeTurnTracker {
         let id = fields.get_string("task_id").unwrap_or_default();
         let status = fields.get_object("patch").get_string("status").unwrap_or_default();
         match subtype {
-            "task_started" if fields.str_equals("task_type", "local_bash") => push_bounded(&mut self.commands, id),
+            "task_started" if fields.str_equals("task_type", "local_bash") => {
+                push_bounded(&mut self.commands, id, MAX_TRACKED_ENTRIES)
+            }
             "task_updated" if !matches!(status.as_str(), "completed" | "failed" | "killed") => {}
             "task_updated" | "task_notification" => self.commands.retain(|known| *known != id),
             _ => {}
@@ -126,11 +128,4 @@ impl ClaudeTurnTracker {
         self.queued.clear();
         effects.push(DriverEffect::Settled);
     }
-}
-
-fn push_bounded(list: &mut VecDeque<String>, entry: String) {
-    if list.len() == MAX_TRACKED_ENTRIES {
-        list.pop_front();
-    }
-    list.push_back(entry);
 }

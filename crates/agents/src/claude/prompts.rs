@@ -66,6 +66,7 @@ impl PromptIds {
 
 #[cfg(test)]
 mod tests {
+
     use super::PromptIds;
 
     #[test]

@@ -58,6 +58,7 @@ impl PromptQueue {
 
 #[cfg(test)]
 mod tests {
+
     use super::PromptQueue;
 
     fn two_prompts() -> PromptQueue {

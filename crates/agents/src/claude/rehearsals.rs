@@ -27,7 +27,9 @@ const WORK: &str = r#"
 
 const RESULT: &str =
     r#"{"in":{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1"}}"#;
+
 const IDLE: &str = r#"{"in":{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s1"}}"#;
+
 const SETTLED: &str = r#"> "settled""#;
 
 fn check_script_parts(parts: &[&str]) {
@@ -100,6 +102,7 @@ const STEER: &str = r#"
     > {"send":{"type":"user","message":{"content":"also this"}}}
     > {"send":{"request_id":"switchboard-1","request":{"subtype":"get_binary_version"}}}
 "#;
+
 const READ: &str =
     r#"{"in":{"type":"control_response","response":{"subtype":"success","request_id":"switchboard-1","response":{}}}}"#;
 

@@ -39,9 +39,9 @@ pub fn tool_request(
     name: &str,
     request: &JsonObject<'_>,
     todos: &items::TodoList,
-    scribe: &RunRecorder,
+    recorder: &RunRecorder,
 ) -> RequestOpened {
-    let item = items::tool_item(name, request.get("input"), todos, scribe);
+    let item = items::tool_item(name, request.get("input"), todos, recorder);
     let input = request.get_object("input");
     let questions: Vec<_> = input.get_array("questions").into_iter().map(parse_question).collect();
     let (about, command, changes) = match item.details {
@@ -58,7 +58,7 @@ pub fn tool_request(
         title: title.or_else(|| command.clone()).unwrap_or_else(|| name.to_owned()),
         reason: request.get_non_empty("decision_reason"),
         call: item.call,
-        cwd: command.as_ref().and_then(|_| scribe.working_directory().map(str::to_owned)),
+        cwd: command.as_ref().and_then(|_| recorder.working_directory().map(str::to_owned)),
         command,
         changes,
         questions,
@@ -174,6 +174,7 @@ fn answer_values(answer: JsonView<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+
     use super::is_for_a_person;
     use crate::JsonView;
 

@@ -12,13 +12,13 @@ pub fn apply_tool_result(
     block: &JsonObject<'_>,
     structured: Option<JsonView<'_>>,
     refused: Option<bool>,
-    scribe: &RunRecorder,
+    recorder: &RunRecorder,
 ) -> Item {
     let content = result_contents(block.get("content"));
     let text = contents_text(&content);
     let failed = block.is_true("is_error");
     let refused = refused.unwrap_or_else(|| errors::is_denial(&text));
-    item.status = result_status(failed, refused, scribe.is_interrupted());
+    item.status = result_status(failed, refused, recorder.is_interrupted());
     match &mut item.details {
         // A denied command did not run and printed nothing; the call has the reason.
         Details::Command(_) if matches!(item.status, Status::Declined | Status::Interrupted) => {}
@@ -27,7 +27,8 @@ pub fn apply_tool_result(
         Details::Command(command) => finish_command(command, &text, failed, structured),
         Details::FileChange(change) => {
             change.output = Some(text.clone());
-            if let Some(done) = structured.and_then(|s| structured_change(&s.as_object(), scribe)).filter(|_| !failed) {
+            if let Some(done) = structured.and_then(|s| structured_change(&s.as_object(), recorder)).filter(|_| !failed)
+            {
                 change.changes = vec![done];
             }
         }
@@ -131,8 +132,8 @@ fn finish_command(command: &mut Command, text: &str, failed: bool, structured: O
 }
 
 /// Parses the structured result of `Write` and `Edit`: the original file and the patch.
-fn structured_change(fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
-    let path = scribe.absolute_path(&fields.get_str("filePath")?);
+fn structured_change(fields: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
+    let path = recorder.absolute_path(&fields.get_str("filePath")?);
     let before = fields.get_string("originalFile");
     let after = match fields.get_string("content") {
         Some(content) => Some(content),
@@ -147,7 +148,7 @@ fn structured_change(fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Ch
 }
 
 /// Parses `bashEditDiff` of 2.1.326: the files that a command changed.
-pub fn changes_by_command(structured: Option<JsonView<'_>>, scribe: &RunRecorder) -> Vec<Change> {
+pub fn changes_by_command(structured: Option<JsonView<'_>>, recorder: &RunRecorder) -> Vec<Change> {
     let diff = structured.map(JsonView::as_object).unwrap_or_default().get_object("bashEditDiff");
     let files: Vec<_> = diff.get_array("files").into_iter().map(JsonView::as_object).collect();
     let change = |file: &JsonObject<'_>| {
@@ -157,11 +158,11 @@ pub fn changes_by_command(structured: Option<JsonView<'_>>, scribe: &RunRecorder
             _ => ChangeKind::Modify,
         };
         let diff = file.get_array("hunks").into_iter().map(format_hunk).collect();
-        Some(Change { path: scribe.absolute_path(&file.get_non_empty("filePath")?), kind, diff, ..Change::default() })
+        Some(Change { path: recorder.absolute_path(&file.get_non_empty("filePath")?), kind, diff, ..Change::default() })
     };
     let mut changes: Vec<_> = files.iter().filter_map(change).collect();
     // There may be more changed files than shown ones.
-    for path in diff.get_strings("changedFiles").iter().map(|path| scribe.absolute_path(path)) {
+    for path in diff.get_strings("changedFiles").iter().map(|path| recorder.absolute_path(path)) {
         if !changes.iter().any(|known| known.path == path) {
             changes.push(Change { path, ..Change::default() });
         }
@@ -190,6 +191,7 @@ fn format_hunk(hunk: JsonView<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Command;
 
     use super::finish_command;

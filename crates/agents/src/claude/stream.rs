@@ -58,12 +58,13 @@ impl ReplyStream {
         reply: Option<&str>,
         kind: TextBlockKind,
         text: &str,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) -> BlockClaim {
         if self.reply.as_deref() != reply {
             return BlockClaim::None;
         }
-        let mine = |block: &StreamedBlock| block.kind == kind && (block.unclaimed || scribe.item_is_open(&block.item));
+        let mine =
+            |block: &StreamedBlock| block.kind == kind && (block.unclaimed || recorder.item_is_open(&block.item));
         let Some(index) = self.blocks.iter().position(mine) else { return BlockClaim::None };
         let block = &mut self.blocks[index];
         if block.unclaimed {
@@ -71,8 +72,8 @@ impl ReplyStream {
             return BlockClaim::Closed;
         }
         let item = block.item.clone();
-        if block.repeated.is_some() && !text.starts_with(&shown_text(&item, scribe)) {
-            scribe.item_closed(&item, Status::Superseded);
+        if block.repeated.is_some() && !text.starts_with(&shown_text(&item, recorder)) {
+            recorder.item_closed(&item, Status::Superseded);
             self.blocks.remove(index);
             return BlockClaim::None;
         }
@@ -80,11 +81,11 @@ impl ReplyStream {
     }
 
     /// Ends the reply because another one begins. Blocks without an end are abandoned.
-    pub fn break_off(&mut self, scribe: &mut RunRecorder) {
+    pub fn break_off(&mut self, recorder: &mut RunRecorder) {
         for block in &mut self.blocks {
-            match (scribe.item_is_open(&block.item), block.stopped) {
-                (true, true) => block.finish(scribe),
-                (true, false) => self.abandoned.push(block.item.clone(), block.kind, scribe),
+            match (recorder.item_is_open(&block.item), block.stopped) {
+                (true, true) => block.finish(recorder),
+                (true, false) => self.abandoned.push(block.item.clone(), block.kind, recorder),
                 (false, _) => {}
             }
         }
@@ -97,20 +98,20 @@ impl StreamedBlock {
         Self { index, kind, item, repeated, stopped: false, unclaimed: false }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        let shown = shown_text(&self.item, scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        let shown = shown_text(&self.item, recorder);
         match self.repeated.and_then(|repeated| shown.get(..repeated)).filter(|said| said.len() < shown.len()) {
             // The block ended before it had repeated the whole text.
             Some(said) => {
-                let item = scribe.open_item(&self.item).cloned().unwrap_or_else(|| self.kind.new_item(""));
-                scribe.item_closed(&self.item, Status::Superseded);
+                let item = recorder.open_item(&self.item).cloned().unwrap_or_else(|| self.kind.new_item(""));
+                recorder.item_closed(&self.item, Status::Superseded);
                 if !said.is_empty() {
                     let again = Id::from(format!("{}.again", self.item));
-                    scribe.item_completed(&again, Item { reply: item.reply, ..self.kind.new_item(said) });
+                    recorder.item_completed(&again, Item { reply: item.reply, ..self.kind.new_item(said) });
                 }
                 self.unclaimed = true;
             }
-            None => self.unclaimed = scribe.item_closed(&self.item, Status::Completed),
+            None => self.unclaimed = recorder.item_closed(&self.item, Status::Completed),
         }
     }
 }
@@ -128,117 +129,117 @@ impl TextBlockKind {
 }
 
 impl ClaudeStreamReader {
-    pub(super) fn read_stream_event(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.enter_subagent(fields, scribe);
+    pub(super) fn read_stream_event(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.enter_subagent(fields, recorder);
         let event = fields.get_object("event");
         match event.get_str("type").as_deref() {
-            Some("content_block_delta") => self.read_block_delta(&event, scribe),
-            Some("content_block_start") => self.read_block_start(&event, scribe),
-            Some("content_block_stop") => self.read_block_stop(&event, scribe),
-            Some("message_start") => self.read_message_start(&event, scribe),
-            Some("message_delta") => self.read_message_delta(&event, scribe),
-            Some("message_stop") => self.read_message_stop(fields, scribe),
-            Some(other) => scribe.write_notice(heartbeat_notice(other)),
+            Some("content_block_delta") => self.read_block_delta(&event, recorder),
+            Some("content_block_start") => self.read_block_start(&event, recorder),
+            Some("content_block_stop") => self.read_block_stop(&event, recorder),
+            Some("message_start") => self.read_message_start(&event, recorder),
+            Some("message_delta") => self.read_message_delta(&event, recorder),
+            Some("message_stop") => self.read_message_stop(fields, recorder),
+            Some(other) => recorder.write_notice(heartbeat_notice(other)),
             None => {}
         }
     }
 
-    fn read_message_start(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.ensure_turn(scribe);
+    fn read_message_start(&mut self, event: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.ensure_turn(recorder);
         self.waiting.mark_model_called();
         let message = event.get_object("message");
         let mut begun = turn::parse_usage(&message.get_object("usage"));
         begun.key = message.get_str("id").map(Id::from);
         begun.model = message.get_non_empty("model");
         self.books.set_placeholder(begun.clone());
-        self.stream.break_off(scribe);
+        self.stream.break_off(recorder);
         let abandoned = std::mem::take(&mut self.stream.abandoned);
         let (reply, model) = (begun.key.clone(), begun.model.clone());
         self.stream = ReplyStream { reply, model, abandoned, blocks: Vec::new(), begun: Some(begun) };
-        scribe.write_notice(step_notice("started"));
+        recorder.write_notice(step_notice("started"));
     }
 
-    fn read_block_start(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_block_start(&mut self, event: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let block = event.get_object("content_block");
         let index = event.get_count("index");
         match block.get_str("type").as_deref() {
-            Some("text") => self.open_block(index, TextBlockKind::Text, block.get_str("text").as_deref(), scribe),
+            Some("text") => self.open_block(index, TextBlockKind::Text, block.get_str("text").as_deref(), recorder),
             Some("thinking") => {
-                self.open_block(index, TextBlockKind::Thinking, block.get_str("thinking").as_deref(), scribe)
+                self.open_block(index, TextBlockKind::Thinking, block.get_str("thinking").as_deref(), recorder)
             }
-            _ => scribe.write_notice(heartbeat_notice("content_block_start")),
+            _ => recorder.write_notice(heartbeat_notice("content_block_start")),
         }
     }
 
-    fn open_block(&mut self, index: u64, kind: TextBlockKind, text: Option<&str>, scribe: &mut RunRecorder) {
-        self.ensure_turn(scribe);
+    fn open_block(&mut self, index: u64, kind: TextBlockKind, text: Option<&str>, recorder: &mut RunRecorder) {
+        self.ensure_turn(recorder);
         self.stream.blocks.retain(|block| block.index != index);
         let text = text.unwrap_or_default();
-        if let Some(item) = self.stream.abandoned.take_repeatable(kind, scribe) {
-            if let Some(open) = scribe.item_mut(&item) {
+        if let Some(item) = self.stream.abandoned.take_repeatable(kind, recorder) {
+            if let Some(open) = recorder.item_mut(&item) {
                 open.reply.clone_from(&self.stream.reply);
             }
             self.stream.blocks.push(StreamedBlock::new(index, kind, item, Some(0)));
             if !text.is_empty() {
-                self.append_text(index, kind, text, scribe);
+                self.append_text(index, kind, text, recorder);
             }
-            return scribe.write_notice_if_no_event(heartbeat_notice("content_block_start"));
+            return recorder.write_notice_if_no_event(heartbeat_notice("content_block_start"));
         }
-        self.start_block(index, kind, text, scribe);
+        self.start_block(index, kind, text, recorder);
     }
 
-    fn start_block(&mut self, index: u64, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) {
+    fn start_block(&mut self, index: u64, kind: TextBlockKind, text: &str, recorder: &mut RunRecorder) {
         let reply = self.stream.reply.clone();
-        let reply = reply.unwrap_or_else(|| self.stream.reply.insert(self.generate_reply_id(scribe)).clone());
+        let reply = reply.unwrap_or_else(|| self.stream.reply.insert(self.generate_reply_id(recorder)).clone());
         let item = Id::from(format!("{reply}.{index}"));
         if kind == TextBlockKind::Text {
             self.mark_spoken();
         }
-        scribe.item_started(&item, Item { reply: Some(reply), ..kind.new_item(text) });
+        recorder.item_started(&item, Item { reply: Some(reply), ..kind.new_item(text) });
         self.stream.blocks.push(StreamedBlock::new(index, kind, item, None));
     }
 
-    fn generate_reply_id(&self, scribe: &RunRecorder) -> Id {
-        scribe.local_id(&format!("reply_{}_{}", scribe.turn_count(), self.made_up))
+    fn generate_reply_id(&self, recorder: &RunRecorder) -> Id {
+        recorder.local_id(&format!("reply_{}_{}", recorder.turn_count(), self.made_up))
     }
 
-    fn read_block_delta(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_block_delta(&mut self, event: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (index, delta) = (event.get_count("index"), event.get_object("delta"));
         let (kind, text) = match delta.get_str("type").as_deref() {
             Some("text_delta") => (TextBlockKind::Text, delta.get_str("text")),
             Some("thinking_delta") => (TextBlockKind::Thinking, delta.get_str("thinking")),
-            Some(other) => return scribe.write_notice(heartbeat_notice(other)),
+            Some(other) => return recorder.write_notice(heartbeat_notice(other)),
             None => return,
         };
         let Some(text) = text else { return };
-        if !self.append_text(index, kind, &text, scribe) {
-            self.open_block(index, kind, None, scribe);
-            self.append_text(index, kind, &text, scribe);
+        if !self.append_text(index, kind, &text, recorder) {
+            self.open_block(index, kind, None, recorder);
+            self.append_text(index, kind, &text, recorder);
         }
     }
 
-    fn append_text(&mut self, index: u64, kind: TextBlockKind, text: &str, scribe: &mut RunRecorder) -> bool {
+    fn append_text(&mut self, index: u64, kind: TextBlockKind, text: &str, recorder: &mut RunRecorder) -> bool {
         let mine = |block: &&mut StreamedBlock| block.index == index && block.kind == kind;
         let Some(block) = self.stream.blocks.iter_mut().find(mine) else { return false };
-        let Some(repeated) = block.repeated.filter(|_| scribe.item_is_open(&block.item)) else {
-            return scribe.item_append(&block.item, Field::Text, 0, text);
+        let Some(repeated) = block.repeated.filter(|_| recorder.item_is_open(&block.item)) else {
+            return recorder.item_append(&block.item, Field::Text, 0, text);
         };
-        let shown = shown_text(&block.item, scribe);
+        let shown = shown_text(&block.item, recorder);
         match compare_repetition(&shown, repeated, text) {
             TextRepetition::Known => {
                 block.repeated = Some(repeated + text.len());
-                scribe.write_notice_if_no_event(heartbeat_notice("content_block_delta"));
+                recorder.write_notice_if_no_event(heartbeat_notice("content_block_delta"));
                 true
             }
             TextRepetition::Longer(new) => {
                 block.repeated = None;
-                scribe.item_append(&block.item, Field::Text, 0, new)
+                recorder.item_append(&block.item, Field::Text, 0, new)
             }
             TextRepetition::Differs => {
-                scribe.item_closed(&block.item, Status::Superseded);
+                recorder.item_closed(&block.item, Status::Superseded);
                 self.stream.blocks.retain(|block| block.index != index);
                 let said = shown.get(..repeated).unwrap_or_default().to_owned() + text;
-                self.start_block(index, kind, &said, scribe);
+                self.start_block(index, kind, &said, recorder);
                 true
             }
         }
@@ -246,41 +247,41 @@ impl ClaudeStreamReader {
 
     /// The complete message usually arrives just before. Otherwise the end of the reply decides whether the block is
     /// valid.
-    fn read_block_stop(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_block_stop(&mut self, event: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let index = event.get_count("index");
         if let Some(block) = self.stream.blocks.iter_mut().find(|block| block.index == index) {
             block.stopped = true;
         }
-        scribe.write_notice(heartbeat_notice("content_block_stop"));
+        recorder.write_notice(heartbeat_notice("content_block_stop"));
     }
 
     /// Ends a reply. Claude Code 2.1.326 also ends a reply whose stream broke off, and tells from which block on it is
     /// void.
-    fn read_message_stop(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_message_stop(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let void = fields.get("abandoned_blocks").map(|void| void.as_object().get_count("from_block_index"));
         let ReplyStream { blocks, abandoned, .. } = &mut self.stream;
         for block in blocks.iter_mut() {
             match void {
-                _ if !scribe.item_is_open(&block.item) => {}
-                Some(from) if block.index >= from => abandoned.push(block.item.clone(), block.kind, scribe),
-                _ => block.finish(scribe),
+                _ if !recorder.item_is_open(&block.item) => {}
+                Some(from) if block.index >= from => abandoned.push(block.item.clone(), block.kind, recorder),
+                _ => block.finish(recorder),
             }
         }
         blocks.retain(|block| block.unclaimed);
         if void.is_none() {
-            abandoned.supersede_all(scribe);
+            abandoned.supersede_all(recorder);
         }
         let name = void.map(|_| "abandoned_blocks".to_owned());
-        scribe.write_notice(Notice { name, ..step_notice("completed") });
+        recorder.write_notice(Notice { name, ..step_notice("completed") });
     }
 
     /// Supersedes abandoned items, since nothing can repeat them any more.
-    pub(super) fn supersede_abandoned(&mut self, scribe: &mut RunRecorder) {
-        self.stream.abandoned.supersede_all(scribe);
+    pub(super) fn supersede_abandoned(&mut self, recorder: &mut RunRecorder) {
+        self.stream.abandoned.supersede_all(recorder);
     }
 
     /// The only record with the actual usage of a streamed reply.
-    fn read_message_delta(&mut self, event: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_message_delta(&mut self, event: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mut usage = turn::parse_usage(&event.get_object("usage"));
         if usage.all_input() == 0
             && let Some(begun) = &self.stream.begun
@@ -290,8 +291,8 @@ impl ClaudeStreamReader {
         }
         usage.model.clone_from(&self.stream.model);
         usage.key.clone_from(&self.stream.reply);
-        self.books.count_reply(usage, scribe);
-        scribe.write_notice_if_no_event(heartbeat_notice("message_delta"));
+        self.books.count_reply(usage, recorder);
+        recorder.write_notice_if_no_event(heartbeat_notice("message_delta"));
     }
 }
 

@@ -10,59 +10,60 @@ use super::{
 use crate::{JsonObject, JsonView, RunRecorder};
 
 impl ClaudeStreamReader {
-    pub(super) fn read_system(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_system(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let subtype = fields.get_str("subtype").unwrap_or_default();
         match subtype.as_ref() {
-            "init" => self.read_init(fields, scribe),
-            "status" => read_status(fields, scribe),
-            "session_state_changed" => self.read_state_change(fields, scribe),
+            "init" => self.read_init(fields, recorder),
+            "status" => read_status(fields, recorder),
+            "session_state_changed" => self.read_state_change(fields, recorder),
             "task_started" | "task_progress" | "task_updated" | "task_notification" => {
-                self.read_task(&subtype, fields, scribe);
+                self.read_task(&subtype, fields, recorder);
             }
-            "background_tasks_changed" => self.read_background_tasks(fields, scribe),
-            "hook_started" | "hook_progress" | "hook_response" => scribe.write_notice(hook_notice(&subtype, fields)),
+            "background_tasks_changed" => self.read_background_tasks(fields, recorder),
+            "hook_started" | "hook_progress" | "hook_response" => recorder.write_notice(hook_notice(&subtype, fields)),
             "api_retry" => {
                 self.failed_status = fields.get_http_status("error_status");
-                scribe.write_notice(retry_notice(fields));
+                recorder.write_notice(retry_notice(fields));
             }
-            "compact_boundary" => scribe.write_notice(compaction_notice(fields)),
-            "permission_denied" => self.read_permission_denied(fields, scribe),
-            "model_fallback" | "model_refusal_fallback" => read_model_fallback(fields, scribe),
-            "model_refusal_no_fallback" => scribe.write_notice(warning_notice(fields, Level::Warning)),
+            "compact_boundary" => recorder.write_notice(compaction_notice(fields)),
+            "permission_denied" => self.read_permission_denied(fields, recorder),
+            "model_fallback" | "model_refusal_fallback" => read_model_fallback(fields, recorder),
+            "model_refusal_no_fallback" => recorder.write_notice(warning_notice(fields, Level::Warning)),
             "informational" | "notification" | "local_command_output" => {
-                scribe.write_notice(informational_notice(fields))
+                recorder.write_notice(informational_notice(fields))
             }
-            "commands_changed" => read_commands_changed(fields, scribe),
-            "thinking_tokens" | "ui_invalidate" => scribe.write_notice(heartbeat_notice(&subtype)),
+            "commands_changed" => read_commands_changed(fields, recorder),
+            "thinking_tokens" | "ui_invalidate" => recorder.write_notice(heartbeat_notice(&subtype)),
             "session_title_changed" => {
-                scribe.update_info(Info { title: fields.get_non_empty("title"), ..Info::default() });
-                scribe.write_notice_if_no_event(
+                recorder.update_info(Info { title: fields.get_non_empty("title"), ..Info::default() });
+                recorder.write_notice_if_no_event(
                     Notice::new(Topic::Status).with_name("session_title_changed").with_level(Level::Debug),
                 );
             }
-            "files_persisted" => scribe.write_notice(Notice::new(Topic::Snapshot).with_name("files_persisted")),
+            "files_persisted" => recorder.write_notice(Notice::new(Topic::Snapshot).with_name("files_persisted")),
             other if other.starts_with("plugin_") || other.starts_with("elicitation") => {
-                scribe.write_notice(Notice::new(Topic::Control).with_name(other));
+                recorder.write_notice(Notice::new(Topic::Control).with_name(other));
             }
             _ => {}
         }
     }
 
     /// `init` begins every turn; only changes since the last one are reported.
-    fn read_init(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        if let Some(session) =
-            fields.get_non_empty("session_id").filter(|id| scribe.agent_session().is_some_and(|known| **known != **id))
+    fn read_init(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        if let Some(session) = fields
+            .get_non_empty("session_id")
+            .filter(|id| recorder.agent_session().is_some_and(|known| **known != **id))
         {
             // After `/clear` the session continues under another id of Claude Code.
-            scribe.replace_agent_session(&session);
+            recorder.replace_agent_session(&session);
         }
         if let Some(mode) = fields.get_str("permissionMode") {
-            scribe.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval_from_mode(&mode)));
+            recorder.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval_from_mode(&mode)));
         }
         if let Some(model) = fields.get_non_empty("model") {
             self.offers.set_model(&model);
         }
-        scribe.update_info(Info {
+        recorder.update_info(Info {
             cwd: fields.get_non_empty("cwd"),
             model: fields.get_non_empty("model"),
             provider: Some("anthropic".to_owned()),
@@ -75,13 +76,13 @@ impl ClaudeStreamReader {
             agents: self.offers.describe_agents(fields.get_strings("agents")),
             ..Info::default()
         });
-        self.ensure_turn(scribe);
+        self.ensure_turn(recorder);
         self.turn_has_init();
-        scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Status).with_name("init").with_level(Level::Debug));
     }
 
     /// Reads `session_state_changed`. An idle agent has taken up every prompt.
-    fn read_state_change(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_state_change(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let status = match fields.get_str("state").as_deref() {
             Some("idle") => {
                 self.waiting.clear();
@@ -90,16 +91,16 @@ impl ClaudeStreamReader {
             Some("requires_action") => SessionStatus::RequiresAction,
             _ => SessionStatus::Running,
         };
-        scribe.update_info(Info { status: Some(status), ..Info::default() });
-        scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("session_state_changed"));
+        recorder.update_info(Info { status: Some(status), ..Info::default() });
+        recorder.write_notice_if_no_event(Notice::new(Topic::Status).with_name("session_state_changed"));
     }
 
     /// A rule or a mode denied the call without asking.
-    fn read_permission_denied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_permission_denied(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let call = fields.get_str("tool_use_id").unwrap_or_default();
         self.asks.mark_denied(&call);
         let text = fields.get_string("message").unwrap_or_else(|| "not allowed".to_owned());
-        scribe.write_notice_about(
+        recorder.write_notice_about(
             Some(call.into()),
             Notice::new(Topic::Warning).with_name("permission_denied").with_text(text),
         );
@@ -121,17 +122,21 @@ fn approval_from_mode(mode: &str) -> Option<ApprovalMode> {
 }
 
 /// `read_status` is a word or null; older descriptions have a flag `is_compacting`.
-fn read_status(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let resting = if scribe.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
+fn read_status(fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let resting = if recorder.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
     let compacting = fields.is_true("is_compacting") || fields.str_equals("status", "compacting");
     let status = if compacting { SessionStatus::Compacting } else { resting };
-    scribe.update_info(Info { status: Some(status), mode: fields.get_non_empty("permissionMode"), ..Info::default() });
+    recorder.update_info(Info {
+        status: Some(status),
+        mode: fields.get_non_empty("permissionMode"),
+        ..Info::default()
+    });
     if let Some(error) = fields.get_non_empty("compact_error") {
-        scribe.write_notice(
+        recorder.write_notice(
             Notice::new(Topic::Compaction).with_status("failed").with_level(Level::Warning).with_text(error),
         );
     }
-    scribe.write_notice_if_no_event(Notice {
+    recorder.write_notice_if_no_event(Notice {
         status: fields.get_non_empty("status"),
         ..Notice::new(Topic::Status).with_level(Level::Debug)
     });
@@ -168,13 +173,13 @@ fn compaction_notice(fields: &JsonObject<'_>) -> Notice {
     Notice { detail: fields.get_raw("compact_metadata"), ..notice }
 }
 
-fn read_model_fallback(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn read_model_fallback(fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let mut notice = Notice::new(Topic::ModelChanged).with_level(Level::Warning);
     notice.text = fields.get_non_empty("content");
     notice.name = fields.get_non_empty("fallback_model");
     notice.detail = fields.get_raw("retracted_message_uuids");
-    scribe.write_notice(notice);
-    scribe.update_info(Info { model: fields.get_non_empty("fallback_model"), ..Info::default() });
+    recorder.write_notice(notice);
+    recorder.update_info(Info { model: fields.get_non_empty("fallback_model"), ..Info::default() });
 }
 
 fn warning_notice(fields: &JsonObject<'_>, level: Level) -> Notice {
@@ -189,10 +194,10 @@ fn informational_notice(fields: &JsonObject<'_>) -> Notice {
     }
 }
 
-fn read_commands_changed(fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn read_commands_changed(fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let commands = fields.get_array("commands").into_iter().filter_map(parse_named).collect();
-    scribe.update_info(Info { commands, ..Info::default() });
-    scribe.write_notice_if_no_event(Notice::new(Topic::Commands));
+    recorder.update_info(Info { commands, ..Info::default() });
+    recorder.write_notice_if_no_event(Notice::new(Topic::Commands));
 }
 
 /// Parses a slash command or a subagent: a name, or a name with a description.

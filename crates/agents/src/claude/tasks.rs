@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use switchboard_event::{Details, Id, Level, Notice, Topic};
 
 use super::live::{ClaudeStreamReader, heartbeat_notice};
-use crate::{JsonObject, RunRecorder};
+use crate::{JsonObject, RunRecorder, bounded::push_bounded};
 
 /// The maximum number of remembered tasks. A process that started more has long finished the oldest.
 const MAX_REMEMBERED_TASKS: usize = 256;
@@ -19,18 +19,12 @@ pub struct BackgroundTasks {
 
 impl BackgroundTasks {
     fn remember_call(&mut self, task: &str, call: &str) {
-        if self.calls.len() == MAX_REMEMBERED_TASKS {
-            self.calls.pop_front();
-        }
-        self.calls.push_back((Id::from(task), Id::from(call)));
+        push_bounded(&mut self.calls, (Id::from(task), Id::from(call)), MAX_REMEMBERED_TASKS);
     }
 
     fn mark_started(&mut self, task: &str) {
         self.mark_ended(task);
-        if self.running.len() == MAX_REMEMBERED_TASKS {
-            self.running.pop_front();
-        }
-        self.running.push_back(Id::from(task));
+        push_bounded(&mut self.running, Id::from(task), MAX_REMEMBERED_TASKS);
     }
 
     fn mark_ended(&mut self, task: &str) {
@@ -52,23 +46,23 @@ impl BackgroundTasks {
 
 impl ClaudeStreamReader {
     /// Reads a `system/task_*` record.
-    pub(super) fn read_task(&mut self, subtype: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_task(&mut self, subtype: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let task = fields.get_string("task_id").unwrap_or_default();
         let call = fields.get_str("tool_use_id").map(Id::from).or_else(|| self.tasks.call_of_task(&task));
         let notice = Notice::new(Topic::Task).with_name(task.clone());
         match subtype {
             "task_started" => {
                 self.tasks.mark_started(&task);
-                self.link_started_task(&task, call.as_ref(), fields, scribe);
+                self.link_started_task(&task, call.as_ref(), fields, recorder);
                 let text = fields.get_string("description").unwrap_or_default();
-                scribe.write_notice_about(call, notice.with_status("started").with_text(text));
+                recorder.write_notice_about(call, notice.with_status("started").with_text(text));
             }
             "task_progress" => {
                 let elapsed = fields.get_object("usage").get_u64("duration_ms");
                 let text = fields.get_non_empty("description");
-                let known = call.as_ref().is_some_and(|call| scribe.item_progress(call, elapsed, None, text.clone()));
+                let known = call.as_ref().is_some_and(|call| recorder.item_progress(call, elapsed, None, text.clone()));
                 if !known {
-                    scribe.write_notice_about(call, Notice { text, ..notice.with_status("running") });
+                    recorder.write_notice_about(call, Notice { text, ..notice.with_status("running") });
                 }
             }
             "task_updated" => {
@@ -76,17 +70,17 @@ impl ClaudeStreamReader {
                 if matches!(status.as_str(), "completed" | "failed" | "killed" | "stopped") {
                     self.tasks.mark_ended(&task);
                 }
-                scribe.write_notice_about(call, notice.with_status(status));
+                recorder.write_notice_about(call, notice.with_status(status));
             }
             _ => {
                 self.tasks.mark_ended(&task);
-                self.read_task_end(call, notice, fields, scribe);
+                self.read_task_end(call, notice, fields, recorder);
             }
         }
     }
 
     /// Reads `background_tasks_changed`: the tasks that run now.
-    pub(super) fn read_background_tasks(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_background_tasks(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let running: Vec<_> = fields
             .get_array("tasks")
             .into_iter()
@@ -94,13 +88,19 @@ impl ClaudeStreamReader {
             .collect();
         self.tasks.running.clear();
         running.iter().for_each(|task| self.tasks.mark_started(task));
-        scribe.write_notice(heartbeat_notice("background_tasks_changed"));
+        recorder.write_notice(heartbeat_notice("background_tasks_changed"));
     }
 
-    fn link_started_task(&mut self, task: &str, call: Option<&Id>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn link_started_task(
+        &mut self,
+        task: &str,
+        call: Option<&Id>,
+        fields: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
         let Some(call) = call else { return };
         self.tasks.remember_call(task, call);
-        if let Some(Details::Subagent(subagent)) = scribe.item_mut(call).map(|item| &mut item.details) {
+        if let Some(Details::Subagent(subagent)) = recorder.item_mut(call).map(|item| &mut item.details) {
             subagent.thread = Some(Id::from(task));
             if subagent.prompt.is_none() {
                 subagent.prompt = fields.get_non_empty("prompt");
@@ -109,11 +109,11 @@ impl ClaudeStreamReader {
     }
 
     /// Reads `task_notification`. After the turn, the next turn is about it.
-    fn read_task_end(&mut self, call: Option<Id>, notice: Notice, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.woken |= !scribe.in_turn();
+    fn read_task_end(&mut self, call: Option<Id>, notice: Notice, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.woken |= !recorder.in_turn();
         let status = fields.get_string("status").unwrap_or_else(|| "completed".to_owned());
         let level = if status == "failed" { Level::Warning } else { Level::Info };
         let notice = notice.with_status(status).with_level(level);
-        scribe.write_notice_about(call, Notice { text: fields.get_non_empty("summary"), ..notice });
+        recorder.write_notice_about(call, Notice { text: fields.get_non_empty("summary"), ..notice });
     }
 }

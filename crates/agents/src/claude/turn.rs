@@ -1,14 +1,11 @@
 //! Turns, their usage and cost: `result` ends a turn and reports its usage.
 
-use std::collections::VecDeque;
-
-use foldhash::HashSet;
 use switchboard_event::{
     AgentMessage, Denied, Details, ErrorCode, Fault, Id, Item, Scope, Status, Stop, TurnCompleted, TurnStatus, Usage,
 };
 
 use super::{errors, live::ClaudeStreamReader};
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{JsonObject, JsonView, RunRecorder, bounded::BoundedMap};
 
 /// The maximum number of replies remembered as counted: more than a turn has. A reply may be repeated much later, when
 /// the conversation is replayed.
@@ -19,7 +16,7 @@ const MAX_COUNTED_REPLIES: usize = 4096;
 pub struct ClaudeUsageAccounting {
     /// The usage of this turn's individually counted replies, by model.
     counted: Vec<(String, Usage)>,
-    seen: CountedReplies,
+    seen: BoundedMap<(), MAX_COUNTED_REPLIES>,
     /// The latest reply without its final usage. If it is interrupted, no other record will have it.
     placeholder: Option<Usage>,
     /// The running totals of the process: usage by model, and cost.
@@ -41,9 +38,9 @@ impl ClaudeUsageAccounting {
     }
 
     /// Counts the replies that arrived before their turn could begin.
-    pub fn count_early_replies(&mut self, scribe: &mut RunRecorder) {
+    pub fn count_early_replies(&mut self, recorder: &mut RunRecorder) {
         for usage in std::mem::take(&mut self.early_replies) {
-            self.add_counted(usage, scribe);
+            self.add_counted(usage, recorder);
         }
     }
 
@@ -54,39 +51,39 @@ impl ClaudeUsageAccounting {
 
     /// Remembers a reply of which only the input is known.
     pub fn set_placeholder(&mut self, usage: Usage) {
-        if usage.key.as_ref().is_none_or(|key| !self.seen.contains(key)) {
+        if usage.key.as_ref().is_none_or(|key| !self.seen.has(key)) {
             self.placeholder = Some(usage);
         }
     }
 
     /// Counts a reply once.
-    pub fn count_reply(&mut self, usage: Usage, scribe: &mut RunRecorder) {
+    pub fn count_reply(&mut self, usage: Usage, recorder: &mut RunRecorder) {
         self.placeholder = None;
-        if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key)) {
+        if usage.key.as_ref().is_some_and(|key| !self.seen.insert(key.clone(), ())) {
             return;
         }
         match self.is_overlapped {
             true => self.early_replies.push(usage),
-            false => self.add_counted(usage, scribe),
+            false => self.add_counted(usage, recorder),
         }
     }
 
-    fn add_counted(&mut self, usage: Usage, scribe: &mut RunRecorder) {
+    fn add_counted(&mut self, usage: Usage, recorder: &mut RunRecorder) {
         usage_of_model(&mut self.counted, base_model(usage.model.as_deref().unwrap_or_default())).add(&usage);
-        scribe.record_usage(usage);
+        recorder.record_usage(usage);
     }
 
     /// Reports what is known of a turn whose stream ends without a result: the figures from the beginning of the last
     /// reply.
-    pub fn report_cut_off(&mut self, scribe: &mut RunRecorder) {
-        if let Some(usage) = self.placeholder.take().filter(|_| scribe.in_turn()) {
-            scribe.record_usage(usage);
+    pub fn report_cut_off(&mut self, recorder: &mut RunRecorder) {
+        if let Some(usage) = self.placeholder.take().filter(|_| recorder.in_turn()) {
+            recorder.record_usage(usage);
         }
         self.begin_turn(None);
-        self.count_early_replies(scribe);
+        self.count_early_replies(recorder);
         let carried = std::mem::take(&mut self.carried);
         for usage in self.subtract_counted(carried).into_iter().filter(|usage| !usage.is_zero()) {
-            scribe.record_usage(Usage { key: None, scope: Scope::Turn, ..usage });
+            recorder.record_usage(Usage { key: None, scope: Scope::Turn, ..usage });
         }
     }
 
@@ -97,7 +94,7 @@ impl ClaudeUsageAccounting {
 
     /// Reports the rest of a turn's usage. The figures by model include subagents and side calls; `parse_usage` covers only
     /// the main conversation of this turn.
-    fn report_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn report_turn(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let main = parse_usage(&fields.get_object("usage"));
         if fields.get_f64("total_cost_usd").is_some_and(|total| total < self.spent) {
             self.reset_totals();
@@ -128,7 +125,7 @@ impl ClaudeUsageAccounting {
             rest.push(Usage { reasoning_in_output: true, ..Usage::default() });
         }
         rest.into_iter()
-            .for_each(|usage| scribe.record_reported_usage(Usage { key: None, scope: Scope::Turn, ..usage }));
+            .for_each(|usage| recorder.record_reported_usage(Usage { key: None, scope: Scope::Turn, ..usage }));
     }
 
     /// Returns the usage of each model since the last turn ended. `modelUsage` is a running total: of the process up to
@@ -221,32 +218,6 @@ fn split_beyond(list: &mut [Usage], mut own: Usage) -> Vec<Usage> {
     list.iter_mut().map(split).filter(|beyond| !beyond.is_zero()).collect()
 }
 
-#[derive(Default)]
-struct CountedReplies {
-    order: VecDeque<Id>,
-    known: HashSet<Id>,
-}
-
-impl CountedReplies {
-    fn contains(&self, key: &Id) -> bool {
-        self.known.contains(key)
-    }
-
-    /// Returns false if the reply was already counted.
-    fn insert(&mut self, key: &Id) -> bool {
-        if !self.known.insert(key.clone()) {
-            return false;
-        }
-        if self.order.len() == MAX_COUNTED_REPLIES
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
-        self.order.push_back(key.clone());
-        true
-    }
-}
-
 /// The maximum number of models before the oldest is forgotten.
 const MAX_TRACKED_MODELS: usize = 64;
 
@@ -268,14 +239,14 @@ fn usage_of_model<'a>(list: &'a mut Vec<(String, Usage)>, model: &str) -> &'a mu
 
 impl ClaudeStreamReader {
     /// Reads a `result` record.
-    pub(super) fn read_result(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.ensure_turn(scribe);
-        let (status, stop, error) = self.turn_outcome(fields, scribe.is_interrupted());
-        self.write_local_answer(fields, status, scribe);
-        close_server_tools(status, scribe);
-        self.supersede_abandoned(scribe);
-        self.books.report_turn(fields, scribe);
-        scribe.turn_completed(TurnCompleted {
+    pub(super) fn read_result(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.ensure_turn(recorder);
+        let (status, stop, error) = self.turn_outcome(fields, recorder.is_interrupted());
+        self.write_local_answer(fields, status, recorder);
+        close_server_tools(status, recorder);
+        self.supersede_abandoned(recorder);
+        self.books.report_turn(fields, recorder);
+        recorder.turn_completed(TurnCompleted {
             status,
             stop,
             error,
@@ -314,24 +285,24 @@ impl ClaudeStreamReader {
     }
 
     /// Some commands answer only in the result. Other results repeat the text of the turn.
-    fn write_local_answer(&mut self, fields: &JsonObject<'_>, status: TurnStatus, scribe: &mut RunRecorder) {
+    fn write_local_answer(&mut self, fields: &JsonObject<'_>, status: TurnStatus, recorder: &mut RunRecorder) {
         let answer = fields.get_non_empty("result").filter(|_| status == TurnStatus::Completed && !self.has_spoken());
         if let Some(answer) = answer {
-            let id = self.generate_id("result", scribe);
-            scribe.item_completed(&id, Item::new(AgentMessage::text(answer)));
+            let id = self.generate_id("result", recorder);
+            recorder.item_completed(&id, Item::new(AgentMessage::text(answer)));
         }
     }
 }
 
 /// A tool that the provider runs itself may never get a result.
-fn close_server_tools(status: TurnStatus, scribe: &mut RunRecorder) {
+fn close_server_tools(status: TurnStatus, recorder: &mut RunRecorder) {
     if status != TurnStatus::Completed {
         return;
     }
-    for id in scribe.open_items(None) {
-        let item = scribe.open_item(&id);
+    for id in recorder.open_items(None) {
+        let item = recorder.open_item(&id);
         if item.is_some_and(|item| matches!(&item.details, Details::WebSearch(_)) && id.starts_with("srv")) {
-            scribe.item_closed(&id, Status::Completed);
+            recorder.item_closed(&id, Status::Completed);
         }
     }
 }
@@ -372,16 +343,17 @@ pub fn parse_usage(figures: &JsonObject<'_>) -> Usage {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Id;
 
-    use super::{CountedReplies, MAX_COUNTED_REPLIES};
+    use super::MAX_COUNTED_REPLIES;
+    use crate::bounded::BoundedMap;
 
     #[test]
     fn a_reply_that_is_repeated_much_later_counts_once() {
-        let mut seen = CountedReplies::default();
-        assert!((0..MAX_COUNTED_REPLIES).all(|n| seen.insert(&Id::from(format!("msg_{n}")))));
-        assert!(!seen.insert(&Id::from("msg_0")));
-        assert!(seen.insert(&Id::from("one more")), "and the oldest is forgotten, so that memory is bounded");
-        assert!(seen.order.len() == MAX_COUNTED_REPLIES && seen.known.len() == MAX_COUNTED_REPLIES);
+        let mut seen = BoundedMap::<(), MAX_COUNTED_REPLIES>::default();
+        assert!((0..MAX_COUNTED_REPLIES).all(|n| seen.insert(Id::from(format!("msg_{n}")), ())));
+        assert!(!seen.insert(Id::from("msg_0"), ()));
+        assert!(seen.insert(Id::from("one more"), ()), "and the oldest is forgotten, so that memory is bounded");
     }
 }

@@ -15,109 +15,109 @@ use crate::{JsonObject, JsonView, RunRecorder};
 
 impl ClaudeStreamReader {
     /// Reads a `user` record sent to Claude Code: a prompt.
-    pub(super) fn read_prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_prompt(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let content = message_contents(fields);
         let text = contents_text(&content);
         // The prompt is stored without a turn: Claude Code answers with an empty result at once.
-        let queued = scribe.in_turn();
-        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("prompt", scribe));
+        let queued = recorder.in_turn();
+        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("prompt", recorder));
         if queued {
             self.waiting.push(&id, text);
         } else {
-            self.begin_turn(Origin::Prompt, Some(text), scribe);
+            self.begin_turn(Origin::Prompt, Some(text), recorder);
         }
-        scribe.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
+        recorder.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
     /// Reads a `user` record from Claude Code.
-    pub(super) fn read_user(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_user(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         // An echo has the time at which the prompt was sent, which may be long past.
         if !fields.is_true("isReplay") {
-            scribe.set_record_time(record_timestamp(fields));
+            recorder.set_record_time(record_timestamp(fields));
         }
-        let sub = self.enter_subagent(fields, scribe);
+        let sub = self.enter_subagent(fields, recorder);
         let message = fields.get_object("message");
         let results: Vec<_> = content_blocks(message.get("content"))
             .into_iter()
             .map(JsonView::as_object)
             .filter(|block| block.str_equals("type", "tool_result"))
             .collect();
-        if !results.is_empty() && !sub && !scribe.is_interrupted() {
+        if !results.is_empty() && !sub && !recorder.is_interrupted() {
             self.waiting.mark_results_sent();
         }
         for block in &results {
-            self.read_tool_result(block, fields, scribe);
+            self.read_tool_result(block, fields, recorder);
         }
         if results.is_empty() {
-            self.read_user_text(fields, sub, scribe);
+            self.read_user_text(fields, sub, recorder);
         }
     }
 
-    fn read_user_text(&mut self, fields: &JsonObject<'_>, sub: bool, scribe: &mut RunRecorder) {
+    fn read_user_text(&mut self, fields: &JsonObject<'_>, sub: bool, recorder: &mut RunRecorder) {
         let content = message_contents(fields);
         let text = contents_text(&content);
         if text.starts_with("[Request interrupted by user") {
-            scribe.mark_interrupted();
-            return scribe.write_notice(Notice::new(Topic::Interrupt).with_text(text));
+            recorder.mark_interrupted();
+            return recorder.write_notice(Notice::new(Topic::Interrupt).with_text(text));
         }
         // With `--replay-user-messages` prompts come back; so does the output of local commands.
         let echo =
-            fields.is_true("isReplay") && (self.is_own_text(&text, scribe) || text.starts_with("<local-command"));
+            fields.is_true("isReplay") && (self.is_own_text(&text, recorder) || text.starts_with("<local-command"));
         if echo {
-            return scribe.write_notice(Notice::new(Topic::Echo).with_text(text));
+            return recorder.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
         let synthetic = sub || fields.is_true("isSynthetic") || fields.contains_key("origin");
-        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("message", scribe));
-        scribe.item_completed(&id, Item::new(UserMessage { content, synthetic, queued: false }));
+        let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("message", recorder));
+        recorder.item_completed(&id, Item::new(UserMessage { content, synthetic, queued: false }));
     }
 
     /// Returns whether Switchboard sent this text.
-    fn is_own_text(&self, text: &str, scribe: &RunRecorder) -> bool {
+    fn is_own_text(&self, text: &str, recorder: &RunRecorder) -> bool {
         self.books.prompt.as_deref() == Some(text)
             || self.waiting.contains(text)
-            || scribe.session_context().prompt.as_deref() == Some(text)
+            || recorder.session_context().prompt.as_deref() == Some(text)
     }
 
-    fn read_tool_result(&mut self, block: &JsonObject<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_tool_result(&mut self, block: &JsonObject<'_>, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = block.get_str("tool_use_id").unwrap_or_default();
         let structured = fields.get("tool_use_result");
         let refused = errors::is_call_refused(fields, &id).or(self.asks.take_denied(&id).then_some(true));
-        let Some(item) = scribe.open_item(&id).cloned() else {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
+        let Some(item) = recorder.open_item(&id).cloned() else {
+            return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
-        let mut item = results::apply_tool_result(item, block, structured, refused, scribe);
+        let mut item = results::apply_tool_result(item, block, structured, refused, recorder);
         let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
         if let Details::Plan(plan) = &mut item.details {
             let call = item.call.as_deref();
             self.todos.apply_result(call, structured, plan);
         }
         let id = Id::from(id);
-        scribe.item_completed(&id, item);
+        recorder.item_completed(&id, item);
         if is_command {
-            complete_changed_files(&id, reply, structured, scribe);
+            complete_changed_files(&id, reply, structured, recorder);
         }
     }
 
-    pub(super) fn begin_turn(&mut self, origin: Origin, prompt: Option<String>, scribe: &mut RunRecorder) {
+    pub(super) fn begin_turn(&mut self, origin: Origin, prompt: Option<String>, recorder: &mut RunRecorder) {
         self.books.begin_turn(prompt.clone());
         self.forget_turn();
-        scribe.turn_started(TurnStarted { origin, prompt, agent_turn: None });
-        self.books.count_early_replies(scribe);
+        recorder.turn_started(TurnStarted { origin, prompt, agent_turn: None });
+        self.books.count_early_replies(recorder);
     }
 
     /// Begins a turn if none is open: Claude Code works without an announced reason.
-    pub(super) fn ensure_turn(&mut self, scribe: &mut RunRecorder) {
-        if scribe.in_turn() {
+    pub(super) fn ensure_turn(&mut self, recorder: &mut RunRecorder) {
+        if recorder.in_turn() {
             return;
         }
         if let Some(prompt) = self.waiting.pop_prompt() {
-            return self.begin_turn(Origin::Prompt, Some(prompt), scribe);
+            return self.begin_turn(Origin::Prompt, Some(prompt), recorder);
         }
         // A task that only reports, such as a monitor, begins turns like one that ends.
-        let is_background = self.woken || self.is_one_shot || scribe.turn_count() > 0 && self.tasks.is_any_running();
+        let is_background = self.woken || self.is_one_shot || recorder.turn_count() > 0 && self.tasks.is_any_running();
         let origin = if is_background { Origin::Background } else { Origin::Prompt };
-        let prompt = scribe.session_context().prompt.clone().filter(|_| scribe.turn_count() == 0);
-        self.begin_turn(origin, prompt, scribe);
+        let prompt = recorder.session_context().prompt.clone().filter(|_| recorder.turn_count() == 0);
+        self.begin_turn(origin, prompt, recorder);
     }
 }
 
@@ -126,12 +126,12 @@ pub fn complete_changed_files(
     call: &Id,
     reply: Option<Id>,
     structured: Option<JsonView<'_>>,
-    scribe: &mut RunRecorder,
+    recorder: &mut RunRecorder,
 ) {
-    let changes = results::changes_by_command(structured, scribe);
+    let changes = results::changes_by_command(structured, recorder);
     if !changes.is_empty() {
         let change = Item::new(FileChange { changes, output: None });
-        scribe.item_completed(&Id::from(format!("{call}.files")), Item { reply, ..change });
+        recorder.item_completed(&Id::from(format!("{call}.files")), Item { reply, ..change });
     }
 }
 

@@ -19,20 +19,20 @@ pub struct LegacyApprovals {
 
 impl LegacyApprovals {
     /// Reads `{item: {id, call_id, name, arguments}}`.
-    pub fn open_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub fn open_request(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let native = fields.get_object("item");
         let names = [native.get_non_empty("call_id"), native.get_non_empty("id"), fields.get_non_empty("id")];
         let Some(name) = names.iter().flatten().next() else { return };
-        scribe.ensure_turn();
-        let request = scribe.local_id(&format!("approval_{name}"));
+        recorder.ensure_turn();
+        let request = recorder.local_id(&format!("approval_{name}"));
         self.waiting.extend(names.iter().flatten().map(|name| (name.clone(), request.clone())));
         self.waiting.drain(..self.waiting.len().saturating_sub(MAX_PENDING_APPROVALS));
-        let item = names.iter().flatten().map(Id::from).find(|id| scribe.item_is_open(id));
-        scribe.request_opened(item, approval_request(request, &native));
+        let item = names.iter().flatten().map(Id::from).find(|id| recorder.item_is_open(id));
+        recorder.request_opened(item, approval_request(request, &native));
     }
 
     /// Reads `{approve, item_id}`.
-    pub fn resolve_request(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub fn resolve_request(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let name = names::first_string(fields, &["item_id", "itemId", "call_id", "id"]).unwrap_or_default();
         let known = self.waiting.iter().find(|(known, _)| *known == name).map(|(_, request)| request.clone());
         let Some(request) = known else { return };
@@ -42,8 +42,8 @@ impl LegacyApprovals {
             false => (Outcome::Declined, "decline"),
         };
         let (by, option) = (Decider::Client, Some(option.to_owned()));
-        if !scribe.request_resolved(RequestResolved { request, outcome, by, option, ..RequestResolved::default() }) {
-            scribe.write_notice(Notice::new(Topic::Late).with_name("approval.respond"));
+        if !recorder.request_resolved(RequestResolved { request, outcome, by, option, ..RequestResolved::default() }) {
+            recorder.write_notice(Notice::new(Topic::Late).with_name("approval.respond"));
         }
     }
 }

@@ -6,31 +6,31 @@ use super::names;
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
 /// Parses all changes of an item or of a request.
-pub fn parse_changes(changes: &[JsonView<'_>], scribe: &RunRecorder) -> Vec<Change> {
-    changes.iter().filter_map(|change| parse_change(&change.as_object(), scribe)).collect()
+pub fn parse_changes(changes: &[JsonView<'_>], recorder: &RunRecorder) -> Vec<Change> {
+    changes.iter().filter_map(|change| parse_change(&change.as_object(), recorder)).collect()
 }
 
 /// Parses `{path, kind}` of `exec`, `{path, kind: {type, move_path}, diff}` of the app-server, or
 /// `{path, before, after}` of older documentation.
-fn parse_change(change: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
-    let path = scribe.absolute_path(&change.get_non_empty("path")?);
+fn parse_change(change: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
+    let path = recorder.absolute_path(&change.get_non_empty("path")?);
     if change.contains_key("before") || change.contains_key("after") {
         return Some(diff::change_from_sides(path, change.get_string("before"), change.get_string("after")));
     }
     let nested = change.get_object("kind");
     let kind = change.get_str("kind").or_else(|| nested.get_str("type"));
     let diff = change.get_str("diff");
-    let to = names::first_str(&nested, &["move_path", "movePath"]).map(|to| scribe.absolute_path(&to));
+    let to = names::first_str(&nested, &["move_path", "movePath"]).map(|to| recorder.absolute_path(&to));
     Some(build_change(path, kind.as_deref(), diff.as_deref(), to))
 }
 
 /// Parses changes keyed by path, as in requests of the first protocol: `{path: {type, content | unified_diff}}`.
-pub fn parse_changes_by_path(changes: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
+pub fn parse_changes_by_path(changes: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
     let one = |(path, change): (&str, JsonView<'_>)| {
         let change = change.as_object();
         let text = names::first_str(&change, &["content", "unified_diff"]);
-        let to = change.get_str("move_path").map(|to| scribe.absolute_path(&to));
-        build_change(scribe.absolute_path(path), change.get_str("type").as_deref(), text.as_deref(), to)
+        let to = change.get_str("move_path").map(|to| recorder.absolute_path(&to));
+        build_change(recorder.absolute_path(path), change.get_str("type").as_deref(), text.as_deref(), to)
     };
     changes.iter().map(one).collect()
 }
@@ -63,6 +63,7 @@ fn strip_move_note(text: &str, moved: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ChangeKind;
 
     use super::build_change;

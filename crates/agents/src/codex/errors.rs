@@ -172,6 +172,7 @@ fn code_by_message(message: &str) -> ErrorCode {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ErrorCode;
 
     use super::{from_message, from_turn};

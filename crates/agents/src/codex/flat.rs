@@ -26,19 +26,19 @@ struct OpenFlatItem {
 
 impl FlatItems {
     /// Reads a record about an item. Records without a type are ignored.
-    pub fn read_record(&mut self, stage: &str, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    pub fn read_record(&mut self, stage: &str, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let Some(kind) = record.as_object().get_non_empty("item_type") else { return };
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         if kind == "error" {
-            report_error_item(record, scribe);
+            report_error_item(record, recorder);
         } else {
-            let index = self.open_item_index(stage, &kind, scribe);
+            let index = self.open_item_index(stage, &kind, recorder);
             match stage {
-                "item.completed" => self.complete_item(index, record, scribe),
-                _ => self.update_item(index, record, scribe),
+                "item.completed" => self.complete_item(index, record, recorder),
+                _ => self.update_item(index, record, recorder),
             }
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name(stage));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name(stage));
     }
 
     /// Forgets the items that a turn left open.
@@ -47,13 +47,13 @@ impl FlatItems {
     }
 
     /// Returns the open item of a type, and opens one if needed. A start record closes the previous item of the type.
-    fn open_item_index(&mut self, stage: &str, kind: &str, scribe: &mut RunRecorder) -> usize {
+    fn open_item_index(&mut self, stage: &str, kind: &str, recorder: &mut RunRecorder) -> usize {
         let known = self.open.iter().position(|open| open.kind == kind);
         match known {
             Some(index) if stage != "item.started" => return index,
             Some(index) => {
                 let before = self.open.remove(index);
-                scribe.item_closed(&before.id, Status::Completed);
+                recorder.item_closed(&before.id, Status::Completed);
             }
             None => {}
         }
@@ -61,40 +61,40 @@ impl FlatItems {
             self.open.remove(0);
         }
         self.items += 1;
-        let id = scribe.local_id(&format!("flat_{}", self.items));
+        let id = recorder.local_id(&format!("flat_{}", self.items));
         self.open.push(OpenFlatItem { kind: kind.to_owned(), id, whole: String::new(), sent: 0 });
         self.open.len() - 1
     }
 
-    fn update_item(&mut self, index: usize, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn update_item(&mut self, index: usize, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let Some(open) = self.open.get_mut(index) else { return };
-        let mut news = items::parse_item(&open.kind, record, scribe.open_item(&open.id), scribe);
+        let mut news = items::parse_item(&open.kind, record, recorder.open_item(&open.id), recorder);
         let grown = take_text(&mut news);
-        match (scribe.item_is_open(&open.id), &grown) {
-            (false, _) if is_ready(&news) => scribe.item_started(&open.id, news),
+        match (recorder.item_is_open(&open.id), &grown) {
+            (false, _) if is_ready(&news) => recorder.item_started(&open.id, news),
             (false, _) => return,
-            (true, None) => return scribe.item_set(&open.id, news),
+            (true, None) => return recorder.item_set(&open.id, news),
             (true, Some((_, whole))) if open.is_continued_by(whole) => {}
             (true, Some(_)) => {
-                scribe.item_closed(&open.id, Status::Superseded);
+                recorder.item_closed(&open.id, Status::Superseded);
                 open.sent = 0;
-                scribe.item_started(&open.id, news);
+                recorder.item_started(&open.id, news);
             }
         }
         if let Some((field, whole)) = grown {
-            open.append_text(field, whole, scribe);
+            open.append_text(field, whole, recorder);
         }
     }
 
-    fn complete_item(&mut self, index: usize, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn complete_item(&mut self, index: usize, record: JsonView<'_>, recorder: &mut RunRecorder) {
         if index >= self.open.len() {
             return;
         }
         let open = self.open.remove(index);
-        let mut item = items::parse_item(&open.kind, record, scribe.open_item(&open.id), scribe);
+        let mut item = items::parse_item(&open.kind, record, recorder.open_item(&open.id), recorder);
         put_text(&mut item, open.whole);
         let status = if item.status == Status::Running { Status::Completed } else { item.status };
-        scribe.item_completed(&open.id, item.with_status(status));
+        recorder.item_completed(&open.id, item.with_status(status));
     }
 }
 
@@ -104,23 +104,23 @@ impl OpenFlatItem {
         whole.is_empty() || whole.get(..self.sent) == self.whole.get(..self.sent)
     }
 
-    fn append_text(&mut self, field: Field, whole: String, scribe: &mut RunRecorder) {
+    fn append_text(&mut self, field: Field, whole: String, recorder: &mut RunRecorder) {
         if whole.len() <= self.sent {
             return;
         }
         // An unfinished text ends with three dots that are not part of it.
         let firm = whole.strip_suffix("...").unwrap_or(&whole);
         if let Some(new) = firm.get(self.sent..).filter(|new| !new.is_empty()) {
-            scribe.item_append(&self.id, field, 0, new);
+            recorder.item_append(&self.id, field, 0, new);
             self.sent = firm.len();
         }
         self.whole = whole;
     }
 }
 
-fn report_error_item(record: JsonView<'_>, scribe: &mut RunRecorder) {
+fn report_error_item(record: JsonView<'_>, recorder: &mut RunRecorder) {
     if let Some(message) = names::first_str(&record.as_object(), &["message", "content", "text"]) {
-        live::report_warning(&message, scribe);
+        live::report_warning(&message, recorder);
     }
 }
 

@@ -10,22 +10,22 @@ use super::{items, names};
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Reads `function_call`. Its arguments are complete when it is done, and often earlier.
-pub fn start_call(native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+pub fn start_call(native: &JsonObject<'_>, done: bool, recorder: &mut RunRecorder) {
     let Some(id) = names::first_str(native, &["call_id", "id"]).map(Id::from) else { return };
     let item = parse_function_call(native);
-    if scribe.item_is_open(&id) {
-        return scribe.item_set(&id, item);
+    if recorder.item_is_open(&id) {
+        return recorder.item_set(&id, item);
     }
     if done || item.call.as_ref().is_some_and(|call| call.input.is_some()) {
-        scribe.item_started(&id, item);
+        recorder.item_started(&id, item);
     }
 }
 
 /// Reads `function_call_output`.
-pub fn complete_call(native: &JsonObject<'_>, scribe: &mut RunRecorder) {
+pub fn complete_call(native: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let Some(id) = names::first_str(native, &["call_id", "id"]) else { return };
-    let Some(mut item) = scribe.open_item(&id).cloned() else {
-        return scribe
+    let Some(mut item) = recorder.open_item(&id).cloned() else {
+        return recorder
             .write_notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name("function_call_output"));
     };
     let output = native.get("output").map(|output| output.display_text().into_owned()).unwrap_or_default();
@@ -43,13 +43,13 @@ pub fn complete_call(native: &JsonObject<'_>, scribe: &mut RunRecorder) {
         _ => {}
     }
     let status = if native.str_equals("status", "incomplete") { Status::Interrupted } else { Status::Completed };
-    scribe.item_completed(&Id::from(id), item.with_status(status));
+    recorder.item_completed(&Id::from(id), item.with_status(status));
 }
 
 /// Returns whether a call has no output yet.
-pub fn has_open_calls(scribe: &RunRecorder) -> bool {
-    let open = scribe.open_items(None);
-    open.iter().filter_map(|id| scribe.open_item(id)).any(|item| item.call.is_some())
+pub fn has_open_calls(recorder: &RunRecorder) -> bool {
+    let open = recorder.open_items(None);
+    open.iter().filter_map(|id| recorder.open_item(id)).any(|item| item.call.is_some())
 }
 
 /// Converts the call to an item, by Codex's function names.
@@ -143,6 +143,7 @@ pub fn parse_plan_entry(step: &JsonObject<'_>) -> PlanEntry {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::FileOp;
 
     use super::parse_function_call;

@@ -10,17 +10,17 @@ use super::{changes, collab, names, user};
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Parses an item, on top of its known state.
-pub fn parse_item(kind: &str, native: JsonView<'_>, known: Option<&Item>, scribe: &RunRecorder) -> Item {
+pub fn parse_item(kind: &str, native: JsonView<'_>, known: Option<&Item>, recorder: &RunRecorder) -> Item {
     let fields = native.as_object();
     let mut item = known.cloned().unwrap_or_else(|| Item::new(blank_details(kind, &fields)));
     let Item { details, call, .. } = &mut item;
     match details {
         Details::AgentMessage(message) => update_agent_message(message, &fields),
         Details::Reasoning(reasoning) => update_reasoning(reasoning, &fields),
-        Details::Command(command) => update_command(command, &fields, scribe),
+        Details::Command(command) => update_command(command, &fields, recorder),
         Details::FileChange(change) => {
             if let Some(list) = fields.get("changes").filter(|list| !list.is_object()) {
-                change.changes = changes::parse_changes(&list.as_array(), scribe);
+                change.changes = changes::parse_changes(&list.as_array(), recorder);
             }
         }
         Details::Mcp(mcp) => update_mcp_call(mcp, call, &fields),
@@ -31,7 +31,7 @@ pub fn parse_item(kind: &str, native: JsonView<'_>, known: Option<&Item>, scribe
         }
         Details::Subagent(subagent) => collab::update_spawned_agent(subagent, call, &fields),
         Details::Tool(tool) if kind.starts_with("collab") => collab::update_collab_call(tool, call, &fields),
-        Details::Tool(tool) => update_tool_call(kind, tool, call, native, scribe),
+        Details::Tool(tool) => update_tool_call(kind, tool, call, native, recorder),
         Details::UserMessage(message) => update_user_message(message, &fields),
         Details::Unknown(unknown) => unknown.raw = Some(native.to_raw()),
     }
@@ -104,7 +104,7 @@ fn update_reasoning(reasoning: &mut Reasoning, fields: &JsonObject<'_>) {
     reasoning.text = text.or(reasoning.text.take());
 }
 
-fn update_command(command: &mut Command, fields: &JsonObject<'_>, scribe: &RunRecorder) {
+fn update_command(command: &mut Command, fields: &JsonObject<'_>, recorder: &RunRecorder) {
     if let Some(line) = names::first_field(fields, &["command", "command_line"]) {
         command.command = line.as_str().map_or_else(|| join_argv(line), std::borrow::Cow::into_owned);
     }
@@ -114,7 +114,7 @@ fn update_command(command: &mut Command, fields: &JsonObject<'_>, scribe: &RunRe
     }
     let code = names::first_field(fields, &["exit_code", "exitCode"]).and_then(JsonView::as_i64);
     command.exit_code = code.and_then(|code| code.try_into().ok()).or(command.exit_code);
-    let cwd = fields.get_str("cwd").map(|cwd| scribe.absolute_path(cwd.strip_prefix("file://").unwrap_or(&cwd)));
+    let cwd = fields.get_str("cwd").map(|cwd| recorder.absolute_path(cwd.strip_prefix("file://").unwrap_or(&cwd)));
     command.cwd = cwd.or(command.cwd.take());
 }
 
@@ -186,7 +186,7 @@ fn update_tool_call(
     tool: &mut Tool,
     call: &mut Option<Box<Call>>,
     native: JsonView<'_>,
-    scribe: &RunRecorder,
+    recorder: &RunRecorder,
 ) {
     let fields = native.as_object();
     let call = call.get_or_insert_default();
@@ -200,7 +200,7 @@ fn update_tool_call(
             tool.result = fields.get_raw("contentItems");
         }
         "imageView" => {
-            let path = fields.get_str("path").map(|path| scribe.absolute_path(&path));
+            let path = fields.get_str("path").map(|path| recorder.absolute_path(&path));
             (call.name, call.kind, call.op) = ("view_image".to_owned(), CallKind::Read, Some(FileOp::Read));
             call.locations = path.into_iter().map(|path| Location { path, line: None }).collect();
         }

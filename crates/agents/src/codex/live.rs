@@ -22,23 +22,23 @@ pub struct CodexExecReader {
 }
 
 impl RecordReader for CodexExecReader {
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         match fields.get_str("type").as_deref() {
-            Some("thread.started") => self.start_thread(&fields, scribe),
-            Some("turn.started") => self.start_turn(scribe),
-            Some("turn.completed") => self.complete_turn(&fields, scribe),
-            Some("turn.failed") => self.fail_turn(&fields, scribe),
-            Some("error") => self.report_error(&fields.get_str("message").unwrap_or_default(), scribe),
+            Some("thread.started") => self.start_thread(&fields, recorder),
+            Some("turn.started") => self.start_turn(recorder),
+            Some("turn.completed") => self.complete_turn(&fields, recorder),
+            Some("turn.failed") => self.fail_turn(&fields, recorder),
+            Some("error") => self.report_error(&fields.get_str("message").unwrap_or_default(), recorder),
             Some(stage @ ("item.started" | "item.updated" | "item.completed")) => {
-                self.read_item(stage, record, &fields, scribe);
+                self.read_item(stage, record, &fields, recorder);
             }
-            _ => self.responses.read(dir, record, scribe),
+            _ => self.responses.read(dir, record, recorder),
         }
     }
 
-    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
-        match handle_note {
+    fn handle_note(&mut self, note: &EngineNote<'_>, _: &mut RunRecorder) {
+        match note {
             EngineNote::Stopping(_) => self.stopping = true,
             // Without a thread there is no stream, and only standard error has the reason.
             EngineNote::Stderr(line) if self.thread.is_none() => {
@@ -49,63 +49,63 @@ impl RecordReader for CodexExecReader {
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
+    fn finish(&mut self, recorder: &mut RunRecorder) {
         if self.stopping {
             return;
         }
         match self.error.take() {
-            Some(fault) if scribe.in_turn() => scribe.turn_completed(errors::failed_turn(fault, None)),
+            Some(fault) if recorder.in_turn() => recorder.turn_completed(errors::failed_turn(fault, None)),
             Some(fault) if !self.prompted => {
-                scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
+                recorder.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
             }
-            _ => self.responses.end(scribe),
+            _ => self.responses.end(recorder),
         }
     }
 }
 
 impl CodexExecReader {
-    fn start_thread(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn start_thread(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let thread = fields.get_string("thread_id").unwrap_or_default();
-        scribe.set_agent_session(&thread);
-        scribe.update_info(Info::default());
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("thread.started"));
+        recorder.set_agent_session(&thread);
+        recorder.update_info(Info::default());
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("thread.started"));
         if self.thread.as_ref().is_some_and(|known| *known != thread) {
             self.totals = Some(usage::ThreadUsageTotals::for_new_thread());
         }
         self.thread = Some(thread);
     }
 
-    fn start_turn(&mut self, scribe: &mut RunRecorder) {
-        let prompt = if self.prompted { None } else { scribe.session_context().prompt.clone() };
+    fn start_turn(&mut self, recorder: &mut RunRecorder) {
+        let prompt = if self.prompted { None } else { recorder.session_context().prompt.clone() };
         self.end_turn();
-        scribe.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
+        recorder.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
     }
 
-    fn complete_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn complete_turn(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.end_turn();
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         if let Some(figures) = fields.get("usage") {
-            let total = usage::parse_usage(&figures.as_object(), Scope::Turn, scribe.current_model());
-            let totals = self.totals.get_or_insert_with(|| match &scribe.session_context().resumed {
+            let total = usage::parse_usage(&figures.as_object(), Scope::Turn, recorder.current_model());
+            let totals = self.totals.get_or_insert_with(|| match &recorder.session_context().resumed {
                 None => usage::ThreadUsageTotals::for_new_thread(),
-                Some(_) => usage::ThreadUsageTotals::for_older_thread(scribe.session_context().usage_base.clone()),
+                Some(_) => usage::ThreadUsageTotals::for_older_thread(recorder.session_context().usage_base.clone()),
             });
-            scribe.record_usage(totals.add_total(total));
+            recorder.record_usage(totals.add_total(total));
         }
-        scribe.turn_completed(TurnCompleted::default());
+        recorder.turn_completed(TurnCompleted::default());
     }
 
-    fn fail_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn fail_turn(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.end_turn();
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         let said = fields.get_object("error").get_non_empty("message").or_else(|| fields.get_non_empty("error"));
         let fault = errors::from_message(&said.unwrap_or_else(|| "the turn failed".to_owned()));
-        scribe.turn_completed(errors::failed_turn(fault, None));
+        recorder.turn_completed(errors::failed_turn(fault, None));
     }
 
     /// Reports an error that does not end the turn: the model call may be retried, and a failed turn is reported
     /// separately.
-    fn report_error(&mut self, message: &str, scribe: &mut RunRecorder) {
+    fn report_error(&mut self, message: &str, recorder: &mut RunRecorder) {
         let mut fault = errors::from_message(message);
         let retry = errors::is_retry(message);
         let (topic, level) = if retry { (Topic::Retry, Level::Warning) } else { (Topic::Warning, Level::Error) };
@@ -115,7 +115,7 @@ impl CodexExecReader {
             self.error = Some(fault.clone());
         }
         let notice = Notice::new(topic).with_level(level).with_text(message).with_name("error");
-        scribe.write_notice(Notice { error: Some(fault), ..notice });
+        recorder.write_notice(Notice { error: Some(fault), ..notice });
     }
 
     fn note_progress(&mut self) {
@@ -128,53 +128,55 @@ impl CodexExecReader {
         self.flat.clear();
     }
 
-    fn read_item(&mut self, stage: &str, record: JsonView<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_item(&mut self, stage: &str, record: JsonView<'_>, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(native) = fields.get("item").filter(|item| item.is_object()) else {
             if fields.contains_key("item_type") {
                 self.note_progress();
             }
-            return self.flat.read_record(stage, record, scribe);
+            return self.flat.read_record(stage, record, recorder);
         };
         let item = native.as_object();
         let kind = item.get_str("type").unwrap_or_default();
         if kind == "error" {
-            return report_warning(&item.get_str("message").unwrap_or_default(), scribe);
+            return report_warning(&item.get_str("message").unwrap_or_default(), recorder);
         }
         self.note_progress();
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         // A web search has two fields `id`; the first is the item's.
-        let id = scribe.local_id(&item.get_str("id").unwrap_or_else(|| kind.clone()));
-        let news = items::parse_item(&kind, native, scribe.open_item(&id), scribe);
+        let id = recorder.local_id(&item.get_str("id").unwrap_or_else(|| kind.clone()));
+        let news = items::parse_item(&kind, native, recorder.open_item(&id), recorder);
         match stage {
-            "item.started" => scribe.item_started(&id, news),
-            "item.updated" if scribe.item_is_open(&id) => scribe.item_set(&id, news),
-            "item.updated" => scribe.item_started(&id, news),
+            "item.started" => recorder.item_started(&id, news),
+            "item.updated" if recorder.item_is_open(&id) => recorder.item_set(&id, news),
+            "item.updated" => recorder.item_started(&id, news),
             _ => {
                 let status = if news.status == Status::Running { Status::Completed } else { news.status };
-                scribe.item_completed(&id, news.with_status(status));
+                recorder.item_completed(&id, news.with_status(status));
             }
         }
     }
 }
 
 /// An item of type `error` is a warning: about the configuration, an unknown model or a rerouted model.
-pub fn report_warning(message: &str, scribe: &mut RunRecorder) {
+pub fn report_warning(message: &str, recorder: &mut RunRecorder) {
     if let Some((_, model)) = message.strip_prefix("model rerouted: ").and_then(|models| models.split_once(" -> ")) {
-        scribe.write_notice(Notice::new(Topic::ModelChanged).with_text(message).with_name(model));
-        return scribe.update_info(Info { model: Some(model.to_owned()), ..Info::default() });
+        recorder.write_notice(Notice::new(Topic::ModelChanged).with_text(message).with_name(model));
+        return recorder.update_info(Info { model: Some(model.to_owned()), ..Info::default() });
     }
     let notice = Notice::new(Topic::Warning).with_level(Level::Warning).with_text(message).with_name("error");
-    scribe.write_notice(Notice { error: Some(Fault::new(ErrorCode::Unknown, message)), ..notice });
+    recorder.write_notice(Notice { error: Some(Fault::new(ErrorCode::Unknown, message)), ..notice });
 }
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{EndReason, Event, EventBody, Id, Usage};
 
     use crate::{EngineNote, Record, RecordTranslator, SessionContext, TranslatorOptions, find_source};
 
     const TURN_STARTED_LINES: &str = r#"{"type":"thread.started","thread_id":"t"}
 {"type":"turn.started"}"#;
+
     const TURN_COMPLETED_LINE: &str = r#"{"type":"turn.completed","usage":{"input_tokens":300,"output_tokens":60}}"#;
 
     fn translate_lines(start: SessionContext, lines: &str, notes: &[EngineNote<'_>]) -> Vec<Event> {

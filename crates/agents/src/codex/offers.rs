@@ -8,7 +8,9 @@ use crate::{JsonObject, JsonView};
 
 /// Selector ids.
 pub const EFFORT: &str = "reasoning_effort";
+
 pub const PERSONALITY: &str = "personality";
+
 pub const COLLABORATION: &str = "collaboration_mode";
 
 /// Personalities of Codex 0.166, which cannot return to the configured one.

@@ -27,45 +27,47 @@ pub struct ResponsesApiReader {
 
 impl ResponsesApiReader {
     /// Reads a record; records of other kinds are ignored.
-    pub fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    pub fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         match (fields.get_str("method"), fields.get_str("type")) {
-            (Some(method), _) => self.read_event(dir, &method, &fields.get_object("params"), scribe),
+            (Some(method), _) => self.read_event(dir, &method, &fields.get_object("params"), recorder),
             (None, Some(notice_passage_kind)) if notice_passage_kind != "result" => {
-                self.read_event(dir, &notice_passage_kind, &fields, scribe)
+                self.read_event(dir, &notice_passage_kind, &fields, recorder)
             }
-            _ => self.read_bare_text(&fields, scribe),
+            _ => self.read_bare_text(&fields, recorder),
         }
     }
 
-    pub fn read_event(&mut self, dir: Dir, name: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub fn read_event(&mut self, dir: Dir, name: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match (dir, name) {
             (Dir::In, "response.created" | "response.in_progress") => {
-                self.read_created(&fields.get_object("response"), scribe)
+                self.read_created(&fields.get_object("response"), recorder)
             }
-            (Dir::In, "response.output_item.added") => self.read_output_item(fields, false, scribe),
-            (Dir::In, "response.output_item.done") => self.read_output_item(fields, true, scribe),
+            (Dir::In, "response.output_item.added") => self.read_output_item(fields, false, recorder),
+            (Dir::In, "response.output_item.done") => self.read_output_item(fields, true, recorder),
             (Dir::In, "response.output_text.delta") => {
-                self.append_delta(Field::Text, blank_message(false), fields, scribe)
+                self.append_delta(Field::Text, blank_message(false), fields, recorder)
             }
-            (Dir::In, "response.refusal.delta") => self.append_delta(Field::Text, blank_message(true), fields, scribe),
+            (Dir::In, "response.refusal.delta") => {
+                self.append_delta(Field::Text, blank_message(true), fields, recorder)
+            }
             (Dir::In, "response.reasoning_text.delta") => {
-                self.append_delta(Field::Text, blank_reasoning(), fields, scribe)
+                self.append_delta(Field::Text, blank_reasoning(), fields, recorder)
             }
             (Dir::In, "response.reasoning_summary_text.delta") => {
-                self.append_delta(Field::Summary, blank_reasoning(), fields, scribe);
+                self.append_delta(Field::Summary, blank_reasoning(), fields, recorder);
             }
-            (Dir::In, "response.completed") => self.complete_response(&fields.get_object("response"), scribe),
+            (Dir::In, "response.completed") => self.complete_response(&fields.get_object("response"), recorder),
             (Dir::In, "response.failed" | "response.incomplete") => {
-                self.fail_response(&fields.get_object("response"), scribe)
+                self.fail_response(&fields.get_object("response"), recorder)
             }
-            (Dir::In, "approval_requested") => self.approvals.open_request(fields, scribe),
-            (Dir::Out, "approval.respond" | "approval_response") => self.approvals.resolve_request(fields, scribe),
-            (Dir::Out, "turn.create" | "turn") => self.read_prompt(fields, scribe),
-            (Dir::Out, "turn.cancel" | "cancel") => interrupt_turn(name, scribe),
+            (Dir::In, "approval_requested") => self.approvals.open_request(fields, recorder),
+            (Dir::Out, "approval.respond" | "approval_response") => self.approvals.resolve_request(fields, recorder),
+            (Dir::Out, "turn.create" | "turn") => self.read_prompt(fields, recorder),
+            (Dir::Out, "turn.cancel" | "cancel") => interrupt_turn(name, recorder),
             _ => return,
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name(name));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name(name));
     }
 
     /// Notes that the turn consists of more than bare texts.
@@ -74,64 +76,64 @@ impl ResponsesApiReader {
     }
 
     /// Handles the end of the stream. Bare texts are results, so the turn is complete after the last one.
-    pub fn end(&mut self, scribe: &mut RunRecorder) {
-        if std::mem::take(&mut self.bare) && scribe.in_turn() {
-            scribe.turn_completed(TurnCompleted::default());
+    pub fn end(&mut self, recorder: &mut RunRecorder) {
+        if std::mem::take(&mut self.bare) && recorder.in_turn() {
+            recorder.turn_completed(TurnCompleted::default());
         }
     }
 
-    fn read_bare_text(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_bare_text(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(text) = fields.get_str("text") else { return };
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         self.bare = true;
-        let id = self.next_item_id(scribe);
-        scribe.item_completed(&id, Item::new(AgentMessage::text(text)));
+        let id = self.next_item_id(recorder);
+        recorder.item_completed(&id, Item::new(AgentMessage::text(text)));
     }
 
-    fn next_item_id(&mut self, scribe: &RunRecorder) -> Id {
+    fn next_item_id(&mut self, recorder: &RunRecorder) -> Id {
         self.items += 1;
-        scribe.local_id(&format!("output_{}", self.items))
+        recorder.local_id(&format!("output_{}", self.items))
     }
 
     /// Starts a turn, which has no other marker.
-    fn read_prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_prompt(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mut said = user::parse_user_message(fields.get("input"));
-        said.queued = scribe.in_turn();
+        said.queued = recorder.in_turn();
         if !said.queued {
             let prompt = Some(said.joined_text());
-            scribe.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
+            recorder.turn_started(TurnStarted { prompt, ..TurnStarted::default() });
         }
-        let id = self.next_item_id(scribe);
-        scribe.item_completed(&id, Item::new(said));
+        let id = self.next_item_id(recorder);
+        recorder.item_completed(&id, Item::new(said));
     }
 
-    fn read_created(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_created(&mut self, response: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.said = false;
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         if let Some(model) = response.get_non_empty("model") {
-            scribe.update_info(Info { model: Some(model), ..Info::default() });
+            recorder.update_info(Info { model: Some(model), ..Info::default() });
         }
     }
 
-    fn read_output_item(&mut self, fields: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+    fn read_output_item(&mut self, fields: &JsonObject<'_>, done: bool, recorder: &mut RunRecorder) {
         let Some(native) = fields.get("item") else { return };
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         self.bare = false;
         let item = native.as_object();
         match item.get_str("type").as_deref() {
-            Some("message") => self.read_message(&item, done, scribe),
-            Some("reasoning") => self.read_reasoning(&item, done, scribe),
-            Some("function_call" | "custom_tool_call") => functions::start_call(&item, done, scribe),
-            Some("function_call_output" | "custom_tool_call_output") => functions::complete_call(&item, scribe),
+            Some("message") => self.read_message(&item, done, recorder),
+            Some("reasoning") => self.read_reasoning(&item, done, recorder),
+            Some("function_call" | "custom_tool_call") => functions::start_call(&item, done, recorder),
+            Some("function_call_output" | "custom_tool_call_output") => functions::complete_call(&item, recorder),
             _ => {}
         }
     }
 
-    fn read_message(&mut self, native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+    fn read_message(&mut self, native: &JsonObject<'_>, done: bool, recorder: &mut RunRecorder) {
         if native.str_equals("role", "user") {
             let said = user::parse_user_message(native.get("content"));
-            let id = native.get_non_empty("id").map_or_else(|| self.next_item_id(scribe), Id::from);
-            return scribe.item_completed(&id, Item::new(said));
+            let id = native.get_non_empty("id").map_or_else(|| self.next_item_id(recorder), Id::from);
+            return recorder.item_completed(&id, Item::new(said));
         }
         self.said = true;
         let parts = native.get_array("content");
@@ -139,99 +141,99 @@ impl ResponsesApiReader {
         let message = |refusal: bool, phase| AgentMessage { phase, refusal, ..join_message_text(&parts, refusal) };
         let (text, refusal) = (message(false, phase.clone()), message(true, phase));
         if text.text.is_empty() && !refusal.text.is_empty() {
-            return self.apply_whole_item(native, Item::new(refusal), done, scribe);
+            return self.apply_whole_item(native, Item::new(refusal), done, recorder);
         }
-        self.apply_whole_item(native, Item::new(text), done, scribe);
+        self.apply_whole_item(native, Item::new(text), done, recorder);
         if done && !refusal.text.is_empty() {
-            let id = self.next_item_id(scribe);
-            scribe.item_completed(&id, Item::new(refusal));
+            let id = self.next_item_id(recorder);
+            recorder.item_completed(&id, Item::new(refusal));
         }
     }
 
-    fn read_reasoning(&mut self, native: &JsonObject<'_>, done: bool, scribe: &mut RunRecorder) {
+    fn read_reasoning(&mut self, native: &JsonObject<'_>, done: bool, recorder: &mut RunRecorder) {
         let texts = |key: &str| -> Option<String> {
             let parts: Vec<_> =
                 native.get_array(key).iter().filter_map(|part| part.as_object().get_string("text")).collect();
             (!parts.is_empty()).then(|| parts.join("\n"))
         };
         let reasoning = Reasoning { text: texts("content"), summary: texts("summary"), ..Reasoning::default() };
-        self.apply_whole_item(native, Item::new(reasoning), done, scribe);
+        self.apply_whole_item(native, Item::new(reasoning), done, recorder);
     }
 
     /// Applies the start or the end of a message or reasoning item. Its deltas need not name it, so they belong to the
     /// open one.
-    fn apply_whole_item(&mut self, native: &JsonObject<'_>, item: Item, done: bool, scribe: &mut RunRecorder) {
+    fn apply_whole_item(&mut self, native: &JsonObject<'_>, item: Item, done: bool, recorder: &mut RunRecorder) {
         let same =
-            |id: &Id| scribe.open_item(id).is_some_and(|open| open.details.type_tag() == item.details.type_tag());
+            |id: &Id| recorder.open_item(id).is_some_and(|open| open.details.type_tag() == item.details.type_tag());
         let id = match (self.writing.take().filter(same), native.get_non_empty("id")) {
             (Some(open), _) if done => open,
             (_, Some(id)) => Id::from(id),
-            (_, None) => self.next_item_id(scribe),
+            (_, None) => self.next_item_id(recorder),
         };
         if done {
-            let kept = scribe.open_item(&id).cloned().filter(|_| is_empty_item(&item));
+            let kept = recorder.open_item(&id).cloned().filter(|_| is_empty_item(&item));
             let item = kept.unwrap_or(item);
-            return scribe.item_completed(&id, item.with_status(Status::Completed));
+            return recorder.item_completed(&id, item.with_status(Status::Completed));
         }
-        scribe.item_started(&id, item);
+        recorder.item_started(&id, item);
         self.writing = Some(id);
     }
 
-    fn append_delta(&mut self, field: Field, blank: Item, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn append_delta(&mut self, field: Field, blank: Item, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let text = fields.get_str("delta").unwrap_or_default();
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         (self.said, self.bare) = (true, false);
         let same =
-            |id: &Id| scribe.open_item(id).is_some_and(|open| open.details.type_tag() == blank.details.type_tag());
+            |id: &Id| recorder.open_item(id).is_some_and(|open| open.details.type_tag() == blank.details.type_tag());
         let id = match self.writing.take().filter(same) {
             Some(open) => open,
             None => {
-                let id = fields.get_non_empty("item_id").map_or_else(|| self.next_item_id(scribe), Id::from);
-                scribe.item_started(&id, blank);
+                let id = fields.get_non_empty("item_id").map_or_else(|| self.next_item_id(recorder), Id::from);
+                recorder.item_started(&id, blank);
                 id
             }
         };
-        scribe.item_append(&id, field, 0, &text);
+        recorder.item_append(&id, field, 0, &text);
         self.writing = Some(id);
     }
 
     /// Completes a response, which ends the turn unless tools remain to be run.
-    fn complete_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn complete_response(&mut self, response: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         if !self.said {
-            self.read_unstreamed_items(response, scribe);
+            self.read_unstreamed_items(response, recorder);
         }
         if let Some(figures) = response.get("usage") {
-            let used = usage::parse_usage(&figures.as_object(), Scope::Reply, scribe.current_model());
-            scribe.record_usage(switchboard_event::Usage { key: response.get_non_empty("id").map(Id::from), ..used });
+            let used = usage::parse_usage(&figures.as_object(), Scope::Reply, recorder.current_model());
+            recorder.record_usage(switchboard_event::Usage { key: response.get_non_empty("id").map(Id::from), ..used });
         }
-        self.close_writing(scribe);
-        if functions::has_open_calls(scribe) {
-            return scribe.write_notice(Notice::new(Topic::Step).with_status("completed"));
+        self.close_writing(recorder);
+        if functions::has_open_calls(recorder) {
+            return recorder.write_notice(Notice::new(Topic::Step).with_status("completed"));
         }
-        scribe.turn_completed(TurnCompleted::default());
+        recorder.turn_completed(TurnCompleted::default());
     }
 
     /// Reads the items of a response that was not streamed, which come only at its end.
-    fn read_unstreamed_items(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_unstreamed_items(&mut self, response: &JsonObject<'_>, recorder: &mut RunRecorder) {
         for native in response.get_array("output") {
             let item = native.as_object();
             if item.str_equals("type", "message") {
-                self.read_message(&item, true, scribe);
+                self.read_message(&item, true, recorder);
             }
         }
     }
 
-    fn fail_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn fail_response(&mut self, response: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         (self.said, self.writing) = (false, None);
-        scribe.turn_completed(errors::failed_turn(errors::from_response(response), None));
+        recorder.turn_completed(errors::failed_turn(errors::from_response(response), None));
     }
 
-    fn close_writing(&mut self, scribe: &mut RunRecorder) {
+    fn close_writing(&mut self, recorder: &mut RunRecorder) {
         self.said = false;
         if let Some(id) = self.writing.take() {
-            scribe.item_closed(&id, Status::Completed);
+            recorder.item_closed(&id, Status::Completed);
         }
     }
 }
@@ -259,7 +261,7 @@ fn is_empty_item(item: &Item) -> bool {
     }
 }
 
-fn interrupt_turn(name: &str, scribe: &mut RunRecorder) {
-    scribe.mark_interrupted();
-    scribe.write_notice(Notice::new(Topic::Interrupt).with_name(name));
+fn interrupt_turn(name: &str, recorder: &mut RunRecorder) {
+    recorder.mark_interrupted();
+    recorder.write_notice(Notice::new(Topic::Interrupt).with_name(name));
 }

@@ -109,6 +109,7 @@ pub fn split_usage(whole: InclusiveTokenCounts<'_>) -> Usage {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{Scope, Usage};
 
     use super::{ThreadUsageTotals, parse_usage};

@@ -9,7 +9,7 @@ use crate::{
     agent::{no_config, no_login},
     commands,
     driver::has_turn_completed,
-    endpoint::no_endpoints,
+    launch::no_endpoints,
 };
 
 pub const AGENT: Agent = Agent {

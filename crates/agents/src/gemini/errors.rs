@@ -124,6 +124,7 @@ fn http_status(name: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ErrorCode;
 
     use super::{parse_fault, parse_warning};

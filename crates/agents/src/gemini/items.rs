@@ -7,7 +7,7 @@ use switchboard_event::{
 
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
-pub fn parse_tool_item(name: &str, parameters: Option<JsonView<'_>>, scribe: &RunRecorder) -> Item {
+pub fn parse_tool_item(name: &str, parameters: Option<JsonView<'_>>, recorder: &RunRecorder) -> Item {
     let args = parameters.map(JsonView::as_object).unwrap_or_default();
     let (kind, op) = tool_kind(name);
     let call = Call {
@@ -16,10 +16,10 @@ pub fn parse_tool_item(name: &str, parameters: Option<JsonView<'_>>, scribe: &Ru
         kind,
         op,
         input: parameters.map(JsonView::to_raw),
-        locations: parse_location(&args, scribe).into_iter().collect(),
+        locations: parse_location(&args, recorder).into_iter().collect(),
         ..Call::default()
     };
-    Item::new(parse_details(name, &args, scribe)).with_call(call)
+    Item::new(parse_details(name, &args, recorder)).with_call(call)
 }
 
 pub fn is_built_in(name: &str) -> bool {
@@ -42,18 +42,18 @@ fn tool_kind(name: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn parse_location(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Location> {
+fn parse_location(args: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Location> {
     let keys = ["file_path", "absolute_path", "dir_path", "path"];
     let path = keys.into_iter().find_map(|key| args.get_str(key))?;
     let line = args.get_u64("start_line").or_else(|| args.get_u64("offset"));
-    Some(Location { path: scribe.absolute_path(&path), line })
+    Some(Location { path: recorder.absolute_path(&path), line })
 }
 
-fn parse_details(name: &str, args: &JsonObject<'_>, scribe: &RunRecorder) -> Details {
+fn parse_details(name: &str, args: &JsonObject<'_>, recorder: &RunRecorder) -> Details {
     match name {
-        "run_shell_command" => parse_command(args, scribe).into(),
-        "write_file" => file_change_details(written_change(args, scribe)),
-        "replace" | "edit" => file_change_details(replaced_change(args, scribe)),
+        "run_shell_command" => parse_command(args, recorder).into(),
+        "write_file" => file_change_details(written_change(args, recorder)),
+        "replace" | "edit" => file_change_details(replaced_change(args, recorder)),
         "google_web_search" => {
             WebSearch { queries: args.get_string("query").into_iter().collect(), results: None }.into()
         }
@@ -69,12 +69,12 @@ fn parse_details(name: &str, args: &JsonObject<'_>, scribe: &RunRecorder) -> Det
     }
 }
 
-fn parse_command(args: &JsonObject<'_>, scribe: &RunRecorder) -> Command {
+fn parse_command(args: &JsonObject<'_>, recorder: &RunRecorder) -> Command {
     let folder =
-        args.get_str("dir_path").or_else(|| args.get_str("directory")).map(|folder| scribe.absolute_path(&folder));
+        args.get_str("dir_path").or_else(|| args.get_str("directory")).map(|folder| recorder.absolute_path(&folder));
     Command {
         command: args.get_string("command").unwrap_or_default(),
-        cwd: folder.or_else(|| scribe.working_directory().map(str::to_owned)),
+        cwd: folder.or_else(|| recorder.working_directory().map(str::to_owned)),
         background: args.is_true("is_background"),
         ..Command::default()
     }
@@ -85,14 +85,14 @@ fn file_change_details(change: Option<Change>) -> Details {
 }
 
 /// The stream has neither a diff nor the previous content, so the written file is shown as new.
-fn written_change(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
-    let path = scribe.absolute_path(&args.get_str("file_path")?);
+fn written_change(args: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
+    let path = recorder.absolute_path(&args.get_str("file_path")?);
     Some(diff::change_from_sides(path, None, Some(args.get_string("content").unwrap_or_default())))
 }
 
 /// Only the fragment is known, so line numbers of the hunk are relative to it. An empty old string creates a file.
-fn replaced_change(args: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
-    let path = scribe.absolute_path(&args.get_str("file_path")?);
+fn replaced_change(args: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
+    let path = recorder.absolute_path(&args.get_str("file_path")?);
     let (old, new) = (args.get_str("old_string").unwrap_or_default(), args.get_str("new_string").unwrap_or_default());
     let kind = if old.is_empty() { ChangeKind::Add } else { ChangeKind::Modify };
     Some(Change { path, kind, diff: diff::fragment_hunks(&old, &new), ..Change::default() })

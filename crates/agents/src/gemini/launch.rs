@@ -7,7 +7,7 @@ use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, ResumeRequest, StateDirectory, StdinMode,
     UnsupportedOperation, Versions,
     acp::{Client, Habits, Setup, Start},
-    endpoint::{public_endpoints, vertex_endpoints},
+    launch::{public_endpoints, vertex_endpoints},
 };
 
 pub const AGENT: Agent = Agent {

@@ -10,6 +10,7 @@ use crate::{
 };
 
 const SESSION_ID: &str = "e285d73f-2cc0-45ae-adb5-7ddebded20bc";
+
 const SESSION_FILE: &str = "~/.gemini/tmp/project/chats/session-2026-11-16T00-31-e285d73f.jsonl";
 
 /// Returns a machine that has the session.

@@ -5,8 +5,6 @@ mod config;
 mod errors;
 mod items;
 mod launch;
-#[cfg(test)]
-mod launch_tests;
 mod live;
 mod log;
 mod policy;
@@ -15,6 +13,9 @@ mod results;
 mod sessions;
 mod settings;
 mod usage;
+
+#[cfg(test)]
+mod launch_tests;
 
 pub use launch::AGENT;
 pub use log::LOGS;

@@ -5,10 +5,14 @@ use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
 /// Above the built-in rules, below the user's.
 const ASK_PRIORITY: u32 = 1;
+
 const ALLOW_PRIORITY: u32 = 100;
+
 /// Above the rules with which the user allows tools.
 const DENY_OTHERS_PRIORITY: u32 = 990;
+
 const INCLUDE_PRIORITY: u32 = 995;
+
 const DENY_PRIORITY: u32 = 999;
 
 /// Tools that change files.

@@ -22,9 +22,9 @@ pub struct RawReplies {
 
 impl RawReplies {
     /// Reports pending usage.
-    pub fn flush_usage(&mut self, scribe: &mut RunRecorder) {
+    pub fn flush_usage(&mut self, recorder: &mut RunRecorder) {
         if let Some((_, usage)) = self.metered.take() {
-            scribe.record_usage(usage);
+            recorder.record_usage(usage);
         }
     }
 
@@ -43,35 +43,35 @@ impl RawReplies {
     }
 
     /// Records usage. When another reply begins, the usage of the previous one is final.
-    fn record_usage(&mut self, key: Option<Id>, usage: Usage, scribe: &mut RunRecorder) {
+    fn record_usage(&mut self, key: Option<Id>, usage: Usage, recorder: &mut RunRecorder) {
         if self.metered.as_ref().is_some_and(|(before, _)| *before != key) {
-            self.flush_usage(scribe);
+            self.flush_usage(recorder);
         }
         self.metered = Some((key, usage));
     }
 }
 
 impl GeminiStreamReader {
-    pub(super) fn read_untyped(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_untyped(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if let Some(text) = fields.get_str("text") {
             self.replies.bare = true;
-            self.append_answer(&text, scribe);
+            self.append_answer(&text, recorder);
         }
         if fields.contains_key("candidates")
             || fields.contains_key("usageMetadata")
             || fields.contains_key("promptFeedback")
         {
-            self.read_raw_reply(fields, scribe);
+            self.read_raw_reply(fields, recorder);
         } else if let Some(error) = fields.get("error").filter(|_| !fields.contains_key("type")) {
-            self.replies.flush_usage(scribe);
-            self.fail_turn(errors::parse_fault(&error.as_object()), None, scribe);
+            self.replies.flush_usage(recorder);
+            self.fail_turn(errors::parse_fault(&error.as_object()), None, recorder);
         }
     }
 
     /// Reads a chunk of a reply.
-    fn read_raw_reply(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.update_info(Info { model: fields.get_non_empty("modelVersion"), ..Info::default() });
-        scribe.ensure_turn();
+    fn read_raw_reply(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.update_info(Info { model: fields.get_non_empty("modelVersion"), ..Info::default() });
+        recorder.ensure_turn();
         self.replies.seen = true;
         if let Some(name) = fields.get_non_empty("responseId") {
             self.numbered.set_current_id(name.into());
@@ -79,7 +79,7 @@ impl GeminiStreamReader {
         let candidate =
             fields.get_array("candidates").first().map(|candidate| candidate.as_object()).unwrap_or_default();
         for part in candidate.get_object("content").get_array("parts") {
-            self.read_part(&part.as_object(), scribe);
+            self.read_part(&part.as_object(), recorder);
         }
         let blocked = fields.get_object("promptFeedback").get_non_empty("blockReason");
         if blocked.is_some() || !candidate.is_empty() {
@@ -87,59 +87,59 @@ impl GeminiStreamReader {
         }
         if fields.contains_key("usageMetadata") {
             let key = fields.get_non_empty("responseId").map(Id::from);
-            let model = fields.get_non_empty("modelVersion").or_else(|| scribe.current_model().map(str::to_owned));
+            let model = fields.get_non_empty("modelVersion").or_else(|| recorder.current_model().map(str::to_owned));
             let usage = usage::parse_reply_usage(&fields.get_object("usageMetadata"), key.clone(), model);
-            self.replies.record_usage(key, usage, scribe);
+            self.replies.record_usage(key, usage, recorder);
         }
-        scribe
+        recorder
             .write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_name("usageMetadata"));
     }
 
-    fn read_part(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_part(&mut self, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if let Some(call) = part.get("functionCall") {
-            return self.read_function_call(&call.as_object(), scribe);
+            return self.read_function_call(&call.as_object(), recorder);
         }
         if let Some(response) = part.get("functionResponse") {
-            return complete_function_call(&response.as_object(), scribe);
+            return complete_function_call(&response.as_object(), recorder);
         }
         if let Some(data) = part.get("inlineData") {
-            return self.read_inline_data(&data.as_object(), scribe);
+            return self.read_inline_data(&data.as_object(), recorder);
         }
         match part.get_str("text") {
-            Some(text) if part.is_true("thought") => self.append_thought(&text, scribe),
-            Some(text) => self.append_answer(&text, scribe),
+            Some(text) if part.is_true("thought") => self.append_thought(&text, recorder),
+            Some(text) => self.append_answer(&text, recorder),
             None => {}
         }
     }
 
-    fn read_function_call(&mut self, call: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.end_speech(scribe);
+    fn read_function_call(&mut self, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.end_speech(recorder);
         let name = call.get_str("name").unwrap_or_default();
-        let reply = Some(self.numbered.id_for_output(scribe));
-        let item = Item { reply, ..items::parse_tool_item(&name, call.get("args"), scribe) };
-        let id = call.get_non_empty("id").map_or_else(|| self.next_id("tool", scribe), Id::from);
-        scribe.item_started(&id, item);
+        let reply = Some(self.numbered.id_for_output(recorder));
+        let item = Item { reply, ..items::parse_tool_item(&name, call.get("args"), recorder) };
+        let id = call.get_non_empty("id").map_or_else(|| self.next_id("tool", recorder), Id::from);
+        recorder.item_started(&id, item);
     }
 
-    fn read_inline_data(&mut self, data: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.end_speech(scribe);
+    fn read_inline_data(&mut self, data: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.end_speech(recorder);
         let (media_type, data) = (data.get_non_empty("mimeType"), data.get_non_empty("data"));
         let image = media_type.as_deref().is_some_and(|mime| mime.starts_with("image/"));
         let kind = if image { ContentType::Image } else { ContentType::File };
         let content = vec![Content { kind, media_type, data, ..Content::default() }];
-        let id = self.next_id("message", scribe);
-        scribe.item_completed(&id, Item::new(AgentMessage { content, ..AgentMessage::default() }));
+        let id = self.next_id("message", recorder);
+        recorder.item_completed(&id, Item::new(AgentMessage { content, ..AgentMessage::default() }));
     }
 }
 
 /// Completes a function call. Without an id, the response belongs to the oldest open call of that name.
-fn complete_function_call(response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn complete_function_call(response: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let name = response.get_str("name").unwrap_or_default();
     let named =
-        |id: &Id| scribe.open_item(id).and_then(|item| item.call.as_deref()).is_some_and(|call| call.name == name);
+        |id: &Id| recorder.open_item(id).and_then(|item| item.call.as_deref()).is_some_and(|call| call.name == name);
     let id = response.get_non_empty("id").map(Id::from);
-    let Some(id) = id.or_else(|| scribe.open_items(None).into_iter().find(named)) else { return };
-    let Some(mut item) = scribe.open_item(&id).cloned() else { return };
+    let Some(id) = id.or_else(|| recorder.open_items(None).into_iter().find(named)) else { return };
+    let Some(mut item) = recorder.open_item(&id).cloned() else { return };
     let given = response.get_object("response");
     let output = given.get("output").or_else(|| given.get("result")).map(JsonView::display_text).unwrap_or_default();
     match &mut item.details {
@@ -156,5 +156,5 @@ fn complete_function_call(response: &JsonObject<'_>, scribe: &mut RunRecorder) {
     if let Some(call) = &mut item.call {
         call.error = error;
     }
-    scribe.item_completed(&id, item.with_status(status));
+    recorder.item_completed(&id, item.with_status(status));
 }

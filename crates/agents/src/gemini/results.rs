@@ -7,10 +7,10 @@ use crate::{JsonObject, RunRecorder, acp::Shown};
 
 impl GeminiStreamReader {
     /// Reads `tool_result`.
-    pub(super) fn read_tool_result(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_tool_result(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = fields.get_str("tool_id").unwrap_or_default();
-        let Some(item) = scribe.open_item(&id).cloned() else {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
+        let Some(item) = recorder.open_item(&id).cloned() else {
+            return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
         let id = Id::from(id);
         let item = complete_item(item, fields);
@@ -18,7 +18,7 @@ impl GeminiStreamReader {
             self.record_denied(Denied { tool: call.name.clone(), item: Some(id.clone()), input: call.input.clone() });
         }
         self.numbered.mark_tool_result();
-        scribe.item_completed(&id, item);
+        recorder.item_completed(&id, item);
     }
 }
 
@@ -97,6 +97,7 @@ pub fn parse_exit_code(display: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Status;
 
     use super::{complete_item, parse_display};

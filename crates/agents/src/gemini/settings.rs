@@ -135,6 +135,7 @@ fn strip_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use super::strip_comments;
 
     #[test]

@@ -5,14 +5,14 @@ use switchboard_event::{Id, Scope, Usage};
 use crate::{JsonObject, RunRecorder};
 
 /// Counts the `stats` of a result, per model. `input_tokens` includes the cache; only the total includes thoughts.
-pub fn count_stats(stats: &JsonObject<'_>, scribe: &mut RunRecorder) {
+pub fn count_stats(stats: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let models = stats.get_object("models");
     if models.is_empty() {
-        let model = scribe.current_model().map(str::to_owned);
-        return scribe.record_usage(parse_turn_usage(stats, model));
+        let model = recorder.current_model().map(str::to_owned);
+        return recorder.record_usage(parse_turn_usage(stats, model));
     }
     for (model, figures) in models.iter() {
-        scribe.record_usage(parse_turn_usage(&figures.as_object(), Some(model.to_owned())));
+        recorder.record_usage(parse_turn_usage(&figures.as_object(), Some(model.to_owned())));
     }
 }
 
@@ -57,6 +57,7 @@ fn build_usage(input: u64, cache_read: u64, answer: u64, reasoning: u64) -> Usag
 
 #[cfg(test)]
 mod tests {
+
     use super::{parse_reply_usage, parse_turn_usage};
     use crate::JsonView;
 

@@ -1,20 +1,17 @@
 //! The session logs that agents leave on disk: their locations, their formats, and quick scanners for them. Data and
 //! pure functions: an agent's directory knows the shape of its files, and other crates open them.
 
-mod found;
-mod of_events;
-mod skim;
-mod wrong;
+mod event_scanner;
+mod event_text;
+mod scan_output;
 
 use std::path::{Path, PathBuf};
 
-pub use found::{ForkBase, PassageKind, ReplyTokens, ScanOutput, SessionFacts, TextPassage, ToolCallRef};
-pub(crate) use of_events::{EventScanner, EventScannerConfig};
-pub use of_events::{ReplyKey, own_log_scanner, own_reply_key};
-pub use skim::{LogScanner, ScanDepth};
-pub(crate) use wrong::usage_figure_problem;
+pub(crate) use event_scanner::{EventScanner, EventScannerConfig};
+pub use event_scanner::{ReplyKey, own_log_scanner, own_reply_key};
+pub use scan_output::{ForkBase, PassageKind, ReplyTokens, ScanOutput, SessionFacts, TextPassage, ToolCallRef};
 
-use crate::HostAccess;
+use crate::{HostAccess, JsonView};
 
 /// The logs of one agent.
 pub struct AgentLogs {
@@ -125,5 +122,73 @@ impl LogFile {
     #[must_use]
     pub fn line_log(session: Option<String>) -> Self {
         Self { form: LogFormat::Lines, session, session_prefix: None, parent: None, archived: false, twin: None }
+    }
+}
+
+/// How much a scan extracts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScanDepth {
+    /// Token usage and its attribution.
+    Tokens,
+    /// Token usage and passages.
+    All,
+}
+
+/// Scans one file, record by record. Its token usage equals that of the source's events, and it is much faster; a test
+/// compares them on every recording.
+pub trait LogScanner: Send {
+    /// Returns whether the record can affect token usage: it has usage, or changes the attribution of later usage. Must
+    /// be cheap, since it is called for every record, and the others are not even parsed; false positives are allowed.
+    fn may_affect_usage(&self, record: &[u8]) -> bool;
+
+    /// Scans a record and checks that it is JSON; if not, there is no other output. With [`ScanDepth::Tokens`], only
+    /// records that can affect usage are passed, and no passages are wanted.
+    fn scan_record(&mut self, record: &str, depth: ScanDepth, found: &mut ScanOutput);
+
+    /// Writes the output that only the end of the file determines. Not called for a file that only grows, since it
+    /// never ends.
+    fn finish(&mut self, found: &mut ScanOutput) {
+        let _unused = found;
+    }
+
+    /// Returns the state that is needed to continue after the last record. Empty for files that are always read from
+    /// the start.
+    fn save_state(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Returns the problem of usage figures: they are not an object, or one of these fields is not a number. `null` counts
+/// as missing.
+pub fn usage_figure_problem(of: &str, figures: Option<JsonView<'_>>, names: &[&str]) -> Option<String> {
+    let figures = figures?;
+    if !figures.is_object() {
+        return Some(format!("the tokens of {of} are no figures"));
+    }
+    let figures = figures.as_object();
+    let bad = names.iter().find(|name| figures.get(name).is_some_and(|figure| figure.as_u64().is_none()))?;
+    Some(format!("{bad} of {of} is not a number"))
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::usage_figure_problem;
+    use crate::JsonView;
+
+    #[test]
+    fn what_is_no_number_is_told() {
+        let wrong = |figures: &str| usage_figure_problem("a reply", JsonView::parse(figures), &["input", "output"]);
+        for fine in ["{}", r#"{"input":7,"output":null,"total":"x"}"#, r#"{"input":3.0}"#] {
+            assert_eq!(wrong(fine), None, "{fine}");
+        }
+        for bad in ["-5", "\"7\"", "{}", "1.5", "true"] {
+            let told = wrong(&format!(r#"{{"input":1,"output":{bad}}}"#));
+            assert_eq!(told.as_deref(), Some("output of a reply is not a number"), "{bad}");
+        }
+        for bad in ["[]", "7", "\"x\""] {
+            assert_eq!(wrong(bad).as_deref(), Some("the tokens of a reply are no figures"), "{bad}");
+        }
+        assert_eq!(usage_figure_problem("a reply", None, &["input"]), None);
     }
 }

@@ -10,13 +10,12 @@ use super::{
     exchange::Posted,
     messages::Message,
     offers::Offers,
-    recent::Recent,
     requests::Questions,
     sessions::{Seat, Sessions},
     turn::Turn,
     wire::Event,
 };
-use crate::{JsonObject, JsonView, RecordReader, RunRecorder};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder, bounded::BoundedMap};
 
 /// Reads the event bus.
 #[derive(Default)]
@@ -28,16 +27,16 @@ pub struct Bus {
     /// The session of the subagent that the event belongs to.
     pub(super) thread: Option<Id>,
     pub(super) turn: Turn,
-    pub(super) messages: Recent<Message>,
+    pub(super) messages: BoundedMap<Message>,
     /// Finished parts. Later updates of them are late.
-    pub(super) ended: Recent<()>,
+    pub(super) ended: BoundedMap<()>,
     /// Tool calls, by message and call id.
-    pub(super) calls: Recent<Pending>,
+    pub(super) calls: BoundedMap<Pending>,
     pub(super) questions: Questions,
     /// Requests that OpenCode opened.
-    pub(super) asked: Recent<()>,
+    pub(super) asked: BoundedMap<()>,
     /// Requests that Switchboard answered. The bus repeats these answers.
-    pub(super) replied: Recent<()>,
+    pub(super) replied: BoundedMap<()>,
     /// Switchboard stopped the turn, possibly before the bus showed its beginning.
     pub(super) stopped: bool,
     pub(super) offers: Offers,
@@ -45,7 +44,7 @@ pub struct Bus {
     pub(super) moded: bool,
     pub(super) posted: Posted,
     /// Parts that were seen, with the number of the bus connection that showed them.
-    pub(super) seen: Recent<u32>,
+    pub(super) seen: BoundedMap<u32>,
     /// Number of connections to the bus so far. The bus drops events that have no listener.
     pub(super) connections: u32,
     /// Names of MCP servers. OpenCode prefixes the names of their tools with the server's name.
@@ -63,39 +62,44 @@ impl RecordReader for Bus {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         if dir == Dir::Out {
-            return self.sent(&record.as_object(), scribe);
+            return self.sent(&record.as_object(), recorder);
         }
         let fields = record.as_object();
         if is_answer(&fields) {
-            return self.heard_back(&fields, scribe);
+            return self.heard_back(&fields, recorder);
         }
         let Some(event) = Event::of(fields) else { return };
-        scribe.set_record_time(self.clock.time(event.said(), event.id.as_deref(), event.hint(), scribe.current_time()));
-        self.place(&event, scribe);
+        recorder.set_record_time(self.clock.time(
+            event.said(),
+            event.id.as_deref(),
+            event.hint(),
+            recorder.current_time(),
+        ));
+        self.place(&event, recorder);
         if let Some(notice) = chatter::notice(&event) {
-            scribe.write_notice_if_no_event(notice);
+            recorder.write_notice_if_no_event(notice);
         }
     }
 
     /// Reads a line of the raw server-sent event stream: payloads and keep-alive comments.
-    fn read_text(&mut self, dir: Dir, line: &str, scribe: &mut RunRecorder) {
+    fn read_text(&mut self, dir: Dir, line: &str, recorder: &mut RunRecorder) {
         if let Some(payload) = line.strip_prefix("data:").and_then(|payload| JsonView::parse(payload.trim())) {
-            return self.read(dir, payload, scribe);
+            return self.read(dir, payload, recorder);
         }
         let (topic, level) = match line {
             line if line.starts_with(':') => (Topic::Heartbeat, Level::Info),
             line if line.starts_with("opencode server listening on ") => (Topic::Control, Level::Debug),
             _ => (Topic::Stdout, Level::Info),
         };
-        scribe.write_notice(Notice::new(topic).with_level(level).with_text(line));
+        recorder.write_notice(Notice::new(topic).with_level(level).with_text(line));
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        self.sessions.settle(scribe);
-        if scribe.in_turn() && (self.turn.is_decided() || self.turn.is_unanswered(scribe.current_time())) {
-            self.turn.close(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        self.sessions.settle(recorder);
+        if recorder.in_turn() && (self.turn.is_decided() || self.turn.is_unanswered(recorder.current_time())) {
+            self.turn.close(recorder);
         }
     }
 }
@@ -106,66 +110,68 @@ fn is_answer(fields: &JsonObject<'_>) -> bool {
 }
 
 impl Bus {
-    fn place(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
+    fn place(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
         (self.main, self.thread) = (false, None);
-        match self.sessions.seat(event, scribe) {
+        match self.sessions.seat(event, recorder) {
             Seat::Main => {
                 self.main = true;
-                self.dispatch(event, scribe);
+                self.dispatch(event, recorder);
             }
             Seat::Child(item, session) => {
                 self.thread = Some(session.clone());
-                scribe.set_scope(item, Some(session));
-                self.dispatch(event, scribe);
+                recorder.set_scope(item, Some(session));
+                self.dispatch(event, recorder);
             }
             Seat::Elsewhere(session) => {
-                scribe.set_scope(None, Some(session));
-                scribe.write_notice(chatter::elsewhere(event));
+                recorder.set_scope(None, Some(session));
+                recorder.write_notice(chatter::elsewhere(event));
             }
-            Seat::Nowhere => self.affairs(event, scribe),
+            Seat::Nowhere => self.affairs(event, recorder),
             Seat::Waiting => {}
         }
     }
 
-    fn dispatch(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
+    fn dispatch(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
         let fields = &event.fields;
         match &*event.kind {
-            "session.updated" => self.session_updated(fields, scribe),
-            "session.status" => self.session_status(&fields.get_object("status"), scribe),
-            "session.idle" => self.session_idle(scribe),
-            "session.error" => self.session_error(fields, scribe),
-            "session.compacted" => self.session_compacted(scribe),
-            "session.deleted" => self.session_deleted(scribe),
-            "message.updated" => self.message_updated(&fields.get_object("info"), scribe),
-            "message.removed" => self.message_removed(fields, scribe),
-            "message.part.updated" => self.part_updated(&fields.get_object("part"), scribe),
-            "message.part.delta" => self.part_delta(fields, scribe),
-            "message.part.removed" => self.part_removed(fields, scribe),
+            "session.updated" => self.session_updated(fields, recorder),
+            "session.status" => self.session_status(&fields.get_object("status"), recorder),
+            "session.idle" => self.session_idle(recorder),
+            "session.error" => self.session_error(fields, recorder),
+            "session.compacted" => self.session_compacted(recorder),
+            "session.deleted" => self.session_deleted(recorder),
+            "message.updated" => self.message_updated(&fields.get_object("info"), recorder),
+            "message.removed" => self.message_removed(fields, recorder),
+            "message.part.updated" => self.part_updated(&fields.get_object("part"), recorder),
+            "message.part.delta" => self.part_delta(fields, recorder),
+            "message.part.removed" => self.part_removed(fields, recorder),
             // `permission.updated` is the name in older versions.
-            "permission.updated" | "permission.asked" | "permission.v2.asked" => self.permission_asked(fields, scribe),
-            "permission.replied" | "permission.v2.replied" => self.permission_replied(fields, scribe),
-            "question.asked" | "question.v2.asked" => self.question_asked(fields, scribe),
-            "question.replied" | "question.v2.replied" => self.question_replied(fields, scribe),
-            "question.rejected" | "question.v2.rejected" => self.question_rejected(fields, scribe),
+            "permission.updated" | "permission.asked" | "permission.v2.asked" => {
+                self.permission_asked(fields, recorder)
+            }
+            "permission.replied" | "permission.v2.replied" => self.permission_replied(fields, recorder),
+            "question.asked" | "question.v2.asked" => self.question_asked(fields, recorder),
+            "question.replied" | "question.v2.replied" => self.question_replied(fields, recorder),
+            "question.rejected" | "question.v2.rejected" => self.question_rejected(fields, recorder),
             kind => {
                 if let Some(kind) = kind.strip_prefix("session.next.") {
-                    self.next(kind, fields, scribe);
+                    self.next(kind, fields, recorder);
                 }
             }
         }
     }
 
     /// Reads events about the server, and events about a session that they do not name.
-    fn affairs(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) {
+    fn affairs(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
         match &*event.kind {
             // A prompt sent by Switchboard still expects a reply, however late.
             "server.heartbeat" if self.sessions.are_ours() => {}
-            "server.heartbeat" if scribe.in_turn() && self.turn.is_unanswered(scribe.current_time()) => {
-                self.turn.close(scribe)
+            "server.heartbeat" if recorder.in_turn() && self.turn.is_unanswered(recorder.current_time()) => {
+                self.turn.close(recorder)
             }
             "session.error" => {
                 self.main = true;
-                self.session_error(&event.fields, scribe);
+                self.session_error(&event.fields, recorder);
             }
             "server.connected" => self.connections = self.connections.saturating_add(1),
             "mcp.tools.changed" => self.know_server(event.fields.get_non_empty("server")),
@@ -180,23 +186,23 @@ impl Bus {
         }
     }
 
-    pub(super) fn settle(&mut self, scribe: &mut RunRecorder) {
-        if self.main && scribe.in_turn() && self.turn.is_over() {
-            self.end_turn(scribe);
+    pub(super) fn settle(&mut self, recorder: &mut RunRecorder) {
+        if self.main && recorder.in_turn() && self.turn.is_over() {
+            self.end_turn(recorder);
         }
     }
 
     /// Ends the turn and closes its open items. Later updates of these items are late.
-    pub(super) fn end_turn(&mut self, scribe: &mut RunRecorder) {
-        for id in scribe.open_items(None) {
+    pub(super) fn end_turn(&mut self, recorder: &mut RunRecorder) {
+        for id in recorder.open_items(None) {
             self.ended.insert(id, ());
         }
-        self.turn.close(scribe);
+        self.turn.close(recorder);
     }
 
     /// Reports an update of something that had already ended.
-    pub(super) fn late(&self, id: &Id, name: &str, scribe: &mut RunRecorder) {
+    pub(super) fn late(&self, id: &Id, name: &str, recorder: &mut RunRecorder) {
         let notice = Notice::new(Topic::Late).with_level(Level::Debug).with_name(name);
-        scribe.write_notice_about(Some(id.clone()), notice);
+        recorder.write_notice_about(Some(id.clone()), notice);
     }
 }

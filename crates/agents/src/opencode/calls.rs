@@ -21,7 +21,7 @@ pub struct Pending {
 
 impl Bus {
     /// Reads a part of type `tool`.
-    pub(super) fn tool(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn tool(&mut self, part: &Part<'_>, recorder: &mut RunRecorder) {
         let state = State::of_part(part.fields);
         let key = call_key(&part.message, &part.fields.get_str("callID").unwrap_or_default());
         if !self.calls.has(&key) {
@@ -31,64 +31,71 @@ impl Bus {
         match state.phase {
             Phase::Pending => {
                 let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*state.tool);
-                scribe.write_notice_about(Some(part.id.clone()), notice.with_status("pending"));
+                recorder.write_notice_about(Some(part.id.clone()), notice.with_status("pending"));
             }
-            Phase::Running => self.tool_running(&part.id, &key, &part.message, &state, scribe),
-            Phase::Completed | Phase::Failed => self.tool_ended(&part.id, &key, &part.message, &state, scribe),
+            Phase::Running => self.tool_running(&part.id, &key, &part.message, &state, recorder),
+            Phase::Completed | Phase::Failed => self.tool_ended(&part.id, &key, &part.message, &state, recorder),
         }
     }
 
     /// Starts the item of a running tool, or updates it.
-    pub(super) fn tool_running(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
-        let item = Item { reply: Some(reply.clone()), ..self.tool_item(key, state, scribe) };
+    pub(super) fn tool_running(
+        &mut self,
+        id: &Id,
+        key: &str,
+        reply: &Id,
+        state: &State<'_>,
+        recorder: &mut RunRecorder,
+    ) {
+        let item = Item { reply: Some(reply.clone()), ..self.tool_item(key, state, recorder) };
         self.link(id, &item);
-        if scribe.item_is_open(id) {
-            tools::progress(id, item, state, scribe);
+        if recorder.item_is_open(id) {
+            tools::progress(id, item, state, recorder);
         } else {
-            scribe.item_started(id, item);
-            tools::print(id, state, scribe);
+            recorder.item_started(id, item);
+            tools::print(id, state, recorder);
         }
     }
 
     /// Completes a tool that succeeded or failed, and closes everything its subagent left open.
-    pub(super) fn tool_ended(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
-        let item = Item { reply: Some(reply.clone()), ..tools::ended(self.tool_item(key, state, scribe), state) };
+    pub(super) fn tool_ended(&mut self, id: &Id, key: &str, reply: &Id, state: &State<'_>, recorder: &mut RunRecorder) {
+        let item = Item { reply: Some(reply.clone()), ..tools::ended(self.tool_item(key, state, recorder), state) };
         self.link(id, &item);
         if let Some(pending) = self.calls.get_mut(key) {
             pending.diff = None;
         }
         if let Some(thread) = working_for(&item) {
-            self.close_thread(thread, scribe);
+            self.close_thread(thread, recorder);
         }
         if self.main && item.status == Status::Declined {
             let input = state.input.map(JsonView::to_raw);
             self.turn.declined(Denied { tool: state.tool.to_string(), item: Some(id.clone()), input });
         }
-        scribe.item_completed(id, item);
+        recorder.item_completed(id, item);
         self.ended.insert(id.clone(), ());
     }
 
     /// Closes the open items of a subagent and of its own subagents, deepest first.
-    fn close_thread(&mut self, thread: Id, scribe: &mut RunRecorder) {
+    fn close_thread(&mut self, thread: Id, recorder: &mut RunRecorder) {
         let mut threads = vec![thread];
         let mut next = 0;
         while let Some(thread) = threads.get(next) {
-            let items = scribe.open_items(Some(thread));
-            let deeper = items.iter().filter_map(|id| scribe.open_item(id)).filter_map(working_for);
+            let items = recorder.open_items(Some(thread));
+            let deeper = items.iter().filter_map(|id| recorder.open_item(id)).filter_map(working_for);
             let deeper: Vec<_> = deeper.filter(|thread| !threads.contains(thread)).collect();
             threads.extend(deeper);
             next += 1;
         }
-        let left = threads.iter().rev().flat_map(|thread| scribe.open_items(Some(thread)).into_iter().rev());
+        let left = threads.iter().rev().flat_map(|thread| recorder.open_items(Some(thread)).into_iter().rev());
         for id in left.collect::<Vec<_>>() {
-            scribe.item_closed(&id, Status::Interrupted);
+            recorder.item_closed(&id, Status::Interrupted);
             self.ended.insert(id, ());
         }
     }
 
-    fn tool_item(&self, key: &str, state: &State<'_>, scribe: &RunRecorder) -> Item {
+    fn tool_item(&self, key: &str, state: &State<'_>, recorder: &RunRecorder) -> Item {
         let shown = self.calls.get(key).and_then(|pending| pending.diff.as_deref());
-        tools::item(state, shown, &self.servers, scribe)
+        tools::item(state, shown, &self.servers, recorder)
     }
 
     /// Links a subagent's session to the tool call that started it.

@@ -8,43 +8,43 @@ use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Bus {
     /// Reads all messages of a session, with their parts.
-    pub(super) fn catch_up(&mut self, messages: JsonView<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn catch_up(&mut self, messages: JsonView<'_>, recorder: &mut RunRecorder) {
         for message in messages.as_array() {
             let message = message.as_object();
             let info = message.get_object("info");
             if self.sessions.is_main(&info.get_str("sessionID").unwrap_or_default()) {
                 (self.main, self.thread) = (true, None);
-                self.message_missed(&info, &message.get_array("parts"), scribe);
+                self.message_missed(&info, &message.get_array("parts"), recorder);
             }
         }
     }
 
-    fn message_missed(&mut self, info: &JsonObject<'_>, parts: &[JsonView<'_>], scribe: &mut RunRecorder) {
+    fn message_missed(&mut self, info: &JsonObject<'_>, parts: &[JsonView<'_>], recorder: &mut RunRecorder) {
         let id = Id::from(info.get_str("id").unwrap_or_default());
         match self.messages.get(&id) {
             Some(message) if message.past || message.complete => return,
             Some(_) => {}
             None if self.sessions.is_past(info.get_object("time").get_u64("created")) => return,
-            None => self.hear_of(&id, info, scribe),
+            None => self.hear_of(&id, info, recorder),
         }
         for part in parts.iter().map(|part| part.as_object()) {
             if !self.was_told(&part) {
                 // The stored part does not include the text that was streamed so far.
                 self.seen.insert(Id::from(part.get_str("id").unwrap_or_default()), 0);
-                self.part_updated(&part, scribe);
+                self.part_updated(&part, recorder);
             }
         }
-        self.message_updated(info, scribe);
+        self.message_updated(info, recorder);
     }
 
     /// Adds a message that was not seen before, in whatever state it is now.
-    fn hear_of(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn hear_of(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if info.str_equals("role", "user") {
-            return self.message_updated(info, scribe);
+            return self.message_updated(info, recorder);
         }
         let message = Message::new(info, false);
         self.messages.insert(id.clone(), message);
-        self.reply_begun(id, info, scribe);
+        self.reply_begun(id, info, recorder);
     }
 
     /// Returns whether a part was reported completely. Some part types have an end; the others occur only once.
@@ -56,14 +56,14 @@ impl Bus {
     }
 
     /// Reads the status of each session. Idle sessions are not listed.
-    pub(super) fn statuses(&mut self, statuses: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn statuses(&mut self, statuses: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(main) = self.sessions.main() else { return };
         self.main = true;
         match statuses.get(&main) {
-            Some(status) => self.session_status(&status.as_object(), scribe),
+            Some(status) => self.session_status(&status.as_object(), recorder),
             None => {
                 self.turn.confirm_idle();
-                self.session_idle(scribe);
+                self.session_idle(recorder);
             }
         }
     }
@@ -74,26 +74,26 @@ impl Bus {
         &mut self,
         list: JsonView<'_>,
         asked: fn(&mut Self, &JsonObject<'_>, &mut RunRecorder),
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         for request in list.as_array() {
             let fields = request.as_object();
             if !self.asked.has(&fields.get_str("id").unwrap_or_default()) {
-                self.sit(&fields.get_str("sessionID").unwrap_or_default(), scribe);
-                asked(self, &fields, scribe);
+                self.sit(&fields.get_str("sessionID").unwrap_or_default(), recorder);
+                asked(self, &fields, recorder);
             }
         }
     }
 
     /// Attributes the following events to a session.
-    fn sit(&mut self, session: &str, scribe: &mut RunRecorder) {
+    fn sit(&mut self, session: &str, recorder: &mut RunRecorder) {
         self.main = self.sessions.is_main(session);
         self.thread = None;
         if !self.main {
             self.thread = Some(Id::from(session));
-            scribe.set_scope(self.sessions.item_of(session), self.thread.clone());
+            recorder.set_scope(self.sessions.item_of(session), self.thread.clone());
         } else {
-            scribe.set_scope(None, None);
+            recorder.set_scope(None, None);
         }
     }
 }

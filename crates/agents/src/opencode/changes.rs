@@ -6,60 +6,65 @@ use super::state::State;
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
 /// Returns the changes of a tool that edits files. `shown` is the diff that was shown to the user beforehand.
-pub fn of_tool(state: &State<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Vec<Change> {
-    let listed = listed(&state.meta, scribe);
+pub fn of_tool(state: &State<'_>, shown: Option<&str>, recorder: &RunRecorder) -> Vec<Change> {
+    let listed = listed(&state.meta, recorder);
     if !listed.is_empty() {
         return listed;
     }
     let input = state.input.map(JsonView::as_object).unwrap_or_default();
     match &*state.tool {
-        "write" => written(&input, &state.meta, shown, scribe).into_iter().collect(),
-        "edit" | "multiedit" => edited(&input, &state.meta, shown, scribe).into_iter().collect(),
-        _ => patched(&input.get_str("patchText").unwrap_or_default(), scribe),
+        "write" => written(&input, &state.meta, shown, recorder).into_iter().collect(),
+        "edit" | "multiedit" => edited(&input, &state.meta, shown, recorder).into_iter().collect(),
+        _ => patched(&input.get_str("patchText").unwrap_or_default(), recorder),
     }
 }
 
 /// Returns the changes that a permission request is about.
-pub fn asked(meta: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
-    let listed = listed(meta, scribe);
+pub fn asked(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
+    let listed = listed(meta, recorder);
     if !listed.is_empty() {
         return listed;
     }
     let Some(path) = meta.get_non_empty("filepath") else { return Vec::new() };
     let diff = hunks(&meta.get_str("diff").unwrap_or_default()).to_owned();
-    vec![Change { path: scribe.absolute_path(&path), kind: kind_of(&diff), diff, ..Change::default() }]
+    vec![Change { path: recorder.absolute_path(&path), kind: kind_of(&diff), diff, ..Change::default() }]
 }
 
 /// Parses `files`, the list of changed files. Newer sessions use other field names.
-fn listed(meta: &JsonObject<'_>, scribe: &RunRecorder) -> Vec<Change> {
+fn listed(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
     let files = meta.get_array("files").into_iter().map(JsonView::as_object);
-    files.filter_map(|file| listed_file(&file, scribe)).collect()
+    files.filter_map(|file| listed_file(&file, recorder)).collect()
 }
 
-fn listed_file(file: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Change> {
+fn listed_file(file: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
     let path = file.get_str("filePath").or_else(|| file.get_str("file"))?;
     Some(Change {
-        path: scribe.absolute_path(&path),
+        path: recorder.absolute_path(&path),
         kind: match file.get_str("type").or_else(|| file.get_str("status")).as_deref() {
             Some("add" | "added") => ChangeKind::Add,
             Some("delete" | "deleted") => ChangeKind::Delete,
             Some("move") => ChangeKind::Move,
             _ => ChangeKind::Modify,
         },
-        to: file.get_str("movePath").map(|to| scribe.absolute_path(&to)),
+        to: file.get_str("movePath").map(|to| recorder.absolute_path(&to)),
         diff: hunks(&file.get_str("patch").unwrap_or_default()).to_owned(),
         ..Change::default()
     })
 }
 
-fn path(input: &JsonObject<'_>, scribe: &RunRecorder) -> Option<String> {
+fn path(input: &JsonObject<'_>, recorder: &RunRecorder) -> Option<String> {
     let path = input.get_str("filePath").or_else(|| input.get_str("path"))?;
-    Some(scribe.absolute_path(&path))
+    Some(recorder.absolute_path(&path))
 }
 
 /// Only the result says whether the file existed before; its former content is never reported.
-fn written(input: &JsonObject<'_>, meta: &JsonObject<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Option<Change> {
-    let path = path(input, scribe)?;
+fn written(
+    input: &JsonObject<'_>,
+    meta: &JsonObject<'_>,
+    shown: Option<&str>,
+    recorder: &RunRecorder,
+) -> Option<Change> {
+    let path = path(input, recorder)?;
     let after = input.get_string("content").unwrap_or_default();
     let existed = meta.get("exists").or_else(|| meta.get("existed")).and_then(JsonView::as_bool);
     if existed == Some(false) {
@@ -70,8 +75,13 @@ fn written(input: &JsonObject<'_>, meta: &JsonObject<'_>, shown: Option<&str>, s
 }
 
 /// Until the tool reports the diff of the file, only the replaced fragments are known.
-fn edited(input: &JsonObject<'_>, meta: &JsonObject<'_>, shown: Option<&str>, scribe: &RunRecorder) -> Option<Change> {
-    let path = path(input, scribe)?;
+fn edited(
+    input: &JsonObject<'_>,
+    meta: &JsonObject<'_>,
+    shown: Option<&str>,
+    recorder: &RunRecorder,
+) -> Option<Change> {
+    let path = path(input, recorder)?;
     let done = meta.get_string("diff").or_else(|| meta.get_object("filediff").get_string("patch"));
     let diff = match done.as_deref().or(shown) {
         Some(diff) => hunks(diff).to_owned(),
@@ -94,14 +104,14 @@ fn fragments(input: &JsonObject<'_>) -> String {
 }
 
 /// Returns the files of a patch in the `*** Begin Patch` format, with its lines unchanged.
-fn patched(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
+fn patched(patch: &str, recorder: &RunRecorder) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for line in patch.lines() {
-        if let Some(change) = heading(line, scribe) {
+        if let Some(change) = heading(line, recorder) {
             changes.push(change);
         } else if let Some(change) = changes.last_mut().filter(|_| !line.starts_with("*** E")) {
             match line.strip_prefix("*** Move to: ") {
-                Some(to) => (change.kind, change.to) = (ChangeKind::Move, Some(scribe.absolute_path(to))),
+                Some(to) => (change.kind, change.to) = (ChangeKind::Move, Some(recorder.absolute_path(to))),
                 None => {
                     change.diff.push_str(line);
                     change.diff.push('\n');
@@ -112,14 +122,14 @@ fn patched(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
     changes
 }
 
-fn heading(line: &str, scribe: &RunRecorder) -> Option<Change> {
+fn heading(line: &str, recorder: &RunRecorder) -> Option<Change> {
     let kinds = [
         ("*** Add File: ", ChangeKind::Add),
         ("*** Update File: ", ChangeKind::Modify),
         ("*** Delete File: ", ChangeKind::Delete),
     ];
     let (path, kind) = kinds.into_iter().find_map(|(head, kind)| Some((line.strip_prefix(head)?, kind)))?;
-    Some(Change { path: scribe.absolute_path(path), kind, ..Change::default() })
+    Some(Change { path: recorder.absolute_path(path), kind, ..Change::default() })
 }
 
 /// Returns a diff without its header of file names.
@@ -137,6 +147,7 @@ fn kind_of(diff: &str) -> ChangeKind {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ChangeKind;
 
     use super::{hunks, kind_of, patched};
@@ -155,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_patch_is_taken_apart() {
-        let scribe = RunRecorder::new("opencode", 1, 1, 0, SessionContext::default());
+        let recorder = RunRecorder::new("opencode", 1, 1, 0, SessionContext::default());
         let patch = "*** Begin Patch\n*** Add File: /n\n+x\n*** Update File: /a\n*** Move to: /b\n@@\n-o\n+p\n*** Delete File: /d\n*** End Patch";
-        let changes = patched(patch, &scribe);
+        let changes = patched(patch, &recorder);
         let short: Vec<_> =
             changes.iter().map(|c| (c.path.as_str(), c.kind, c.diff.as_str(), c.to.as_deref())).collect();
         assert_eq!(

@@ -67,6 +67,7 @@ fn before(low: i64, limit: i64) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{Clock, Timestamp};
 
     const ID: &str = "evt_1e0b8a3f20015wub3Kx1ZavN3G";

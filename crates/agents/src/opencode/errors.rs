@@ -88,6 +88,7 @@ fn silent(code: ErrorCode) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ErrorCode;
 
     use super::{fault, retried};

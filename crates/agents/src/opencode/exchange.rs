@@ -47,9 +47,9 @@ impl Posted {
 
 impl Bus {
     /// Reads a request to the server.
-    pub(super) fn sent(&mut self, request: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn sent(&mut self, request: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if request.contains_key("set") {
-            return self.chosen(&request.get_object("set"), scribe);
+            return self.chosen(&request.get_object("set"), recorder);
         }
         let (method, path) =
             (request.get_str("method").unwrap_or_default(), request.get_str("path").unwrap_or_default());
@@ -57,29 +57,29 @@ impl Bus {
         match Route::of(&method, &path) {
             Route::Prompt(_) => self.prompt_sent(request.get_count("id"), &body),
             Route::Command(_) => self.command_sent(request.get_count("id"), &body),
-            Route::Permit(id) => self.permission_sent(id, &body, scribe),
-            Route::Reply(id) => self.reply_sent(id, &body, scribe),
-            Route::Reject(id) => self.reject_sent(id, scribe),
+            Route::Permit(id) => self.permission_sent(id, &body, recorder),
+            Route::Reply(id) => self.reply_sent(id, &body, recorder),
+            Route::Reject(id) => self.reject_sent(id, recorder),
             _ if path.ends_with("/abort") => {
                 self.stopped = true;
-                scribe.mark_interrupted();
-                scribe.write_notice(Notice::new(Topic::Interrupt));
+                recorder.mark_interrupted();
+                recorder.write_notice(Notice::new(Topic::Interrupt));
             }
             _ => {}
         }
-        scribe.write_notice_if_no_event(Notice { name: request.get_non_empty("path"), ..debug() });
+        recorder.write_notice_if_no_event(Notice { name: request.get_non_empty("path"), ..debug() });
     }
 
     /// Applies a selection. OpenCode receives it with the next prompt.
-    fn chosen(&mut self, what: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn chosen(&mut self, what: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.offers.uses(what.get_non_empty("model"));
         if what.contains_key("variant") {
             self.offers.thinks(what.get_non_empty("variant"));
         }
         let (model, mode) = (what.get_non_empty("model"), what.get_non_empty("agent"));
         self.moded |= mode.is_some();
-        scribe.update_info(Info { model, mode, options: self.offers.options(), ..Info::default() });
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
+        recorder.update_info(Info { model, mode, options: self.offers.options(), ..Info::default() });
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
     }
 
     fn prompt_sent(&mut self, number: u64, body: &JsonObject<'_>) {
@@ -101,7 +101,7 @@ impl Bus {
 
     /// A refusal without a message ends the turn, unless OpenCode is configured to continue. Only a cancellation sends
     /// one.
-    fn permission_sent(&mut self, request: &str, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn permission_sent(&mut self, request: &str, body: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let reply = body.get_non_empty("reply").or_else(|| body.get_non_empty("response"));
         let message = body.get_non_empty("message");
         let outcome = match (reply.as_deref(), &message) {
@@ -109,84 +109,85 @@ impl Bus {
             (_, Some(_)) => Outcome::Declined,
             (_, None) => Outcome::Cancelled,
         };
-        self.answered(RequestResolved { outcome, option: reply, message, ..answer(request) }, scribe);
+        self.answered(RequestResolved { outcome, option: reply, message, ..answer(request) }, recorder);
     }
 
-    fn reply_sent(&mut self, request: &str, body: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn reply_sent(&mut self, request: &str, body: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let answers = self.questions.answers(request, body.get_array("answers"));
-        self.answered(RequestResolved { outcome: Outcome::Answered, answers, ..answer(request) }, scribe);
+        self.answered(RequestResolved { outcome: Outcome::Answered, answers, ..answer(request) }, recorder);
     }
 
-    fn reject_sent(&mut self, request: &str, scribe: &mut RunRecorder) {
-        let outcome = if scribe.is_interrupted() { Outcome::Cancelled } else { Outcome::Declined };
-        self.answered(RequestResolved { outcome, ..answer(request) }, scribe);
+    fn reject_sent(&mut self, request: &str, recorder: &mut RunRecorder) {
+        let outcome = if recorder.is_interrupted() { Outcome::Cancelled } else { Outcome::Declined };
+        self.answered(RequestResolved { outcome, ..answer(request) }, recorder);
     }
 
-    fn answered(&mut self, resolved: RequestResolved, scribe: &mut RunRecorder) {
+    fn answered(&mut self, resolved: RequestResolved, recorder: &mut RunRecorder) {
         self.replied.insert(resolved.request.clone(), ());
-        scribe.request_resolved(resolved);
+        recorder.request_resolved(resolved);
     }
 
     /// Reads a response of the server.
-    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (method, path) = (answer.get_str("method").unwrap_or_default(), answer.get_str("path").unwrap_or_default());
         let route = Route::of(&method, &path);
         let name = format!("{method} {path}");
         if let Some(fault) = failure(answer) {
             if let Route::Prompt(_) | Route::Command(_) = route {
-                self.prompt_failed(answer.get_count("id"), &fault, scribe);
+                self.prompt_failed(answer.get_count("id"), &fault, recorder);
             }
             let level = if expected(route, &fault) { Level::Debug } else { Level::Warning };
             let notice = Notice { error: Some(fault.clone()), ..debug() };
-            return scribe.write_notice_if_no_event(notice.with_level(level).with_name(name).with_text(fault.message));
+            return recorder
+                .write_notice_if_no_event(notice.with_level(level).with_name(name).with_text(fault.message));
         }
         if let Some(body) = answer.get("body") {
-            self.learned(route, body, scribe);
+            self.learned(route, body, recorder);
         }
         let status = answer.get_u64("status").map(|status| status.to_string());
-        scribe.write_notice_if_no_event(Notice { status, ..debug().with_name(name) });
+        recorder.write_notice_if_no_event(Notice { status, ..debug().with_name(name) });
     }
 
-    fn learned(&mut self, route: Route<'_>, body: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn learned(&mut self, route: Route<'_>, body: JsonView<'_>, recorder: &mut RunRecorder) {
         match route {
             Route::Create | Route::Fork(_) | Route::Session(_) => {
                 let existed = matches!(route, Route::Session(_));
-                self.sessions.adopt(&body.as_object(), existed, scribe);
+                self.sessions.adopt(&body.as_object(), existed, recorder);
                 self.offers.uses(sessions::about(&body.as_object()).model);
             }
-            Route::Messages(_) => self.catch_up(body, scribe),
-            Route::Statuses => self.statuses(&body.as_object(), scribe),
-            Route::Permissions => self.still_asked(body, Self::permission_asked, scribe),
-            Route::Questions => self.still_asked(body, Self::question_asked, scribe),
-            Route::Agents => scribe.update_info(agents(body)),
-            Route::Config => self.configured(&body.as_object(), scribe),
+            Route::Messages(_) => self.catch_up(body, recorder),
+            Route::Statuses => self.statuses(&body.as_object(), recorder),
+            Route::Permissions => self.still_asked(body, Self::permission_asked, recorder),
+            Route::Questions => self.still_asked(body, Self::question_asked, recorder),
+            Route::Agents => recorder.update_info(agents(body)),
+            Route::Config => self.configured(&body.as_object(), recorder),
             Route::Providers => {
                 self.offers.providers(&body.as_object());
                 let (models, options) = (self.offers.models(), self.offers.options());
-                scribe.update_info(Info { models, options, ..Info::default() });
+                recorder.update_info(Info { models, options, ..Info::default() });
             }
-            Route::Commands => scribe.update_info(Info { commands: offers::commands(body), ..Info::default() }),
+            Route::Commands => recorder.update_info(Info { commands: offers::commands(body), ..Info::default() }),
             _ => {}
         }
     }
 
     /// Applies the defaults of OpenCode's configuration.
-    fn configured(&mut self, config: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn configured(&mut self, config: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if self.offers.model().is_none() {
-            self.offers.uses(scribe.session_context().config.model.clone());
+            self.offers.uses(recorder.session_context().config.model.clone());
         }
         self.offers.config(config);
         let model = self.offers.model().map(str::to_owned);
         // A mode may have been chosen in the meantime.
         let usual = || config.get_non_empty("default_agent").unwrap_or_else(|| MODE.to_owned());
         let mode = (!self.moded).then(usual);
-        scribe.update_info(Info { model, mode, models: self.offers.models(), ..Info::default() });
+        recorder.update_info(Info { model, mode, models: self.offers.models(), ..Info::default() });
     }
 
     /// Ends the turn of a prompt that was rejected, unless another turn is running.
-    fn prompt_failed(&mut self, number: u64, fault: &Fault, scribe: &mut RunRecorder) {
-        if let Some(text) = self.posted.take(number).filter(|_| !scribe.in_turn()) {
-            self.turn.refused(&text, fault.clone(), scribe);
+    fn prompt_failed(&mut self, number: u64, fault: &Fault, recorder: &mut RunRecorder) {
+        if let Some(text) = self.posted.take(number).filter(|_| !recorder.in_turn()) {
+            self.turn.refused(&text, fault.clone(), recorder);
         }
     }
 }
@@ -241,9 +242,9 @@ fn agents(list: JsonView<'_>) -> Info {
 
 impl super::turn::Turn {
     /// Reports a prompt that OpenCode never started as a failed turn.
-    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, scribe: &mut RunRecorder) {
-        self.prompted(&Id::default(), Origin::Prompt, Some(prompt), scribe);
+    pub(super) fn refused(&mut self, prompt: &str, fault: Fault, recorder: &mut RunRecorder) {
+        self.prompted(&Id::default(), Origin::Prompt, Some(prompt), recorder);
         self.fault = Some(fault);
-        self.close(scribe);
+        self.close(recorder);
     }
 }

@@ -38,16 +38,16 @@ impl Message {
 
 impl Bus {
     /// `message.updated`: the whole message without its parts.
-    pub(super) fn message_updated(&mut self, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn message_updated(&mut self, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(info.get_str("id").unwrap_or_default());
         match info.get_str("role").as_deref() {
-            Some("user") => self.user_message(&id, info, scribe),
-            Some("assistant") => self.assistant_message(&id, info, scribe),
+            Some("user") => self.user_message(&id, info, recorder),
+            Some("assistant") => self.assistant_message(&id, info, recorder),
             _ => {}
         }
     }
 
-    fn user_message(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn user_message(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if self.messages.has(id) {
             return;
         }
@@ -58,16 +58,16 @@ impl Bus {
         let model = info.get_object("model");
         if self.main {
             let (model, provider) = (model.get_non_empty("modelID"), model.get_non_empty("providerID"));
-            self.works_with(Info { mode: info.get_non_empty("agent"), model, provider, ..Info::default() }, scribe);
+            self.works_with(Info { mode: info.get_non_empty("agent"), model, provider, ..Info::default() }, recorder);
         }
     }
 
     /// Reports the mode and the model at work.
-    fn works_with(&mut self, info: Info, scribe: &mut RunRecorder) {
+    fn works_with(&mut self, info: Info, recorder: &mut RunRecorder) {
         self.moded |= info.mode.is_some();
         let model = offers::full(info.provider.clone(), info.model);
         self.offers.uses(model.clone());
-        scribe.update_info(Info { model, options: self.offers.options(), ..info });
+        recorder.update_info(Info { model, options: self.offers.options(), ..info });
     }
 
     /// Remembers a message seen for the first time. Returns whether it is older than this stream.
@@ -79,20 +79,20 @@ impl Bus {
         past
     }
 
-    pub(super) fn reply_begun(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn reply_begun(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let to = info.get_str("parentID").map(Id::from);
-        if scribe.in_turn() && self.turn.is_stale(to.as_deref()) {
-            self.end_turn(scribe);
+        if recorder.in_turn() && self.turn.is_stale(to.as_deref()) {
+            self.end_turn(recorder);
         }
-        self.turn.replying(id.clone(), to, scribe);
+        self.turn.replying(id.clone(), to, recorder);
     }
 
-    fn assistant_message(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn assistant_message(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if !self.messages.has(id) && !self.remember(id, info) && self.main {
-            self.reply_begun(id, info, scribe);
+            self.reply_begun(id, info, recorder);
         }
         if !self.main {
-            return self.complete(id, info, scribe);
+            return self.complete(id, info, recorder);
         }
         if !info.is_true("summary") {
             let (model, provider) = (info.get_non_empty("modelID"), info.get_non_empty("providerID"));
@@ -100,7 +100,7 @@ impl Bus {
                 info.get_object("path").get_non_empty("cwd"),
                 info.get_non_empty("agent").or_else(|| info.get_non_empty("mode")),
             );
-            self.works_with(Info { cwd, mode, model, provider, ..Info::default() }, scribe);
+            self.works_with(Info { cwd, mode, model, provider, ..Info::default() }, recorder);
         }
         if self.turn.awaits(id) {
             if let Some(error) = info.get("error") {
@@ -108,66 +108,66 @@ impl Bus {
             }
             self.turn.finish = info.get_non_empty("finish").or(self.turn.finish.take());
         }
-        self.structured(id, info, scribe);
-        self.complete(id, info, scribe);
+        self.structured(id, info, recorder);
+        self.complete(id, info, recorder);
     }
 
     /// Writes an answer that follows a schema. It is a field of the message, not text of the model.
-    fn structured(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn structured(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(answer) = info.get("structured").filter(|_| self.turn.awaits(id)) else { return };
         // The answer was given by a tool call, but it ends the turn.
         self.turn.finish = Some("stop".to_owned());
         let part = Id::from(format!("{id}/structured"));
         if !self.ended.has(&part) {
             let item = Item { reply: Some(id.clone()), ..Item::new(AgentMessage::text(answer.raw_text())) };
-            scribe.item_completed(&part, item);
+            recorder.item_completed(&part, item);
             self.ended.insert(part, ());
         }
     }
 
     /// Marks a message as complete. No more text follows, but its tools may still report results.
-    fn complete(&mut self, id: &Id, info: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn complete(&mut self, id: &Id, info: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if info.get_object("time").get_u64("completed").is_none() {
             return;
         }
         if let Some(message) = self.messages.get_mut(id) {
             message.complete = true;
         }
-        for part in self.items_of(id, scribe) {
-            if is_speech(&part, scribe) {
-                scribe.item_closed(&part, Status::Completed);
+        for part in self.items_of(id, recorder) {
+            if is_speech(&part, recorder) {
+                recorder.item_closed(&part, Status::Completed);
                 self.ended.insert(part, ());
             }
         }
         if self.main && self.turn.awaits(id) {
-            self.turn.replied(id, scribe);
+            self.turn.replied(id, recorder);
             if self.turn.is_over() {
-                self.rest(scribe);
+                self.rest(recorder);
             }
         }
     }
 
     /// `message.removed`.
-    pub(super) fn message_removed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.write_notice(taken_back("message.removed", fields));
+    pub(super) fn message_removed(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.write_notice(taken_back("message.removed", fields));
         let message = fields.get_str("messageID").unwrap_or_default();
-        for part in self.items_of(&message, scribe) {
-            scribe.item_closed(&part, Status::Superseded);
+        for part in self.items_of(&message, recorder) {
+            recorder.item_closed(&part, Status::Superseded);
             self.ended.insert(part, ());
         }
     }
 
     /// `message.part.removed`.
-    pub(super) fn part_removed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn part_removed(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let part = Id::from(fields.get_str("partID").unwrap_or_default());
-        scribe.write_notice_about(Some(part.clone()), taken_back("message.part.removed", fields));
-        scribe.item_closed(&part, Status::Superseded);
+        recorder.write_notice_about(Some(part.clone()), taken_back("message.part.removed", fields));
+        recorder.item_closed(&part, Status::Superseded);
         self.ended.insert(part, ());
     }
 
-    fn items_of(&self, message: &str, scribe: &RunRecorder) -> Vec<Id> {
-        let mut items = scribe.open_items(self.thread.as_deref());
-        items.retain(|id| scribe.open_item(id).is_some_and(|item| item.reply.as_deref() == Some(message)));
+    fn items_of(&self, message: &str, recorder: &RunRecorder) -> Vec<Id> {
+        let mut items = recorder.open_items(self.thread.as_deref());
+        items.retain(|id| recorder.open_item(id).is_some_and(|item| item.reply.as_deref() == Some(message)));
         items
     }
 }
@@ -186,6 +186,6 @@ struct Removed {
     part: Option<String>,
 }
 
-fn is_speech(id: &str, scribe: &RunRecorder) -> bool {
-    scribe.open_item(id).is_some_and(|item| matches!(item.details, Details::AgentMessage(_) | Details::Reasoning(_)))
+fn is_speech(id: &str, recorder: &RunRecorder) -> bool {
+    recorder.open_item(id).is_some_and(|item| matches!(item.details, Details::AgentMessage(_) | Details::Reasoning(_)))
 }

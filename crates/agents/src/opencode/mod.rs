@@ -18,7 +18,6 @@ mod next_stream;
 mod offers;
 mod parts;
 mod prompts;
-mod recent;
 mod requests;
 mod routes;
 mod run;

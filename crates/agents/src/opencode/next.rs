@@ -10,162 +10,164 @@ use crate::{JsonObject, JsonView, RunRecorder};
 
 impl Bus {
     /// Reads one event, by its name after `session.next.`.
-    pub(super) fn next(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn next(&mut self, kind: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match kind {
-            "prompted" => self.next_prompted(fields, scribe),
-            "prompt.admitted" => scribe.write_notice(echo(kind)),
-            "synthetic" => self.next_synthetic(fields, scribe),
-            "shell.started" => self.next_shell(fields, scribe),
-            "shell.ended" => self.next_shell_ended(fields, scribe),
-            "step.started" => self.next_step(fields, scribe),
-            "step.ended" => self.next_step_ended(fields, scribe),
-            "step.failed" => self.next_step_failed(fields, scribe),
-            "retried" => scribe.write_notice(retried(fields)),
-            "agent.switched" => self.next_info(Info { mode: fields.get_non_empty("agent"), ..Info::default() }, scribe),
-            "model.switched" => self.next_model(&fields.get_object("model"), scribe),
+            "prompted" => self.next_prompted(fields, recorder),
+            "prompt.admitted" => recorder.write_notice(echo(kind)),
+            "synthetic" => self.next_synthetic(fields, recorder),
+            "shell.started" => self.next_shell(fields, recorder),
+            "shell.ended" => self.next_shell_ended(fields, recorder),
+            "step.started" => self.next_step(fields, recorder),
+            "step.ended" => self.next_step_ended(fields, recorder),
+            "step.failed" => self.next_step_failed(fields, recorder),
+            "retried" => recorder.write_notice(retried(fields)),
+            "agent.switched" => {
+                self.next_info(Info { mode: fields.get_non_empty("agent"), ..Info::default() }, recorder)
+            }
+            "model.switched" => self.next_model(&fields.get_object("model"), recorder),
             "moved" => {
                 let cwd = fields.get_object("location").get_non_empty("directory");
-                self.next_info(Info { cwd, ..Info::default() }, scribe);
+                self.next_info(Info { cwd, ..Info::default() }, recorder);
             }
-            "revert.staged" | "revert.committed" => scribe.write_notice(reverted(kind, fields)),
-            _ => self.next_stream(kind, fields, scribe),
+            "revert.staged" | "revert.committed" => recorder.write_notice(reverted(kind, fields)),
+            _ => self.next_stream(kind, fields, recorder),
         }
     }
 
     /// Reads the events that stream content.
-    fn next_stream(&mut self, kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_stream(&mut self, kind: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match kind.split_once('.') {
-            Some(("text", stage)) => self.next_speech(Voice::Answer, "text", stage, fields, scribe),
-            Some(("reasoning", stage)) => self.next_speech(Voice::Thought, "reasoning", stage, fields, scribe),
-            Some(("tool", stage)) => self.next_tool(stage, fields, scribe),
-            Some(("compaction", stage)) => self.next_compaction(stage, fields, scribe),
+            Some(("text", stage)) => self.next_speech(Voice::Answer, "text", stage, fields, recorder),
+            Some(("reasoning", stage)) => self.next_speech(Voice::Thought, "reasoning", stage, fields, recorder),
+            Some(("tool", stage)) => self.next_tool(stage, fields, recorder),
+            Some(("compaction", stage)) => self.next_compaction(stage, fields, recorder),
             _ => {}
         }
     }
 
-    fn next_prompted(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_prompted(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if self.ended.has(&message) {
-            return scribe.write_notice(echo("prompted"));
+            return recorder.write_notice(echo("prompted"));
         }
         let prompt = fields.get_object("prompt");
-        self.said(&message, &message, Content::text(prompt.get_string("text").unwrap_or_default()), false, scribe);
+        self.said(&message, &message, Content::text(prompt.get_string("text").unwrap_or_default()), false, recorder);
         for (number, file) in prompt.get_array("files").into_iter().enumerate() {
             let id = Id::from(format!("{message}/{number}"));
-            self.said(&id, &message, prompts::file(&file.as_object()), false, scribe);
+            self.said(&id, &message, prompts::file(&file.as_object()), false, recorder);
         }
     }
 
-    fn next_synthetic(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_synthetic(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let message = Id::from(fields.get_str("messageID").unwrap_or_default());
-        self.said(&message, &message, Content::text(fields.get_string("text").unwrap_or_default()), true, scribe);
+        self.said(&message, &message, Content::text(fields.get_string("text").unwrap_or_default()), true, recorder);
     }
 
-    fn next_info(&mut self, info: Info, scribe: &mut RunRecorder) {
+    fn next_info(&mut self, info: Info, recorder: &mut RunRecorder) {
         if self.main {
-            scribe.update_info(info);
+            recorder.update_info(info);
         }
     }
 
-    fn next_model(&mut self, model: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.write_notice(Notice { name: model.get_non_empty("id"), ..Notice::new(Topic::ModelChanged) });
-        self.next_info(model_of(model), scribe);
+    fn next_model(&mut self, model: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.write_notice(Notice { name: model.get_non_empty("id"), ..Notice::new(Topic::ModelChanged) });
+        self.next_info(model_of(model), recorder);
     }
 
     /// A command that the user runs without the model.
-    fn next_shell(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_shell(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if self.main {
-            self.turn.prompted(&message, Origin::Command, None, scribe);
+            self.turn.prompted(&message, Origin::Command, None, recorder);
         }
         let command = Command {
             command: fields.get_string("command").unwrap_or_default(),
-            cwd: scribe.working_directory().map(str::to_owned),
+            cwd: recorder.working_directory().map(str::to_owned),
             ..Command::default()
         };
-        scribe.item_started(&Id::from(fields.get_str("callID").unwrap_or_default()), Item::new(command));
+        recorder.item_started(&Id::from(fields.get_str("callID").unwrap_or_default()), Item::new(command));
     }
 
-    fn next_shell_ended(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_shell_ended(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(fields.get_str("callID").unwrap_or_default());
-        let Some(mut item) = scribe.open_item(&id).cloned() else {
-            return self.late(&id, "shell.ended", scribe);
+        let Some(mut item) = recorder.open_item(&id).cloned() else {
+            return self.late(&id, "shell.ended", recorder);
         };
         if let Details::Command(command) = &mut item.details {
             command.output = fields.get_string("output").unwrap_or_default();
         }
-        scribe.item_completed(&id, item.with_status(Status::Completed));
-        self.next_end(scribe);
+        recorder.item_completed(&id, item.with_status(Status::Completed));
+        self.next_end(recorder);
     }
 
     /// Ends the turn: no further events belong to it.
-    fn next_end(&mut self, scribe: &mut RunRecorder) {
+    fn next_end(&mut self, recorder: &mut RunRecorder) {
         if self.main {
             self.turn.busy(false);
             self.turn.rest();
-            self.settle(scribe);
+            self.settle(recorder);
         }
     }
 
-    fn next_step(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_step(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mode = fields.get_non_empty("agent");
         if self.main {
-            self.turn.ensure(scribe);
+            self.turn.ensure(recorder);
             (self.turn.fault, self.turn.finish) = (None, None);
         }
-        scribe.write_notice(steps::started());
-        self.next_info(Info { mode, ..model_of(&fields.get_object("model")) }, scribe);
+        recorder.write_notice(steps::started());
+        self.next_info(Info { mode, ..model_of(&fields.get_object("model")) }, recorder);
     }
 
-    fn next_step_ended(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_step_ended(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let message = fields.get_str("assistantMessageID").unwrap_or_default();
         // The durable log replays events to new readers. A step counts once.
         let step = call_key(&message, "step");
         if self.ended.has(&step) {
-            return scribe.write_notice(echo("step.ended"));
+            return recorder.write_notice(echo("step.ended"));
         }
         self.ended.insert(step, ());
-        let usage = steps::usage(fields, &message, 1, scribe.current_model().map(offers::bare).map(str::to_owned));
-        scribe.write_notice(steps::finished(fields));
+        let usage = steps::usage(fields, &message, 1, recorder.current_model().map(offers::bare).map(str::to_owned));
+        recorder.write_notice(steps::finished(fields));
         let finish = fields.get_non_empty("finish");
         if self.main {
-            self.turn.ensure(scribe);
+            self.turn.ensure(recorder);
             self.turn.stepped(usage.cost_usd);
             self.turn.finish.clone_from(&finish);
         }
-        scribe.record_usage(usage);
+        recorder.record_usage(usage);
         if finish.as_deref().is_some_and(turn::ends_turn) {
-            self.next_end(scribe);
+            self.next_end(recorder);
         }
     }
 
-    fn next_step_failed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.write_notice(Notice::new(Topic::Step).with_level(Level::Debug).with_status("failed"));
+    fn next_step_failed(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.write_notice(Notice::new(Topic::Step).with_level(Level::Debug).with_status("failed"));
         if self.main {
-            self.turn.ensure(scribe);
+            self.turn.ensure(recorder);
             self.turn.fault = fields.get("error").map(errors::fault);
             if self.turn.fault.as_ref().is_some_and(|fault| fault.code == ErrorCode::Aborted) {
-                scribe.mark_interrupted();
+                recorder.mark_interrupted();
             }
         }
-        self.next_end(scribe);
+        self.next_end(recorder);
     }
 
-    fn next_compaction(&mut self, stage: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn next_compaction(&mut self, stage: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match stage {
             "started" => {
                 let name = fields.get_non_empty("reason");
-                scribe.write_notice(Notice { name, ..Notice::new(Topic::Compaction).with_status("started") });
+                recorder.write_notice(Notice { name, ..Notice::new(Topic::Compaction).with_status("started") });
                 if self.main {
-                    status::doing(SessionStatus::Compacting, scribe);
+                    status::doing(SessionStatus::Compacting, recorder);
                 }
             }
             "ended" => {
                 let text = fields.get_non_empty("text");
-                scribe.write_notice(Notice { text, ..Notice::new(Topic::Compaction).with_status("completed") });
+                recorder.write_notice(Notice { text, ..Notice::new(Topic::Compaction).with_status("completed") });
                 if self.main {
-                    let resting = if scribe.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
-                    status::doing(resting, scribe);
+                    let resting = if recorder.in_turn() { SessionStatus::Running } else { SessionStatus::Idle };
+                    status::doing(resting, recorder);
                 }
             }
             _ => {}

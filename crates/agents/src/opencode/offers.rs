@@ -176,6 +176,7 @@ pub fn commands_digest(body: &RawValue) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
+
     use serde_json::{Value, json, value::RawValue};
 
     use super::{Offers, config_digest, providers_digest};

@@ -21,7 +21,7 @@ pub(super) struct Part<'a> {
 
 impl Bus {
     /// `message.part.updated`.
-    pub(super) fn part_updated(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn part_updated(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(fields.get_str("id").unwrap_or_default());
         let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         if !self.seen.has(&id) {
@@ -29,57 +29,57 @@ impl Bus {
         }
         let part = Part { id, message, kind: fields.get_str("type").unwrap_or_default(), fields };
         match self.messages.get(&part.message) {
-            Some(message) if message.past => scribe.write_notice_about(Some(part.id), copied()),
-            Some(message) if message.user => self.user_part(&part.id, &part.message, fields, scribe),
+            Some(message) if message.past => recorder.write_notice_about(Some(part.id), copied()),
+            Some(message) if message.user => self.user_part(&part.id, &part.message, fields, recorder),
             Some(message) if message.summary && part.kind == "text" => self.summarised(fields),
             // Only parts of an answer have times.
             None if part.kind == "text" && !fields.contains_key("time") => {
-                self.user_part(&part.id, &part.message, fields, scribe);
+                self.user_part(&part.id, &part.message, fields, recorder);
             }
-            _ => self.agent_part(&part, scribe),
+            _ => self.agent_part(&part, recorder),
         }
     }
 
-    fn agent_part(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
-        if self.is_over(part, scribe) {
-            return self.late(&part.id, "message.part.updated", scribe);
+    fn agent_part(&mut self, part: &Part<'_>, recorder: &mut RunRecorder) {
+        if self.is_over(part, recorder) {
+            return self.late(&part.id, "message.part.updated", recorder);
         }
         if self.main {
-            self.turn.ensure(scribe);
+            self.turn.ensure(recorder);
         }
         match &*part.kind {
-            "text" => self.say(part, Voice::Answer, scribe),
-            "reasoning" => self.say(part, Voice::Thought, scribe),
-            "tool" => self.tool(part, scribe),
-            "step-start" => scribe.write_notice(steps::started()),
-            "step-finish" => self.step_finished(part, scribe),
-            "patch" | "snapshot" => scribe.write_notice(snapshot(part)),
-            "retry" => scribe.write_notice(retry(part.fields)),
-            "file" => self.show(part, scribe),
-            "compaction" => self.compaction_started(part.fields, scribe),
+            "text" => self.say(part, Voice::Answer, recorder),
+            "reasoning" => self.say(part, Voice::Thought, recorder),
+            "tool" => self.tool(part, recorder),
+            "step-start" => recorder.write_notice(steps::started()),
+            "step-finish" => self.step_finished(part, recorder),
+            "patch" | "snapshot" => recorder.write_notice(snapshot(part)),
+            "retry" => recorder.write_notice(retry(part.fields)),
+            "file" => self.show(part, recorder),
+            "compaction" => self.compaction_started(part.fields, recorder),
             "agent" | "subtask" => {}
-            other => scribe.write_notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(other)),
+            other => recorder.write_notice(Notice::new(Topic::Unknown).with_level(Level::Debug).with_name(other)),
         }
     }
 
     /// Returns whether the part is finished or belongs to a finished turn.
-    fn is_over(&self, part: &Part<'_>, scribe: &RunRecorder) -> bool {
+    fn is_over(&self, part: &Part<'_>, recorder: &RunRecorder) -> bool {
         let complete = self.messages.get(&part.message).is_some_and(|message| message.complete);
-        self.ended.has(&part.id) || complete && self.main && !scribe.in_turn()
+        self.ended.has(&part.id) || complete && self.main && !recorder.in_turn()
     }
 
-    fn say(&mut self, part: &Part<'_>, voice: Voice, scribe: &mut RunRecorder) {
+    fn say(&mut self, part: &Part<'_>, voice: Voice, recorder: &mut RunRecorder) {
         let time = part.fields.get_object("time");
         let text = part.fields.get_str("text").unwrap_or_default();
-        speech::whole(&part.id, voice, &text, Some(&part.message), scribe);
+        speech::whole(&part.id, voice, &text, Some(&part.message), recorder);
         if time.get_u64("end").is_some() {
-            speech::end(&part.id, voice, &text, Some(&part.message), wire::took(&time), scribe);
+            speech::end(&part.id, voice, &text, Some(&part.message), wire::took(&time), recorder);
             self.ended.insert(part.id.clone(), ());
         }
     }
 
     /// `message.part.delta`.
-    pub(super) fn part_delta(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn part_delta(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(fields.get_str("partID").unwrap_or_default());
         let message = Id::from(fields.get_str("messageID").unwrap_or_default());
         let told = self.messages.get(&message);
@@ -90,16 +90,16 @@ impl Bus {
             return;
         }
         if self.ended.has(&id) || told.is_some_and(|message| message.past) {
-            return self.late(&id, "message.part.delta", scribe);
+            return self.late(&id, "message.part.delta", recorder);
         }
         if self.main {
-            self.turn.ensure(scribe);
+            self.turn.ensure(recorder);
         }
         // The beginning was missed. That the part is an answer is a guess.
-        if !scribe.item_is_open(&id) {
-            speech::begin(&id, Voice::Answer, Some(&message), scribe);
+        if !recorder.item_is_open(&id) {
+            speech::begin(&id, Voice::Answer, Some(&message), recorder);
         }
-        speech::grow(&id, &fields.get_str("delta").unwrap_or_default(), scribe);
+        speech::grow(&id, &fields.get_str("delta").unwrap_or_default(), recorder);
     }
 
     /// Returns whether some text of the part was missed. Deltas are useless then until the whole part arrives.
@@ -115,25 +115,25 @@ impl Bus {
     }
 
     /// `compaction`: starts a compaction of the context.
-    pub(super) fn compaction_started(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn compaction_started(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let reason = if fields.is_true("auto") { "auto" } else { "manual" };
-        scribe.write_notice(Notice::new(Topic::Compaction).with_status("started").with_name(reason));
+        recorder.write_notice(Notice::new(Topic::Compaction).with_status("started").with_name(reason));
         if self.main {
             self.compacting = true;
-            status::doing(SessionStatus::Compacting, scribe);
+            status::doing(SessionStatus::Compacting, recorder);
         }
     }
 
     /// Writes a file that the model generated.
-    fn show(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
+    fn show(&mut self, part: &Part<'_>, recorder: &mut RunRecorder) {
         let message = AgentMessage { content: vec![prompts::file(part.fields)], ..AgentMessage::default() };
         let item = Item { reply: Some(part.message.clone()), ..Item::new(message) };
-        scribe.item_completed(&part.id, item);
+        recorder.item_completed(&part.id, item);
         self.ended.insert(part.id.clone(), ());
     }
 
-    fn step_finished(&mut self, part: &Part<'_>, scribe: &mut RunRecorder) {
-        let model = scribe.current_model().map(offers::bare).map(str::to_owned);
+    fn step_finished(&mut self, part: &Part<'_>, recorder: &mut RunRecorder) {
+        let model = recorder.current_model().map(offers::bare).map(str::to_owned);
         let (model, step) = match self.messages.get_mut(&part.message) {
             Some(message) => {
                 message.steps = message.steps.saturating_add(1);
@@ -141,11 +141,11 @@ impl Bus {
             }
             None => (model, 1),
         };
-        scribe.write_notice(steps::finished(part.fields));
+        recorder.write_notice(steps::finished(part.fields));
         let usage = steps::usage(part.fields, &part.message, step, model);
         // The cost of a subagent is part of the turn's cost.
         self.turn.stepped(usage.cost_usd);
-        scribe.record_usage(usage);
+        recorder.record_usage(usage);
         self.ended.insert(part.id.clone(), ());
     }
 }

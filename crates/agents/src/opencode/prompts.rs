@@ -6,43 +6,50 @@ use super::bus::Bus;
 use crate::{JsonObject, RunRecorder};
 
 impl Bus {
-    pub(super) fn user_part(&mut self, id: &Id, message: &Id, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn user_part(&mut self, id: &Id, message: &Id, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if self.ended.has(id) {
-            return self.late(id, "message.part.updated", scribe);
+            return self.late(id, "message.part.updated", recorder);
         }
         let synthetic = part.is_true("synthetic");
         match part.get_str("type").as_deref() {
             // Shown to the user and never sent to the model, so it is not a prompt.
             Some("text") if part.is_true("ignored") => {}
             Some("text") => {
-                self.said(id, message, Content::text(part.get_string("text").unwrap_or_default()), synthetic, scribe)
+                self.said(id, message, Content::text(part.get_string("text").unwrap_or_default()), synthetic, recorder)
             }
-            Some("file") => self.said(id, message, file(part), synthetic, scribe),
+            Some("file") => self.said(id, message, file(part), synthetic, recorder),
             Some("subtask") => {
-                self.said(id, message, Content::text(part.get_string("prompt").unwrap_or_default()), false, scribe)
+                self.said(id, message, Content::text(part.get_string("prompt").unwrap_or_default()), false, recorder)
             }
             Some("compaction") => {
                 if self.main {
-                    self.turn.prompted(message, Origin::Command, None, scribe);
+                    self.turn.prompted(message, Origin::Command, None, recorder);
                 }
-                self.compaction_started(part, scribe);
+                self.compaction_started(part, recorder);
             }
             _ => {}
         }
     }
 
     /// Writes a message in the user's name.
-    pub(super) fn said(&mut self, id: &Id, message: &Id, content: Content, synthetic: bool, scribe: &mut RunRecorder) {
+    pub(super) fn said(
+        &mut self,
+        id: &Id,
+        message: &Id,
+        content: Content,
+        synthetic: bool,
+        recorder: &mut RunRecorder,
+    ) {
         let text = content.text.as_deref().filter(|_| content.kind == ContentType::Text);
         let queued = self.main
             && match (synthetic, text) {
-                (false, text) => self.turn.prompted(message, Origin::Prompt, text, scribe),
+                (false, text) => self.turn.prompted(message, Origin::Prompt, text, recorder),
                 (true, text) => {
-                    self.turn.prompted(message, origin(text.unwrap_or_default()), None, scribe);
+                    self.turn.prompted(message, origin(text.unwrap_or_default()), None, recorder);
                     false
                 }
             };
-        scribe.item_completed(id, Item::new(UserMessage { content: vec![content], synthetic, queued }));
+        recorder.item_completed(id, Item::new(UserMessage { content: vec![content], synthetic, queued }));
         self.ended.insert(id.clone(), ());
     }
 }
@@ -71,6 +78,7 @@ pub fn file(part: &JsonObject<'_>) -> Content {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::ContentType;
 
     use super::file;

@@ -72,14 +72,14 @@ fn texts(value: JsonView<'_>) -> Vec<String> {
 
 impl Bus {
     /// `permission.asked`.
-    pub(super) fn permission_asked(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn permission_asked(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let asked = Asked::of(fields);
         self.asked.insert(asked.request.clone(), ());
         if let Some(pending) = asked.key.as_ref().and_then(|key| self.calls.get_mut(key)) {
             pending.diff = asked.meta.get_non_empty("diff");
         }
         let item = self.item_of(asked.key.as_deref());
-        let call = self.call_of(&asked, fields, scribe);
+        let call = self.call_of(&asked, fields, recorder);
         let request = RequestOpened {
             request: asked.request.clone(),
             about: about(&asked.permission),
@@ -87,12 +87,12 @@ impl Bus {
             reason: reason(&asked),
             call: Some(Box::new(call)),
             command: asked.meta.get_non_empty("command"),
-            cwd: scribe.working_directory().map(str::to_owned),
-            changes: changes::asked(&asked.meta, scribe),
+            cwd: recorder.working_directory().map(str::to_owned),
+            changes: changes::asked(&asked.meta, recorder),
             options: options(),
             ..RequestOpened::default()
         };
-        scribe.request_opened(item, request);
+        recorder.request_opened(item, request);
     }
 
     fn item_of(&self, key: Option<&str>) -> Option<Id> {
@@ -100,9 +100,9 @@ impl Bus {
     }
 
     /// Returns the call that permission is requested for. Until its input is complete, only the request describes it.
-    fn call_of(&self, asked: &Asked<'_>, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Call {
+    fn call_of(&self, asked: &Asked<'_>, fields: &JsonObject<'_>, recorder: &RunRecorder) -> Call {
         let pending = asked.key.as_deref().and_then(|key| self.calls.get(key));
-        let known = pending.and_then(|pending| scribe.open_item(&pending.part)).and_then(|item| item.call.as_deref());
+        let known = pending.and_then(|pending| recorder.open_item(&pending.part)).and_then(|item| item.call.as_deref());
         if let Some(call) = known {
             return call.clone();
         }
@@ -117,14 +117,14 @@ impl Bus {
     }
 
     /// `permission.replied`. The older fields are `permissionID` and `response`.
-    pub(super) fn permission_replied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn permission_replied(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let reply = fields.get_non_empty("reply").or_else(|| fields.get_non_empty("response"));
         let outcome = if reply.as_deref() == Some("reject") { Outcome::Declined } else { Outcome::Allowed };
-        self.replied_to(RequestResolved { outcome, option: reply, ..answer(fields) }, "permission.replied", scribe);
+        self.replied_to(RequestResolved { outcome, option: reply, ..answer(fields) }, "permission.replied", recorder);
     }
 
     /// `question.asked`.
-    pub(super) fn question_asked(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn question_asked(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let request = Id::from(fields.get_str("id").unwrap_or_default());
         self.asked.insert(request.clone(), ());
         let questions: Vec<_> = fields.get_array("questions").into_iter().map(|q| question(&q.as_object())).collect();
@@ -133,36 +133,36 @@ impl Bus {
         let key =
             tool.get_str("callID").zip(tool.get_str("messageID")).map(|(call, message)| call_key(&message, &call));
         let item = self.item_of(key.as_deref());
-        let call = item.as_ref().and_then(|id| scribe.open_item(id)).and_then(|item| item.call.clone());
+        let call = item.as_ref().and_then(|id| recorder.open_item(id)).and_then(|item| item.call.clone());
         let title = questions.first().map(|question| question.question.clone()).unwrap_or_default();
         let request =
             RequestOpened { request, about: About::Question, title, call, questions, ..RequestOpened::default() };
-        scribe.request_opened(item, request);
+        recorder.request_opened(item, request);
     }
 
     /// `question.replied`: a list of labels for each question, in their order.
-    pub(super) fn question_replied(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn question_replied(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Answered, ..answer(fields) };
         let answers = self.questions.answers(&resolved.request, fields.get_array("answers"));
-        self.replied_to(RequestResolved { answers, ..resolved }, "question.replied", scribe);
+        self.replied_to(RequestResolved { answers, ..resolved }, "question.replied", recorder);
     }
 
     /// `question.rejected`.
-    pub(super) fn question_rejected(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn question_rejected(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Declined, ..answer(fields) };
         self.questions.take(&resolved.request);
-        self.replied_to(resolved, "question.rejected", scribe);
+        self.replied_to(resolved, "question.rejected", recorder);
     }
 
     /// Resolves a request that the bus reports as answered. On Switchboard's own server only Switchboard answers;
     /// otherwise OpenCode resolved the request itself: one refusal refuses all open requests of the session, and one
     /// permanent permission grants all similar requests.
-    fn replied_to(&mut self, resolved: RequestResolved, name: &str, scribe: &mut RunRecorder) {
+    fn replied_to(&mut self, resolved: RequestResolved, name: &str, recorder: &mut RunRecorder) {
         let by = if self.sessions.are_ours() { Decider::Agent } else { resolved.by };
         let again = self.replied.has(&resolved.request);
-        if !scribe.request_resolved(RequestResolved { by, ..resolved }) {
+        if !recorder.request_resolved(RequestResolved { by, ..resolved }) {
             let topic = if again { Topic::Echo } else { Topic::Late };
-            scribe.write_notice(Notice::new(topic).with_level(Level::Debug).with_name(name));
+            recorder.write_notice(Notice::new(topic).with_level(Level::Debug).with_name(name));
         }
     }
 }

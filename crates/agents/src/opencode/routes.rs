@@ -73,6 +73,7 @@ impl<'a> Route<'a> {
 
 #[cfg(test)]
 mod tests {
+
     use super::Route;
 
     #[test]

@@ -5,12 +5,11 @@ use switchboard_event::{Denied, Dir, Fault, Id, Item, Level, Notice, Status, Top
 
 use super::{
     errors,
-    recent::Recent,
     speech::{self, Voice},
     state::State,
     steps, tools, turn, wire,
 };
-use crate::{JsonObject, JsonView, RecordReader, RunRecorder};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder, bounded::BoundedMap};
 
 /// Maximum number of earlier refused tools kept for a turn.
 const REFUSALS: usize = 63;
@@ -23,7 +22,7 @@ pub struct Run {
     /// The first error since the last step began.
     fault: Option<Fault>,
     /// Number of steps per message.
-    counted: Recent<u32>,
+    counted: BoundedMap<u32>,
     steps: u64,
     cost: Option<f64>,
     denied: Vec<Denied>,
@@ -36,29 +35,29 @@ impl RecordReader for Run {
         true
     }
 
-    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, _: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
-        scribe.set_record_time(fields.get("timestamp").and_then(wire::time));
-        scribe.set_agent_session(&fields.get_str("sessionID").unwrap_or_default());
+        recorder.set_record_time(fields.get("timestamp").and_then(wire::time));
+        recorder.set_agent_session(&fields.get_str("sessionID").unwrap_or_default());
         let part = fields.get_object("part");
         match fields.get_str("type").as_deref() {
-            Some("step_start") => self.step_started(scribe),
-            Some("text") => say(&part, Voice::Answer, scribe),
-            Some("reasoning") => say(&part, Voice::Thought, scribe),
-            Some("tool_use") => self.tool_used(&part, scribe),
-            Some("step_finish") => self.step_finished(&part, scribe),
-            Some("error") => self.failed(&fields, scribe),
+            Some("step_start") => self.step_started(recorder),
+            Some("text") => say(&part, Voice::Answer, recorder),
+            Some("reasoning") => say(&part, Voice::Thought, recorder),
+            Some("tool_use") => self.tool_used(&part, recorder),
+            Some("step_finish") => self.step_finished(&part, recorder),
+            Some("error") => self.failed(&fields, recorder),
             _ => {}
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
+    fn finish(&mut self, recorder: &mut RunRecorder) {
         let ended = self.refused || self.finish.as_deref().is_some_and(turn::ends_turn);
-        if !scribe.in_turn() || self.fault.is_none() && !ended {
+        if !recorder.in_turn() || self.fault.is_none() && !ended {
             return;
         }
         let (status, stop) = turn::outcome(self.fault.as_ref(), self.finish.as_deref());
-        scribe.turn_completed(TurnCompleted {
+        recorder.turn_completed(TurnCompleted {
             status,
             stop,
             error: self.fault.take(),
@@ -71,30 +70,30 @@ impl RecordReader for Run {
 }
 
 impl Run {
-    fn step_started(&mut self, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
-        scribe.write_notice(steps::started());
+    fn step_started(&mut self, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
+        recorder.write_notice(steps::started());
         (self.finish, self.fault, self.refused) = (None, None, false);
     }
 
-    fn step_finished(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn step_finished(&mut self, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         let message = Id::from(part.get_str("messageID").unwrap_or_default());
         let step = self.counted.get(&message).map_or(1, |steps| steps.saturating_add(1));
         self.counted.insert(message.clone(), step);
-        let usage = steps::usage(part, &message, step, scribe.current_model().map(str::to_owned));
+        let usage = steps::usage(part, &message, step, recorder.current_model().map(str::to_owned));
         self.steps = self.steps.saturating_add(1);
         self.cost = usage.cost_usd.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
         self.finish = part.get_non_empty("reason");
-        scribe.write_notice(steps::finished(part));
-        scribe.record_usage(usage);
+        recorder.write_notice(steps::finished(part));
+        recorder.record_usage(usage);
     }
 
-    fn tool_used(&mut self, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn tool_used(&mut self, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         let state = State::of_part(part);
         let id = Id::from(part.get_str("id").unwrap_or_default());
-        let item = tools::ended(tools::item(&state, None, &[], scribe), &state);
+        let item = tools::ended(tools::item(&state, None, &[], recorder), &state);
         if item.status == Status::Declined {
             self.refused = true;
             let input = state.input.map(JsonView::to_raw);
@@ -102,24 +101,24 @@ impl Run {
             self.denied.push(Denied { tool: state.tool.to_string(), item: Some(id.clone()), input });
         }
         let reply = part.get_str("messageID").map(Id::from);
-        scribe.item_completed(&id, Item { reply, ..item });
+        recorder.item_completed(&id, Item { reply, ..item });
     }
 
     /// Records an error, which is reported at the end of the turn unless another step follows.
-    fn failed(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn failed(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         let fault = fields.get("error").map(errors::fault);
         let notice = Notice::new(Topic::Control).with_level(Level::Debug).with_name("error");
-        scribe.write_notice(Notice { text: fault.as_ref().map(|fault| fault.message.clone()), ..notice });
+        recorder.write_notice(Notice { text: fault.as_ref().map(|fault| fault.message.clone()), ..notice });
         self.fault = self.fault.take().or(fault);
     }
 }
 
 /// Writes a text that arrived whole.
-fn say(part: &JsonObject<'_>, voice: Voice, scribe: &mut RunRecorder) {
-    scribe.ensure_turn();
+fn say(part: &JsonObject<'_>, voice: Voice, recorder: &mut RunRecorder) {
+    recorder.ensure_turn();
     let id = Id::from(part.get_str("id").unwrap_or_default());
     let text = part.get_str("text").unwrap_or_default();
     let reply = part.get_str("messageID").map(Id::from);
-    speech::end(&id, voice, &text, reply.as_ref(), wire::took(&part.get_object("time")), scribe);
+    speech::end(&id, voice, &text, reply.as_ref(), wire::took(&part.get_object("time")), recorder);
 }

@@ -3,8 +3,8 @@
 
 use switchboard_event::{Id, Info};
 
-use super::{offers, recent::Recent, wire::Event};
-use crate::{JsonObject, RunRecorder};
+use super::{offers, wire::Event};
+use crate::{JsonObject, RunRecorder, bounded::BoundedMap};
 
 /// The known sessions on the bus.
 #[derive(Default)]
@@ -13,9 +13,9 @@ pub struct Sessions {
     main: Option<Id>,
     /// Creation time in milliseconds. Older messages were copied from another session.
     born: Option<u64>,
-    roots: Recent<Root>,
+    roots: BoundedMap<Root>,
     /// Sessions of subagents, each with the item of the tool call that started it, once known.
-    children: Recent<Option<Id>>,
+    children: BoundedMap<Option<Id>>,
     /// The server belongs to this stream, so all sessions on it do.
     ours: bool,
 }
@@ -42,7 +42,7 @@ pub enum Seat {
 
 impl Sessions {
     /// Finds the conversation of an event, and learns about sessions from it.
-    pub fn seat(&mut self, event: &Event<'_>, scribe: &mut RunRecorder) -> Seat {
+    pub fn seat(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) -> Seat {
         let Some(session) = event.session() else { return Seat::Nowhere };
         if matches!(&*event.kind, "session.created" | "session.updated") {
             self.introduce(&session, &event.fields.get_object("info"));
@@ -61,17 +61,18 @@ impl Sessions {
             }
             Some(_) => Seat::Elsewhere(Id::from(session)),
             None if is_work(event) => {
-                self.choose(&session, scribe);
+                self.choose(&session, recorder);
                 Seat::Main
             }
-            None => self.wait(&session, scribe),
+            None => self.wait(&session, recorder),
         }
     }
 
     fn introduce(&mut self, session: &str, info: &JsonObject<'_>) {
         let Some(parent) = info.get_str("parentID") else {
             let root = Root { info: about(info), born: info.get_object("time").get_u64("created") };
-            return self.roots.insert(Id::from(session), root);
+            self.roots.insert(Id::from(session), root);
+            return;
         };
         let stranger = self.main.is_some() && self.main.as_deref() != Some(&*parent) && !self.children.has(&parent);
         if !stranger && !self.children.has(session) {
@@ -80,36 +81,36 @@ impl Sessions {
     }
 
     /// The first session is reported before any activity. It most likely becomes the main session.
-    fn wait(&self, session: &str, scribe: &mut RunRecorder) -> Seat {
+    fn wait(&self, session: &str, recorder: &mut RunRecorder) -> Seat {
         if let Some(root) =
             self.roots.get(session).filter(|_| self.roots.first().is_some_and(|first| *first == *session))
         {
-            scribe.update_info(root.info.clone());
+            recorder.update_info(root.info.clone());
         }
         Seat::Waiting
     }
 
-    fn choose(&mut self, session: &str, scribe: &mut RunRecorder) {
-        scribe.set_agent_session(session);
+    fn choose(&mut self, session: &str, recorder: &mut RunRecorder) {
+        recorder.set_agent_session(session);
         self.main = Some(Id::from(session));
         if let Some(root) = self.roots.get(session) {
             self.born = root.born;
-            scribe.update_info(root.info.clone());
+            recorder.update_info(root.info.clone());
         }
     }
 
     /// Makes the session that the server returned the main session. Everything in it so far is past.
-    pub fn adopt(&mut self, info: &JsonObject<'_>, existed: bool, scribe: &mut RunRecorder) {
+    pub fn adopt(&mut self, info: &JsonObject<'_>, existed: bool, recorder: &mut RunRecorder) {
         let Some(session) = info.get_non_empty("id").filter(|id| self.main.as_deref().is_none_or(|main| main == id))
         else {
             return;
         };
         self.ours = true;
         if self.main.is_some() {
-            return scribe.update_info(about(info));
+            return recorder.update_info(about(info));
         }
         self.introduce(&session, info);
-        self.choose(&session, scribe);
+        self.choose(&session, recorder);
         if existed {
             self.born = info.get_object("time").get_u64("updated").or(self.born);
         }
@@ -134,9 +135,9 @@ impl Sessions {
     }
 
     /// Chooses the first session at the end of the stream, if none had any activity.
-    pub fn settle(&mut self, scribe: &mut RunRecorder) {
+    pub fn settle(&mut self, recorder: &mut RunRecorder) {
         if let (None, Some(first)) = (&self.main, self.roots.first().cloned()) {
-            self.choose(&first, scribe);
+            self.choose(&first, recorder);
         }
     }
 

@@ -79,6 +79,7 @@ fn last(text: &str, bytes: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+
     use super::{Printed, news, printed};
     use crate::JsonView;
 

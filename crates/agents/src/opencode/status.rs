@@ -7,7 +7,7 @@ use crate::{JsonObject, RunRecorder};
 
 impl Bus {
     /// `session.updated`: always the whole session.
-    pub(super) fn session_updated(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn session_updated(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let info = fields.get_object("info");
         if !self.main {
             return;
@@ -18,111 +18,111 @@ impl Bus {
             let (topic, status) =
                 if self.reverted { (Topic::Retracted, "reverted") } else { (Topic::Control, "restored") };
             let notice = Notice::new(topic).with_name("session.revert").with_status(status);
-            scribe.write_notice(Notice { detail: revert, ..notice });
+            recorder.write_notice(Notice { detail: revert, ..notice });
         }
-        scribe.update_info(sessions::about(&info));
+        recorder.update_info(sessions::about(&info));
     }
 
     /// `session.status`: busy, idle, or waiting for a retry.
-    pub(super) fn session_status(&mut self, status: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn session_status(&mut self, status: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match status.get_str("type").as_deref() {
-            Some("idle") => self.session_idle(scribe),
-            Some("busy") => self.session_busy(scribe),
-            Some("retry") => self.session_retry(status, scribe),
+            Some("idle") => self.session_idle(recorder),
+            Some("busy") => self.session_busy(recorder),
+            Some("retry") => self.session_retry(status, recorder),
             _ => {}
         }
     }
 
-    fn session_busy(&mut self, scribe: &mut RunRecorder) {
+    fn session_busy(&mut self, recorder: &mut RunRecorder) {
         if self.main {
             self.turn.busy(false);
             let status = if self.compacting { SessionStatus::Compacting } else { SessionStatus::Running };
-            doing(status, scribe);
+            doing(status, recorder);
         }
     }
 
     /// Idle, reported twice: by `session.status` and by the older `session.idle`.
-    pub(super) fn session_idle(&mut self, scribe: &mut RunRecorder) {
+    pub(super) fn session_idle(&mut self, recorder: &mut RunRecorder) {
         if self.main {
-            if self.stopped && scribe.in_turn() {
+            if self.stopped && recorder.in_turn() {
                 self.turn.abandoned();
             }
             self.turn.rest();
             self.compacting = false;
-            self.rest(scribe);
+            self.rest(recorder);
         }
     }
 
     /// Ends the turn of an idle session, unless its last reply is incomplete. Until then the session accepts no prompt
     /// (OpenCode 1.18.33 drops it) and is not reported as idle.
-    pub(super) fn rest(&mut self, scribe: &mut RunRecorder) {
-        self.settle(scribe);
-        if !scribe.in_turn() {
-            doing(SessionStatus::Idle, scribe);
+    pub(super) fn rest(&mut self, recorder: &mut RunRecorder) {
+        self.settle(recorder);
+        if !recorder.in_turn() {
+            doing(SessionStatus::Idle, recorder);
         }
     }
 
-    fn session_retry(&mut self, status: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn session_retry(&mut self, status: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let fault = errors::retried(&status.get_str("message").unwrap_or_default());
         let detail = Retry { attempt: status.get_u64("attempt"), next: status.get_u64("next") };
         let notice = Notice::new(Topic::Retry).with_level(Level::Warning).with_text(fault.message.clone());
-        scribe.write_notice(Notice { error: Some(fault), detail: Some(to_raw_json(&detail)), ..notice });
+        recorder.write_notice(Notice { error: Some(fault), detail: Some(to_raw_json(&detail)), ..notice });
         if self.main {
             self.turn.busy(true);
-            doing(SessionStatus::Retrying, scribe);
+            doing(SessionStatus::Retrying, recorder);
         }
     }
 
     /// `session.error`. During a turn it is reported when the turn ends, and only if the turn ends because of it: after
     /// a context overflow, OpenCode continues with a smaller context.
-    pub(super) fn session_error(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn session_error(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(fault) = fields.get("error").map(errors::fault) else { return };
-        if self.main && !scribe.in_turn() && self.turn.failed_of(&fault.message) {
+        if self.main && !recorder.in_turn() && self.turn.failed_of(&fault.message) {
             // OpenCode repeats the error of a failed prompt with all its causes.
-            return scribe.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("session.error"));
+            return recorder.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("session.error"));
         }
         if self.main
-            && !scribe.in_turn()
+            && !recorder.in_turn()
             && let Some(prompt) = self.posted.lost()
         {
-            return self.turn.refused(&prompt, fault, scribe);
+            return self.turn.refused(&prompt, fault, recorder);
         }
         if fault.code == ErrorCode::Aborted {
             if self.main {
-                scribe.mark_interrupted();
+                recorder.mark_interrupted();
             }
-            scribe.write_notice(Notice::new(Topic::Interrupt).with_text(fault.message.clone()));
-        } else if !self.main || !scribe.in_turn() || fault.code == ErrorCode::ContextOverflow {
+            recorder.write_notice(Notice::new(Topic::Interrupt).with_text(fault.message.clone()));
+        } else if !self.main || !recorder.in_turn() || fault.code == ErrorCode::ContextOverflow {
             let notice = Notice::new(Topic::Warning).with_level(Level::Error).with_text(fault.message.clone());
-            scribe.write_notice(Notice { error: Some(fault.clone()), ..notice });
+            recorder.write_notice(Notice { error: Some(fault.clone()), ..notice });
         }
-        if self.main && scribe.in_turn() {
+        if self.main && recorder.in_turn() {
             self.turn.fault = Some(fault);
             if self.turn.is_over() {
-                self.rest(scribe);
+                self.rest(recorder);
             }
         }
     }
 
     /// `session.compacted`.
-    pub(super) fn session_compacted(&mut self, scribe: &mut RunRecorder) {
+    pub(super) fn session_compacted(&mut self, recorder: &mut RunRecorder) {
         let notice = Notice::new(Topic::Compaction).with_status("completed");
-        scribe.write_notice(Notice { text: self.summary.take(), ..notice });
+        recorder.write_notice(Notice { text: self.summary.take(), ..notice });
         if self.main {
             self.compacting = false;
         }
     }
 
     /// `session.deleted`: a running turn has no end.
-    pub(super) fn session_deleted(&mut self, scribe: &mut RunRecorder) {
-        if self.main && scribe.in_turn() {
-            scribe.mark_interrupted();
+    pub(super) fn session_deleted(&mut self, recorder: &mut RunRecorder) {
+        if self.main && recorder.in_turn() {
+            recorder.mark_interrupted();
         }
     }
 }
 
-pub fn doing(status: SessionStatus, scribe: &mut RunRecorder) {
-    scribe.update_info(Info { status: Some(status), ..Info::default() });
+pub fn doing(status: SessionStatus, recorder: &mut RunRecorder) {
+    recorder.update_info(Info { status: Some(status), ..Info::default() });
 }
 
 #[derive(serde::Serialize)]

@@ -43,6 +43,7 @@ pub fn key(message: &str, number: u32) -> Id {
 
 #[cfg(test)]
 mod tests {
+
     use super::usage;
     use crate::JsonView;
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Returns the item of a call in its current state. The output of a command is added only at the end.
-pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], scribe: &RunRecorder) -> Item {
+pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], recorder: &RunRecorder) -> Item {
     let input = state.input.map(JsonView::as_object).unwrap_or_default();
     let (kind, op) = nature(&state.tool);
     let call = Call {
@@ -21,11 +21,11 @@ pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], scribe: 
         kind,
         op,
         input: state.input.map(JsonView::to_raw),
-        locations: location(&input, op, scribe).into_iter().collect(),
+        locations: location(&input, op, recorder).into_iter().collect(),
         content: state.files.clone(),
         ..Call::default()
     };
-    Item::new(details(state, &input, shown, servers, scribe)).with_call(call)
+    Item::new(details(state, &input, shown, servers, recorder)).with_call(call)
 }
 
 /// Returns the kind of a tool and its file operation.
@@ -44,10 +44,10 @@ pub fn nature(tool: &str) -> (CallKind, Option<FileOp>) {
     }
 }
 
-fn location(input: &JsonObject<'_>, op: Option<FileOp>, scribe: &RunRecorder) -> Option<Location> {
+fn location(input: &JsonObject<'_>, op: Option<FileOp>, recorder: &RunRecorder) -> Option<Location> {
     let path = input.get_str("filePath").or_else(|| input.get_str("path"))?;
     let line = input.get_u64("offset").filter(|_| op == Some(FileOp::Read));
-    Some(Location { path: scribe.absolute_path(&path), line })
+    Some(Location { path: recorder.absolute_path(&path), line })
 }
 
 fn details(
@@ -55,12 +55,12 @@ fn details(
     input: &JsonObject<'_>,
     shown: Option<&str>,
     servers: &[String],
-    scribe: &RunRecorder,
+    recorder: &RunRecorder,
 ) -> Details {
     match &*state.tool {
-        "bash" | "shell" => command(input, &state.meta, scribe).into(),
+        "bash" | "shell" => command(input, &state.meta, recorder).into(),
         "write" | "edit" | "multiedit" | "patch" | "apply_patch" => {
-            FileChange { changes: changes::of_tool(state, shown, scribe), output: None }.into()
+            FileChange { changes: changes::of_tool(state, shown, recorder), output: None }.into()
         }
         "websearch" => WebSearch { queries: input.get_string("query").into_iter().collect(), results: None }.into(),
         "todowrite" => plan(input).into(),
@@ -74,11 +74,11 @@ fn details(
     }
 }
 
-fn command(input: &JsonObject<'_>, meta: &JsonObject<'_>, scribe: &RunRecorder) -> Command {
-    let folder = input.get_str("workdir").map(|folder| scribe.absolute_path(&folder));
+fn command(input: &JsonObject<'_>, meta: &JsonObject<'_>, recorder: &RunRecorder) -> Command {
+    let folder = input.get_str("workdir").map(|folder| recorder.absolute_path(&folder));
     Command {
         command: input.get_string("command").unwrap_or_default(),
-        cwd: folder.or_else(|| scribe.working_directory().map(str::to_owned)),
+        cwd: folder.or_else(|| recorder.working_directory().map(str::to_owned)),
         exit_code: meta.get_i32("exit"),
         ..Command::default()
     }
@@ -120,30 +120,30 @@ fn mcp(tool: &str, servers: &[String]) -> Option<Mcp> {
 }
 
 /// Updates the item of a running call.
-pub fn progress(id: &Id, item: Item, state: &State<'_>, scribe: &mut RunRecorder) {
+pub fn progress(id: &Id, item: Item, state: &State<'_>, recorder: &mut RunRecorder) {
     if let Details::Command(_) | Details::Tool(_) = item.details {
-        if let (Some(open), Some(call)) = (scribe.item_mut(id), item.call) {
+        if let (Some(open), Some(call)) = (recorder.item_mut(id), item.call) {
             open.call = Some(call);
         }
-        return print(id, state, scribe);
+        return print(id, state, recorder);
     }
-    let changed = scribe.open_item(id).is_some_and(|open| to_raw_json(open).get() != to_raw_json(&item).get());
+    let changed = recorder.open_item(id).is_some_and(|open| to_raw_json(open).get() != to_raw_json(&item).get());
     if changed {
-        scribe.item_set(id, item);
+        recorder.item_set(id, item);
     }
 }
 
 /// Appends the new output of a command.
-pub fn print(id: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
+pub fn print(id: &Id, state: &State<'_>, recorder: &mut RunRecorder) {
     let shown = state.meta.get_str("output").unwrap_or_else(|| state.output.clone());
-    let known = match scribe.open_item(id).map(|item| &item.details) {
+    let known = match recorder.open_item(id).map(|item| &item.details) {
         Some(Details::Command(command)) if !command.truncated => command.output.as_str(),
         Some(Details::Tool(tool)) => tool.output.as_str(),
         _ => return,
     };
     let news = shell::news(known, &shown).to_owned();
     if !news.is_empty() {
-        scribe.item_append(id, Field::Output, 0, &news);
+        recorder.item_append(id, Field::Output, 0, &news);
     }
 }
 
@@ -218,6 +218,7 @@ fn answer(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use super::{answer, mcp};
 
     #[test]

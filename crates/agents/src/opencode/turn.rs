@@ -43,31 +43,31 @@ pub struct Turn {
 impl Turn {
     /// Begins a turn with a message of the user, unless the message belongs to the running turn. Returns whether the
     /// message was queued.
-    pub fn prompted(&mut self, message: &Id, origin: Origin, text: Option<&str>, scribe: &mut RunRecorder) -> bool {
+    pub fn prompted(&mut self, message: &Id, origin: Origin, text: Option<&str>, recorder: &mut RunRecorder) -> bool {
         let same = self.prompt.as_ref() == Some(message);
-        if scribe.in_turn() && (self.worked || same) {
+        if recorder.in_turn() && (self.worked || same) {
             if let (false, Some(text)) = (same, text) {
                 self.queued = Some((message.clone(), text.to_owned()));
             }
             return !same;
         }
-        self.begin(Some(message.clone()), origin, text.map(str::to_owned), scribe);
+        self.begin(Some(message.clone()), origin, text.map(str::to_owned), recorder);
         false
     }
 
-    fn begin(&mut self, message: Option<Id>, origin: Origin, prompt: Option<String>, scribe: &mut RunRecorder) {
-        let busy = self.worked && !self.idle && !scribe.in_turn();
-        *self = Self { prompt: message.clone(), began: scribe.current_time(), worked: busy, ..Self::default() };
+    fn begin(&mut self, message: Option<Id>, origin: Origin, prompt: Option<String>, recorder: &mut RunRecorder) {
+        let busy = self.worked && !self.idle && !recorder.in_turn();
+        *self = Self { prompt: message.clone(), began: recorder.current_time(), worked: busy, ..Self::default() };
         if message.is_none() {
-            return scribe.ensure_turn();
+            return recorder.ensure_turn();
         }
-        scribe.turn_started(TurnStarted { origin, prompt, agent_turn: message });
+        recorder.turn_started(TurnStarted { origin, prompt, agent_turn: message });
     }
 
     /// Begins a turn for work whose prompt was not seen.
-    pub fn ensure(&mut self, scribe: &mut RunRecorder) {
-        if !scribe.in_turn() {
-            self.begin(None, Origin::Prompt, None, scribe);
+    pub fn ensure(&mut self, recorder: &mut RunRecorder) {
+        if !recorder.in_turn() {
+            self.begin(None, Origin::Prompt, None, recorder);
         }
         self.worked = true;
     }
@@ -79,11 +79,11 @@ impl Turn {
     }
 
     /// Begins a reply. The error of an earlier reply was not final then.
-    pub fn replying(&mut self, reply: Id, to: Option<Id>, scribe: &mut RunRecorder) {
+    pub fn replying(&mut self, reply: Id, to: Option<Id>, recorder: &mut RunRecorder) {
         let another = to.is_some() && self.prompt != to;
-        if !scribe.in_turn() {
+        if !recorder.in_turn() {
             let text = self.queued.take().filter(|(message, _)| Some(message) == to.as_ref()).map(|(_, text)| text);
-            self.begin(to.clone().filter(|_| text.is_some()), Origin::Prompt, text, scribe);
+            self.begin(to.clone().filter(|_| text.is_some()), Origin::Prompt, text, recorder);
         }
         if another {
             self.prompt = to;
@@ -101,10 +101,10 @@ impl Turn {
     }
 
     /// Completes a reply. A reply that neither ended nor failed while OpenCode waited for a retry was given up.
-    pub fn replied(&mut self, reply: &str, scribe: &mut RunRecorder) {
+    pub fn replied(&mut self, reply: &str, recorder: &mut RunRecorder) {
         self.waiting.retain(|id| *id != *reply);
         if self.retrying && self.fault.is_none() && self.finish.is_none() {
-            scribe.mark_interrupted();
+            recorder.mark_interrupted();
             self.fault = Some(Fault::new(ErrorCode::Aborted, "stopped while waiting to try again"));
         }
     }
@@ -174,7 +174,7 @@ impl Turn {
     }
 
     /// Ends the turn with the last known outcome.
-    pub fn close(&mut self, scribe: &mut RunRecorder) {
+    pub fn close(&mut self, recorder: &mut RunRecorder) {
         if self.fault.is_none() && self.stopped_early() {
             let message = "OpenCode stopped after a tool call without asking the model again";
             self.fault = Some(Fault::new(ErrorCode::ProtocolError, message));
@@ -182,11 +182,11 @@ impl Turn {
         let (status, stop) = outcome(self.fault.as_ref(), self.finish.as_deref());
         self.failure = self.fault.as_ref().map(|fault| fault.message.clone());
         self.waiting.clear();
-        scribe.turn_completed(TurnCompleted {
+        recorder.turn_completed(TurnCompleted {
             status,
             stop,
             error: self.fault.take().or_else(|| unsaid(status)),
-            duration_ms: Some(scribe.current_time().millis_since(self.began)),
+            duration_ms: Some(recorder.current_time().millis_since(self.began)),
             steps: Some(self.steps).filter(|steps| *steps > 0),
             cost_usd: self.cost.take(),
             denied: std::mem::take(&mut self.denied),

@@ -14,7 +14,7 @@ use crate::{
     LaunchRequest, Record, RequestAnswer, RequestDecision, StdinMode, UnsupportedOperation,
     agent::{no_config, no_login},
     driver::has_turn_completed,
-    endpoint::no_endpoints,
+    launch::no_endpoints,
 };
 
 /// The agent definition of the script agent.
@@ -134,8 +134,8 @@ impl AgentDriver for Performance {
         offers::has_command(name)
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        if handle_signal == DriverSignal::Timer(SLEEP) {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        if signal == DriverSignal::Timer(SLEEP) {
             self.waiting = None;
             self.go_on(effects);
         }

@@ -35,6 +35,7 @@ fn piece(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
+
     use super::literal;
 
     #[test]

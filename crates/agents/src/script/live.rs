@@ -32,51 +32,51 @@ pub struct Live {
 }
 
 impl RecordReader for Live {
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         if let Some(line) = record.as_str() {
-            return self.read_text(dir, &line, scribe);
+            return self.read_text(dir, &line, recorder);
         }
         let fields = record.as_object();
         let Some(kind) = fields.get_str("type").filter(|kind| CONTROLS.contains(&kind.as_ref())) else { return };
         if self.crashed {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name(kind));
+            return recorder.write_notice(Notice::new(Topic::Late).with_name(kind));
         }
-        scribe.set_agent_session(&fields.get_str("session").unwrap_or_default());
-        self.introduce(scribe);
+        recorder.set_agent_session(&fields.get_str("session").unwrap_or_default());
+        self.introduce(recorder);
         match kind.as_ref() {
-            "open" => scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("open")),
-            "prompt" => self.prompt(&fields, scribe),
-            "answer" => self.answer(&fields, scribe),
-            "command" => self.command(&fields, scribe),
-            "set" => self.set(&fields, scribe),
-            "interrupt" => self.interrupt(scribe),
-            _ => self.done(scribe),
+            "open" => recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("open")),
+            "prompt" => self.prompt(&fields, recorder),
+            "answer" => self.answer(&fields, recorder),
+            "command" => self.command(&fields, recorder),
+            "set" => self.set(&fields, recorder),
+            "interrupt" => self.interrupt(recorder),
+            _ => self.done(recorder),
         }
     }
 
-    fn read_text(&mut self, _: Dir, line: &str, scribe: &mut RunRecorder) {
-        self.introduce(scribe);
+    fn read_text(&mut self, _: Dir, line: &str, recorder: &mut RunRecorder) {
+        self.introduce(recorder);
         let verb = Verb::parse(line.trim_end_matches('\r'));
         if verb == Verb::Remark {
-            return scribe
+            return recorder
                 .write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_text(line));
         }
         if self.over || self.crashed {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name("line").with_text(line));
+            return recorder.write_notice(Notice::new(Topic::Late).with_name("line").with_text(line));
         }
-        self.nobody_answers(scribe);
-        scribe.ensure_turn();
+        self.nobody_answers(recorder);
+        recorder.ensure_turn();
         self.heard = self.heard.saturating_add(words(line));
-        self.perform(&verb, scribe);
+        self.perform(&verb, recorder);
     }
 
-    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
-        self.stopped |= matches!(handle_note, EngineNote::Stopping(_));
+    fn handle_note(&mut self, note: &EngineNote<'_>, _: &mut RunRecorder) {
+        self.stopped |= matches!(note, EngineNote::Stopping(_));
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        if scribe.in_turn() && !self.stopped {
-            self.done(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        if recorder.in_turn() && !self.stopped {
+            self.done(recorder);
         }
     }
 }
@@ -94,109 +94,109 @@ pub(super) fn words(text: &str) -> u64 {
 
 impl Live {
     /// Reports the offers, once.
-    fn introduce(&mut self, scribe: &mut RunRecorder) {
+    fn introduce(&mut self, recorder: &mut RunRecorder) {
         if self.introduced {
             return;
         }
         self.introduced = true;
-        if let Some(model) = scribe.session_context().config.model.clone() {
+        if let Some(model) = recorder.session_context().config.model.clone() {
             self.choices.set_model(&model);
         }
-        let cwd = scribe.working_directory().map(str::to_owned);
-        scribe.update_info(self.choices.info(cwd));
+        let cwd = recorder.working_directory().map(str::to_owned);
+        recorder.update_info(self.choices.info(cwd));
     }
 
-    pub(super) fn next_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
+    pub(super) fn next_id(&mut self, what: &str, recorder: &RunRecorder) -> Id {
         self.ids += 1;
-        scribe.local_id(&format!("{what}_{}", self.ids))
+        recorder.local_id(&format!("{what}_{}", self.ids))
     }
 
-    fn prompt(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.nobody_answers(scribe);
+    fn prompt(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.nobody_answers(recorder);
         self.over = false;
         let script = fields.get_string("text").unwrap_or_default();
         let text = Verb::asked(&script).to_owned();
-        scribe.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
-        let id = self.next_id("message", scribe);
-        scribe.item_completed(&id, Item::new(UserMessage::text(text)));
+        recorder.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
+        let id = self.next_id("message", recorder);
+        recorder.item_completed(&id, Item::new(UserMessage::text(text)));
     }
 
     /// Reads a slash command. All of them begin a turn, except those that only change a name.
-    fn command(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn command(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let arguments = fields.get_string("arguments").unwrap_or_default();
         match fields.get_str("name").as_deref() {
-            Some("rename") => scribe.update_info(Info { title: Some(arguments), ..Info::default() }),
+            Some("rename") => recorder.update_info(Info { title: Some(arguments), ..Info::default() }),
             Some("compact") => {
-                self.nobody_answers(scribe);
+                self.nobody_answers(recorder);
                 self.over = false;
-                scribe.turn_started(TurnStarted { origin: Origin::Command, ..TurnStarted::default() });
-                scribe.write_notice(Notice::new(Topic::Compaction).with_status("completed"));
-                self.end_turn(TurnCompleted::default(), scribe);
+                recorder.turn_started(TurnStarted { origin: Origin::Command, ..TurnStarted::default() });
+                recorder.write_notice(Notice::new(Topic::Compaction).with_status("completed"));
+                self.end_turn(TurnCompleted::default(), recorder);
             }
             _ => {}
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("command"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("command"));
     }
 
-    fn set(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn set(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if let Some(model) = fields.get_non_empty("model") {
             self.choices.set_model(&model);
-            scribe.update_info(Info { model: Some(model), ..Info::default() });
+            recorder.update_info(Info { model: Some(model), ..Info::default() });
         }
         if let Some(mode) = fields.get_non_empty("mode") {
             match self.choices.set_mode(&mode) {
-                true => scribe.update_info(Info { mode: Some(mode), ..Info::default() }),
-                false => scribe.write_notice(warning(format!("there is no mode {mode}"))),
+                true => recorder.update_info(Info { mode: Some(mode), ..Info::default() }),
+                false => recorder.write_notice(warning(format!("there is no mode {mode}"))),
             }
         }
         if let (Some(option), Some(value)) = (fields.get_str("option"), fields.get_str("value")) {
             if self.choices.set_option(&option, &value) {
                 let options = self.choices.info(None).options;
-                scribe.update_info(Info { options, ..Info::default() });
+                recorder.update_info(Info { options, ..Info::default() });
             } else {
-                scribe.write_notice(warning(format!("there is no option {option} with the value {value}")));
+                recorder.write_notice(warning(format!("there is no option {option} with the value {value}")));
             }
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("set"));
     }
 
-    fn interrupt(&mut self, scribe: &mut RunRecorder) {
-        scribe.write_notice(Notice::new(Topic::Interrupt));
-        if scribe.in_turn() {
-            self.stop(scribe);
+    fn interrupt(&mut self, recorder: &mut RunRecorder) {
+        recorder.write_notice(Notice::new(Topic::Interrupt));
+        if recorder.in_turn() {
+            self.stop(recorder);
         }
     }
 
-    pub(super) fn stop(&mut self, scribe: &mut RunRecorder) {
-        scribe.mark_interrupted();
+    pub(super) fn stop(&mut self, recorder: &mut RunRecorder) {
+        recorder.mark_interrupted();
         let (status, stop) = (TurnStatus::Interrupted, Stop::Cancelled);
-        self.end_turn(TurnCompleted { status, stop, ..TurnCompleted::default() }, scribe);
+        self.end_turn(TurnCompleted { status, stop, ..TurnCompleted::default() }, recorder);
         self.over = true;
     }
 
-    pub(super) fn fail(&mut self, fault: Fault, scribe: &mut RunRecorder) {
+    pub(super) fn fail(&mut self, fault: Fault, recorder: &mut RunRecorder) {
         let (status, stop) = (TurnStatus::Failed, Stop::Error);
-        self.end_turn(TurnCompleted { status, stop, error: Some(fault), ..TurnCompleted::default() }, scribe);
+        self.end_turn(TurnCompleted { status, stop, error: Some(fault), ..TurnCompleted::default() }, recorder);
         self.over = true;
     }
 
-    fn done(&mut self, scribe: &mut RunRecorder) {
-        self.nobody_answers(scribe);
-        if scribe.in_turn() {
-            self.end_turn(TurnCompleted::default(), scribe);
+    fn done(&mut self, recorder: &mut RunRecorder) {
+        self.nobody_answers(recorder);
+        if recorder.in_turn() {
+            self.end_turn(TurnCompleted::default(), recorder);
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_name("done"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_name("done"));
     }
 
-    fn end_turn(&mut self, turn: TurnCompleted, scribe: &mut RunRecorder) {
+    fn end_turn(&mut self, turn: TurnCompleted, recorder: &mut RunRecorder) {
         self.asking = None;
-        scribe.record_usage(Usage {
+        recorder.record_usage(Usage {
             scope: Scope::Turn,
             model: Some(self.choices.model().to_owned()),
             input: std::mem::take(&mut self.heard),
             output: std::mem::take(&mut self.said),
             ..Usage::default()
         });
-        scribe.turn_completed(turn);
+        recorder.turn_completed(turn);
     }
 }

@@ -13,34 +13,34 @@ const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAGAAAAAwCAMAAADZyI/9AAAACVBMVEXIP
     0UjYTdIaaFJMsUUEAoFAIBAIBAKBQCAQCASfggNLrhIBkmV/oAAAAABJRU5ErkJggg==";
 
 impl Live {
-    pub(super) fn mcp(&mut self, server: &str, tool: &str, output: &str, scribe: &mut RunRecorder) {
-        let id = self.next_id("mcp", scribe);
+    pub(super) fn mcp(&mut self, server: &str, tool: &str, output: &str, recorder: &mut RunRecorder) {
+        let id = self.next_id("mcp", recorder);
         let input = Some(to_raw_json(&serde_json::json!({ "of": "the script" })));
         let call = Call { name: tool.to_owned(), input, ..Call::default() };
         let details = Mcp { server: server.to_owned(), tool: tool.to_owned(), result: None, error: None };
-        scribe.item_started(&id, Item::new(details).with_call(call));
-        if let Some(Details::Mcp(mcp)) = scribe.item_mut(&id).map(|item| &mut item.details) {
+        recorder.item_started(&id, Item::new(details).with_call(call));
+        if let Some(Details::Mcp(mcp)) = recorder.item_mut(&id).map(|item| &mut item.details) {
             mcp.result = Some(to_raw_json(&serde_json::json!({ "content": [{ "type": "text", "text": output }] })));
         }
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(tool));
     }
 
-    pub(super) fn search(&mut self, query: &str, scribe: &mut RunRecorder) {
-        let id = self.next_id("search", scribe);
+    pub(super) fn search(&mut self, query: &str, recorder: &mut RunRecorder) {
+        let id = self.next_id("search", recorder);
         let call = Call { name: "search".to_owned(), kind: CallKind::Search, ..Call::default() };
         let found = serde_json::json!([{ "title": query, "url": "https://example.com/found" }]);
-        scribe.item_started(
+        recorder.item_started(
             &id,
             Item::new(WebSearch { queries: vec![query.to_owned()], results: Some(to_raw_json(&found)) })
                 .with_call(call),
         );
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(query));
     }
 
-    pub(super) fn image(&mut self, name: &str, scribe: &mut RunRecorder) {
-        let id = self.next_id("image", scribe);
+    pub(super) fn image(&mut self, name: &str, recorder: &mut RunRecorder) {
+        let id = self.next_id("image", recorder);
         let content = vec![Content {
             kind: ContentType::Image,
             media_type: Some("image/png".to_owned()),
@@ -49,8 +49,8 @@ impl Live {
         }];
         let input = Some(to_raw_json(&serde_json::json!({ "path": name })));
         let call = Call { name: "look".to_owned(), kind: CallKind::Read, input, content, ..Call::default() };
-        scribe.item_started(&id, Item::new(Tool::default()).with_call(call));
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_started(&id, Item::new(Tool::default()).with_call(call));
+        recorder.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(1);
     }
 }
@@ -71,6 +71,6 @@ pub fn steps(steps: &[&str]) -> Vec<PlanEntry> {
 }
 
 /// Reports that the model did not answer and is called again.
-pub fn retry(message: &str, scribe: &mut RunRecorder) {
-    scribe.write_notice(Notice::new(Topic::Retry).with_level(Level::Warning).with_text(message));
+pub fn retry(message: &str, recorder: &mut RunRecorder) {
+    recorder.write_notice(Notice::new(Topic::Retry).with_level(Level::Warning).with_text(message));
 }

@@ -8,9 +8,10 @@ mod looks;
 mod offers;
 mod requests;
 mod stage;
+mod verb;
+
 #[cfg(test)]
 mod tests;
-mod verb;
 
 pub use driver::AGENT;
 

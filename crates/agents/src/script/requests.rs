@@ -39,44 +39,44 @@ const OPTIONS: [(&str, &str, OptionKind); 4] = [
 ];
 
 impl Live {
-    pub(super) fn approve(&mut self, shell: &Shell<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn approve(&mut self, shell: &Shell<'_>, recorder: &mut RunRecorder) {
         let command = shell.command;
-        let item = self.start_command(command, scribe);
-        if runs_unasked(scribe) {
-            return self.finish_command(&item, &Printing::of(shell), scribe);
+        let item = self.start_command(command, recorder);
+        if runs_unasked(recorder) {
+            return self.finish_command(&item, &Printing::of(shell), recorder);
         }
         let opened = RequestOpened {
             about: About::Command,
             title: format!("Run {command}"),
             command: Some(command.to_owned()),
-            cwd: scribe.working_directory().map(str::to_owned),
+            cwd: recorder.working_directory().map(str::to_owned),
             ..RequestOpened::default()
         };
-        self.open(item, Subject::Command(Printing::of(shell)), opened, scribe);
+        self.open(item, Subject::Command(Printing::of(shell)), opened, recorder);
     }
 
-    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, scribe: &mut RunRecorder) {
-        let item = self.start_edit(file, scribe);
-        if runs_unasked(scribe) {
-            return self.finish_edit(&item, scribe);
+    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, recorder: &mut RunRecorder) {
+        let item = self.start_edit(file, recorder);
+        if runs_unasked(recorder) {
+            return self.finish_edit(&item, recorder);
         }
-        let changes = match scribe.open_item(&item).map(|item| &item.details) {
+        let changes = match recorder.open_item(&item).map(|item| &item.details) {
             Some(Details::FileChange(change)) => change.changes.clone(),
             _ => Vec::new(),
         };
         let title = format!("Edit {}", file.path);
         let opened = RequestOpened { about: About::FileChange, title, changes, ..RequestOpened::default() };
-        self.open(item, Subject::Edit, opened, scribe);
+        self.open(item, Subject::Edit, opened, recorder);
     }
 
-    pub(super) fn ask(&mut self, question: &str, choices: &[&str], scribe: &mut RunRecorder) {
-        let item = self.next_id("question", scribe);
+    pub(super) fn ask(&mut self, question: &str, choices: &[&str], recorder: &mut RunRecorder) {
+        let item = self.next_id("question", recorder);
         let call = Call {
             name: "ask".to_owned(),
             input: Some(to_raw_json(&serde_json::json!({ "question": question, "choices": choices }))),
             ..Call::default()
         };
-        scribe.item_started(&item, Item::new(Tool::default()).with_call(call));
+        recorder.item_started(&item, Item::new(Tool::default()).with_call(call));
         let asked = Question {
             id: QUESTION.to_owned(),
             question: question.to_owned(),
@@ -87,12 +87,12 @@ impl Live {
         let title = question.to_owned();
         let opened =
             RequestOpened { about: About::Question, title, questions: vec![asked], ..RequestOpened::default() };
-        self.open(item, Subject::Question, opened, scribe);
+        self.open(item, Subject::Question, opened, recorder);
     }
 
-    fn open(&mut self, item: Id, subject: Subject, mut opened: RequestOpened, scribe: &mut RunRecorder) {
-        opened.request = self.next_id("request", scribe);
-        opened.call = scribe.open_item(&item).and_then(|item| item.call.clone());
+    fn open(&mut self, item: Id, subject: Subject, mut opened: RequestOpened, recorder: &mut RunRecorder) {
+        opened.request = self.next_id("request", recorder);
+        opened.call = recorder.open_item(&item).and_then(|item| item.call.clone());
         if !matches!(subject, Subject::Question) {
             let option = |(id, label, kind): &(&str, &str, OptionKind)| RequestOption {
                 id: (*id).to_owned(),
@@ -102,52 +102,52 @@ impl Live {
             opened.options = OPTIONS.iter().map(option).collect();
         }
         self.asking = Some(Asking { request: opened.request.clone(), item: item.clone(), subject });
-        scribe.request_opened(Some(item), opened);
+        recorder.request_opened(Some(item), opened);
     }
 
     /// Declines an unanswered request when the script continues.
-    pub(super) fn nobody_answers(&mut self, scribe: &mut RunRecorder) {
+    pub(super) fn nobody_answers(&mut self, recorder: &mut RunRecorder) {
         if let Some(asking) = self.asking.take() {
             let resolved = RequestResolved {
                 outcome: Outcome::Declined,
                 message: Some("nobody is there to ask".to_owned()),
                 ..RequestResolved::default()
             };
-            self.resolve(asking, resolved, scribe);
+            self.resolve(asking, resolved, recorder);
         }
     }
 
     /// Reads `answer`: the decision about a request, who made it, and the answers to its questions.
-    pub(super) fn answer(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn answer(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         use switchboard_event::{Notice, Topic};
         let meant = |asking: &Asking| fields.get_str("request").is_none_or(|request| asking.request == *request);
         match self.asking.take_if(|asking| meant(asking)) {
             Some(asking) => {
                 let resolved = decision(fields, &asking.subject);
-                self.resolve(asking, resolved, scribe);
+                self.resolve(asking, resolved, recorder);
             }
-            None => scribe.write_notice(Notice::new(Topic::Late).with_name("answer")),
+            None => recorder.write_notice(Notice::new(Topic::Late).with_name("answer")),
         }
     }
 
-    fn resolve(&mut self, asking: Asking, resolved: RequestResolved, scribe: &mut RunRecorder) {
+    fn resolve(&mut self, asking: Asking, resolved: RequestResolved, recorder: &mut RunRecorder) {
         let (outcome, answers) = (resolved.outcome, resolved.answers.clone());
-        scribe.request_resolved(RequestResolved { request: asking.request, ..resolved });
+        recorder.request_resolved(RequestResolved { request: asking.request, ..resolved });
         match (outcome, asking.subject) {
-            (Outcome::Allowed, Subject::Command(command)) => self.finish_command(&asking.item, &command, scribe),
-            (Outcome::Allowed, Subject::Edit) => self.finish_edit(&asking.item, scribe),
+            (Outcome::Allowed, Subject::Command(command)) => self.finish_command(&asking.item, &command, recorder),
+            (Outcome::Allowed, Subject::Edit) => self.finish_edit(&asking.item, recorder),
             (Outcome::Answered, _) => {
-                if let Some(Details::Tool(tool)) = scribe.item_mut(&asking.item).map(|item| &mut item.details) {
+                if let Some(Details::Tool(tool)) = recorder.item_mut(&asking.item).map(|item| &mut item.details) {
                     tool.output = answers.into_values().flatten().collect::<Vec<_>>().join(", ");
                 }
-                scribe.item_closed(&asking.item, Status::Completed);
+                recorder.item_closed(&asking.item, Status::Completed);
             }
             (Outcome::Cancelled, _) => {
-                scribe.item_closed(&asking.item, Status::Declined);
-                self.stop(scribe);
+                recorder.item_closed(&asking.item, Status::Declined);
+                self.stop(recorder);
             }
             _ => {
-                scribe.item_closed(&asking.item, Status::Declined);
+                recorder.item_closed(&asking.item, Status::Declined);
             }
         }
     }
@@ -187,7 +187,7 @@ fn answers(fields: &JsonObject<'_>) -> BTreeMap<String, Vec<String>> {
 
 /// Returns whether every request would be allowed. With blocked tools, requests are still opened so that they can be
 /// declined.
-fn runs_unasked(scribe: &RunRecorder) -> bool {
-    let config = &scribe.session_context().config;
+fn runs_unasked(recorder: &RunRecorder) -> bool {
+    let config = &recorder.session_context().config;
     config.approval_mode == Some(ApprovalMode::AutoAll) && config.blocked_tools.as_ref().is_none_or(Vec::is_empty)
 }

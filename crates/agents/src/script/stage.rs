@@ -28,93 +28,93 @@ impl Printing {
 }
 
 impl Live {
-    pub(super) fn perform(&mut self, verb: &Verb<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn perform(&mut self, verb: &Verb<'_>, recorder: &mut RunRecorder) {
         if let Some(id) = self.bursting.take_if(|_| !matches!(verb, Verb::Burst { .. })) {
-            scribe.item_closed(&id, Status::Completed);
+            recorder.item_closed(&id, Status::Completed);
         }
         match verb {
-            Verb::Title(title) => scribe.update_info(Info { title: Some((*title).to_owned()), ..Info::default() }),
-            Verb::Text(text) => self.say(text, scribe),
-            Verb::Think(text) => self.think(text, scribe),
-            Verb::Say(text) => self.say(text, scribe),
+            Verb::Title(title) => recorder.update_info(Info { title: Some((*title).to_owned()), ..Info::default() }),
+            Verb::Text(text) => self.say(text, recorder),
+            Verb::Think(text) => self.think(text, recorder),
+            Verb::Say(text) => self.say(text, recorder),
             Verb::Run(shell) => {
-                let id = self.start_command(shell.command, scribe);
-                self.finish_command(&id, &Printing::of(shell), scribe);
+                let id = self.start_command(shell.command, recorder);
+                self.finish_command(&id, &Printing::of(shell), recorder);
             }
             Verb::Edit(file) => {
-                let id = self.start_edit(file, scribe);
-                self.finish_edit(&id, scribe);
+                let id = self.start_edit(file, recorder);
+                self.finish_edit(&id, recorder);
             }
-            Verb::Mcp { server, tool, output } => self.mcp(server, tool, output, scribe),
-            Verb::Search(words) => self.search(words, scribe),
-            Verb::Image(name) => self.image(name, scribe),
-            Verb::Retry(message) => looks::retry(message, scribe),
-            Verb::Plan(steps) => self.plan(steps, scribe),
-            Verb::Approve(shell) => self.approve(shell, scribe),
-            Verb::ApproveEdit(file) => self.approve_edit(file, scribe),
-            Verb::Ask { question, choices } => self.ask(question, choices, scribe),
-            Verb::Subagent(label) => self.subagent(label, scribe),
-            Verb::Sleep(_) => sleep(verb, scribe),
-            Verb::Burst { from, to, of, .. } => self.burst(*from..=*to, *of, scribe),
-            Verb::Fail(message) => self.fail(Fault::new(ErrorCode::ExecutionError, *message), scribe),
-            Verb::Crash => self.crash(scribe),
-            Verb::Raw(json) => unheard_of(json, scribe),
-            Verb::Unknown(line) => unknown(line, scribe),
+            Verb::Mcp { server, tool, output } => self.mcp(server, tool, output, recorder),
+            Verb::Search(words) => self.search(words, recorder),
+            Verb::Image(name) => self.image(name, recorder),
+            Verb::Retry(message) => looks::retry(message, recorder),
+            Verb::Plan(steps) => self.plan(steps, recorder),
+            Verb::Approve(shell) => self.approve(shell, recorder),
+            Verb::ApproveEdit(file) => self.approve_edit(file, recorder),
+            Verb::Ask { question, choices } => self.ask(question, choices, recorder),
+            Verb::Subagent(label) => self.subagent(label, recorder),
+            Verb::Sleep(_) => sleep(verb, recorder),
+            Verb::Burst { from, to, of, .. } => self.burst(*from..=*to, *of, recorder),
+            Verb::Fail(message) => self.fail(Fault::new(ErrorCode::ExecutionError, *message), recorder),
+            Verb::Crash => self.crash(recorder),
+            Verb::Raw(json) => unheard_of(json, recorder),
+            Verb::Unknown(line) => unknown(line, recorder),
             Verb::Remark => {}
         }
     }
 
     /// Writes a message word by word.
-    fn say(&mut self, text: &str, scribe: &mut RunRecorder) {
-        let id = self.next_id("message", scribe);
-        scribe.item_started(&id, Item::new(AgentMessage::default()));
+    fn say(&mut self, text: &str, recorder: &mut RunRecorder) {
+        let id = self.next_id("message", recorder);
+        recorder.item_started(&id, Item::new(AgentMessage::default()));
         for piece in text.split_inclusive(' ') {
-            scribe.item_append(&id, Field::Text, 0, piece);
+            recorder.item_append(&id, Field::Text, 0, piece);
         }
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(text));
     }
 
-    fn think(&mut self, text: &str, scribe: &mut RunRecorder) {
-        let id = self.next_id("thought", scribe);
-        scribe.item_started(&id, Item::new(Reasoning::default()));
+    fn think(&mut self, text: &str, recorder: &mut RunRecorder) {
+        let id = self.next_id("thought", recorder);
+        recorder.item_started(&id, Item::new(Reasoning::default()));
         for piece in text.split_inclusive(' ') {
-            scribe.item_append(&id, Field::Text, 0, piece);
+            recorder.item_append(&id, Field::Text, 0, piece);
         }
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_closed(&id, Status::Completed);
         self.said = self.said.saturating_add(words(text));
     }
 
-    pub(super) fn start_command(&mut self, command: &str, scribe: &mut RunRecorder) -> Id {
-        let id = self.next_id("command", scribe);
+    pub(super) fn start_command(&mut self, command: &str, recorder: &mut RunRecorder) -> Id {
+        let id = self.next_id("command", recorder);
         let call = Call {
             name: "run".to_owned(),
             kind: CallKind::Execute,
             input: Some(to_raw_json(&serde_json::json!({ "command": command }))),
             ..Call::default()
         };
-        let cwd = scribe.working_directory().map(str::to_owned);
+        let cwd = recorder.working_directory().map(str::to_owned);
         let details = Command { command: command.to_owned(), cwd, ..Command::default() };
-        scribe.item_started(&id, Item::new(details).with_call(call));
+        recorder.item_started(&id, Item::new(details).with_call(call));
         id
     }
 
-    pub(super) fn finish_command(&mut self, id: &Id, printing: &Printing, scribe: &mut RunRecorder) {
+    pub(super) fn finish_command(&mut self, id: &Id, printing: &Printing, recorder: &mut RunRecorder) {
         let Printing { command, output, exit } = printing;
         let made_up = || vec![format!("pretending to run: {command}\n"), "done\n".to_owned()];
         for piece in output.clone().map_or_else(made_up, |output| vec![output]) {
-            scribe.item_append(id, Field::Output, 0, &piece);
+            recorder.item_append(id, Field::Output, 0, &piece);
         }
-        if let Some(Details::Command(command)) = scribe.item_mut(id).map(|item| &mut item.details) {
+        if let Some(Details::Command(command)) = recorder.item_mut(id).map(|item| &mut item.details) {
             command.exit_code = Some(*exit);
         }
-        scribe.item_closed(id, if *exit == 0 { Status::Completed } else { Status::Failed });
+        recorder.item_closed(id, if *exit == 0 { Status::Completed } else { Status::Failed });
         self.said = self.said.saturating_add(words(command));
     }
 
-    pub(super) fn start_edit(&mut self, file: &Sides<'_>, scribe: &mut RunRecorder) -> Id {
-        let id = self.next_id("edit", scribe);
-        let path = scribe.absolute_path(file.path);
+    pub(super) fn start_edit(&mut self, file: &Sides<'_>, recorder: &mut RunRecorder) -> Id {
+        let id = self.next_id("edit", recorder);
+        let path = recorder.absolute_path(file.path);
         let call = Call {
             name: "edit".to_owned(),
             kind: CallKind::Edit,
@@ -127,27 +127,27 @@ impl Live {
         let (before, after) = file.sides.clone().unwrap_or_else(made_up);
         let there = |side: String| Some(side).filter(|side| !side.is_empty());
         let change = diff::change_from_sides(path, there(before), there(after));
-        scribe.item_started(&id, Item::new(FileChange { changes: vec![change], output: None }).with_call(call));
+        recorder.item_started(&id, Item::new(FileChange { changes: vec![change], output: None }).with_call(call));
         id
     }
 
-    pub(super) fn finish_edit(&mut self, id: &Id, scribe: &mut RunRecorder) {
-        if let Some(Details::FileChange(change)) = scribe.item_mut(id).map(|item| &mut item.details) {
+    pub(super) fn finish_edit(&mut self, id: &Id, recorder: &mut RunRecorder) {
+        if let Some(Details::FileChange(change)) = recorder.item_mut(id).map(|item| &mut item.details) {
             change.output = Some("pretended to edit it".to_owned());
         }
-        scribe.item_closed(id, Status::Completed);
+        recorder.item_closed(id, Status::Completed);
         self.said = self.said.saturating_add(1);
     }
 
-    fn plan(&mut self, steps: &[&str], scribe: &mut RunRecorder) {
-        let id = self.next_id("plan", scribe);
+    fn plan(&mut self, steps: &[&str], recorder: &mut RunRecorder) {
+        let id = self.next_id("plan", recorder);
         let entries = looks::steps(steps);
-        scribe.item_completed(&id, Item::new(Plan { entries, ..Plan::default() }));
+        recorder.item_completed(&id, Item::new(Plan { entries, ..Plan::default() }));
         self.said = self.said.saturating_add(words(&steps.join(" ")));
     }
 
-    fn subagent(&mut self, label: &str, scribe: &mut RunRecorder) {
-        let (id, thread) = (self.next_id("subagent", scribe), self.next_id("thread", scribe));
+    fn subagent(&mut self, label: &str, recorder: &mut RunRecorder) {
+        let (id, thread) = (self.next_id("subagent", recorder), self.next_id("thread", recorder));
         let call = Call {
             name: "subagent".to_owned(),
             input: Some(to_raw_json(&serde_json::json!({ "label": label }))),
@@ -160,60 +160,60 @@ impl Live {
             prompt: Some(label.to_owned()),
             ..Subagent::default()
         };
-        scribe.item_started(&id, Item::new(details).with_call(call));
-        scribe.set_scope(Some(id.clone()), Some(thread));
-        self.say(&format!("Working on {label}"), scribe);
-        scribe.set_scope(None, None);
-        if let Some(Details::Subagent(subagent)) = scribe.item_mut(&id).map(|item| &mut item.details) {
+        recorder.item_started(&id, Item::new(details).with_call(call));
+        recorder.set_scope(Some(id.clone()), Some(thread));
+        self.say(&format!("Working on {label}"), recorder);
+        recorder.set_scope(None, None);
+        if let Some(Details::Subagent(subagent)) = recorder.item_mut(&id).map(|item| &mut item.details) {
             subagent.result = Some(format!("Finished {label}"));
         }
-        scribe.item_closed(&id, Status::Completed);
+        recorder.item_closed(&id, Status::Completed);
     }
 
     /// Writes one message in many pieces. The last one has no trailing space.
-    fn burst(&mut self, pieces: RangeInclusive<u64>, of: u64, scribe: &mut RunRecorder) {
-        let going_on = self.bursting.take().filter(|id| *pieces.start() > 1 && scribe.item_is_open(id));
+    fn burst(&mut self, pieces: RangeInclusive<u64>, of: u64, recorder: &mut RunRecorder) {
+        let going_on = self.bursting.take().filter(|id| *pieces.start() > 1 && recorder.item_is_open(id));
         let id = going_on.unwrap_or_else(|| {
-            let id = self.next_id("message", scribe);
-            scribe.item_started(&id, Item::new(AgentMessage::default()));
+            let id = self.next_id("message", recorder);
+            recorder.item_started(&id, Item::new(AgentMessage::default()));
             id
         });
         for piece in pieces.clone() {
             let blank = if piece < of { " " } else { "" };
-            scribe.item_append(&id, Field::Text, 0, &format!("{piece}{blank}"));
+            recorder.item_append(&id, Field::Text, 0, &format!("{piece}{blank}"));
         }
         self.said = self.said.saturating_add((pieces.end() + 1).saturating_sub(*pieces.start()));
         if *pieces.end() < of {
             self.bursting = Some(id);
         } else {
-            scribe.item_closed(&id, Status::Completed);
+            recorder.item_closed(&id, Status::Completed);
         }
     }
 
-    fn crash(&mut self, scribe: &mut RunRecorder) {
+    fn crash(&mut self, recorder: &mut RunRecorder) {
         self.crashed = true;
         let error = Some(Fault::new(ErrorCode::ExecutionError, "the agent crashed"));
-        scribe.session_ending(SessionEnding { reason: EndReason::Failed, error });
+        recorder.session_ending(SessionEnding { reason: EndReason::Failed, error });
     }
 }
 
 /// Reports a pause. The driver does the waiting.
-fn sleep(verb: &Verb<'_>, scribe: &mut RunRecorder) {
+fn sleep(verb: &Verb<'_>, recorder: &mut RunRecorder) {
     if let Wait::Time(time) = verb.wait() {
         let text = format!("sleeping for {} seconds", time.as_secs_f64());
-        scribe.write_notice(Notice::new(Topic::Status).with_name("sleep").with_text(text));
+        recorder.write_notice(Notice::new(Topic::Status).with_name("sleep").with_text(text));
     }
 }
 
-fn unheard_of(json: &str, scribe: &mut RunRecorder) {
+fn unheard_of(json: &str, recorder: &mut RunRecorder) {
     let notice = Notice::new(Topic::Unknown).with_name("raw").with_level(Level::Debug);
-    scribe.write_notice(match JsonView::parse(json) {
+    recorder.write_notice(match JsonView::parse(json) {
         Some(json) => Notice { detail: Some(json.to_raw()), ..notice },
         None => notice.with_text(json),
     });
 }
 
-fn unknown(line: &str, scribe: &mut RunRecorder) {
+fn unknown(line: &str, recorder: &mut RunRecorder) {
     let text = format!("not a line of a script: {line}");
-    scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
+    recorder.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_text(text));
 }

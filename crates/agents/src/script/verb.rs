@@ -218,6 +218,7 @@ fn seconds(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+
     use std::time::Duration;
 
     use super::{LARGEST_BURST, Shell, Sides, Verb, Wait};

@@ -10,8 +10,8 @@ use std::{
 };
 
 use switchboard_agents::{
-    AgentLogs, Finds, LogFile, LogFormat, LogScanner, Record, RecordBody, RecordTranslator, ReplyTokens, ScanDepth,
-    SessionFacts, TranslatorOptions, find_source,
+    AgentLogs, LogFile, LogFormat, LogScanner, Record, RecordBody, RecordTranslator, ReplyTokens, ScanDepth,
+    ScanOutput, SessionFacts, TranslatorOptions, find_source,
 };
 use switchboard_event::{Event, Id, Timestamp};
 
@@ -125,7 +125,7 @@ impl LogTail {
         self.reset();
         let mut events = Vec::new();
         self.read_records(0, now, &mut events)?;
-        let (mut found, mut changed) = (Finds::default(), false);
+        let (mut found, mut changed) = (ScanOutput::default(), false);
         self.skim.finish(&mut found);
         self.known.apply_scan(found);
         for event in events {
@@ -162,7 +162,7 @@ impl LogTail {
             if let RecordBody::Json(raw) = record.body
                 && (depth == ScanDepth::All || self.skim.may_affect_usage(raw.get().as_bytes()))
             {
-                let mut found = Finds::default();
+                let mut found = ScanOutput::default();
                 self.skim.scan_record(raw.get(), depth, &mut found);
                 self.known.apply_scan(found);
             }
@@ -206,7 +206,7 @@ impl LogTail {
 }
 
 impl LogTailState {
-    fn apply_scan(&mut self, found: Finds) {
+    fn apply_scan(&mut self, found: ScanOutput) {
         self.facts.merge_newer(found.facts);
         for spent in found.spent {
             self.add_usage(spent);

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io, mem, sync::Arc};
 
 use switchboard_agents::{
-    Finds, LOGS, LogFormat, LogScanner, ScanDepth, SessionFacts, own_log_scanner, split_joined_records,
+    LOGS, LogFormat, LogScanner, ScanDepth, ScanOutput, SessionFacts, own_log_scanner, split_joined_records,
 };
 use switchboard_event::Timestamp;
 
@@ -55,7 +55,7 @@ pub struct UnitReader<'a> {
     way: &'a ScanOptions,
     keep: bool,
     skim: Box<dyn LogScanner>,
-    found: Finds,
+    found: ScanOutput,
     block: TextBlock,
     press: &'a mut BlockEncoder,
     replies: ReplyEncoder,
@@ -101,7 +101,7 @@ impl<'a> UnitReader<'a> {
             skim,
             counted: old.map_or(0, |unit| unit.tokens.at),
             press,
-            found: Finds::default(),
+            found: ScanOutput::default(),
             replies: ReplyEncoder::default(),
             raw: Vec::new(),
             stopped: false,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     AgentCommand, AgentDriver, DriverEffect, DriverEffects, DriverSignal, JsonObject, JsonView, Record, RecordBody,
-    RequestAnswer, RequestDecision, UnsupportedOperation, commands,
+    RequestAnswer, RequestDecision, UnsupportedOperation, bounded::push_bounded, commands,
 };
 
 /// Maximum number of pending requests. An agent that never answers must not consume memory without bound.
@@ -86,10 +86,7 @@ impl Client {
     pub(super) fn number(&mut self, what: Asked) -> u64 {
         let id = self.next;
         self.next += 1;
-        if self.asked.len() == ASKED {
-            self.asked.pop_front();
-        }
-        self.asked.push_back((id, what));
+        push_bounded(&mut self.asked, (id, what), ASKED);
         id
     }
 
@@ -261,8 +258,8 @@ impl AgentDriver for Client {
         self.offers.commands.check_name(name)
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        if handle_signal == DriverSignal::Timer(HISTORY) {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        if signal == DriverSignal::Timer(HISTORY) {
             self.set_up(effects);
         }
     }

@@ -8,6 +8,7 @@ mod handshake;
 mod offers;
 mod servers;
 mod setup;
+
 #[cfg(test)]
 mod tests;
 

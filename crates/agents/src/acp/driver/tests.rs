@@ -382,8 +382,11 @@ fn modes(current: &str, others: &[(&str, &str)]) -> String {
 }
 
 const CAREFUL: (&str, &str) = ("default", "Require approval for file edits or shell commands");
+
 const EDITING: (&str, &str) = ("auto-edit", "Automatically approve file edits");
+
 const JUDGING: (&str, &str) = ("auto", "LLM classifier auto-approves safe actions, blocks risky ones");
+
 const FREE: (&str, &str) = ("yolo", "Automatically approve all tools");
 
 /// Opens a session with the given choices and plays a script.

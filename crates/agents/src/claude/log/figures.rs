@@ -5,8 +5,7 @@ use std::borrow::Cow;
 
 use switchboard_event::Usage;
 
-use super::super::turn;
-use crate::{JsonObject, JsonView};
+use crate::{JsonObject, JsonView, claude::turn};
 
 /// The prefix of ids from the model's own API, which are unique.
 const UNIQUE_ID_PREFIX: &str = "msg_";

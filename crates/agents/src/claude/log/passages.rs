@@ -8,7 +8,7 @@ use super::{
     skim::{ClaudeLogScanner, LogRecordFields},
     words::{self, UserTextKind},
 };
-use crate::{Finds, JsonView, PassageKind, ScanDepth, split};
+use crate::{JsonView, PassageKind, ScanDepth, ScanOutput, split};
 
 /// Kinds of records without searchable text.
 const SILENT_KINDS: &[&str] = &[
@@ -46,7 +46,13 @@ const TITLE_RANKS: &[(&str, u8)] = &[("summary", 1), ("ai-title", 2), ("custom-t
 
 impl ClaudeLogScanner {
     /// Scans a record that is not a reply.
-    pub(super) fn scan_other(&mut self, kind: &str, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut Finds) {
+    pub(super) fn scan_other(
+        &mut self,
+        kind: &str,
+        fields: &LogRecordFields<'_>,
+        depth: ScanDepth,
+        found: &mut ScanOutput,
+    ) {
         match kind {
             "user" => self.scan_user(fields, depth, found),
             "attachment" => self.scan_attachment(fields, depth, found),
@@ -61,7 +67,7 @@ impl ClaudeLogScanner {
         }
     }
 
-    fn scan_title(&mut self, kind: &str, fields: &LogRecordFields<'_>, found: &mut Finds) {
+    fn scan_title(&mut self, kind: &str, fields: &LogRecordFields<'_>, found: &mut ScanOutput) {
         let title = fields.title.or(fields.summary);
         let rank = TITLE_RANKS.iter().find(|(name, _)| *name == kind).map_or(0, |(_, rank)| *rank);
         if rank >= self.title {
@@ -78,7 +84,7 @@ impl ClaudeLogScanner {
         fields: &LogRecordFields<'_>,
         content: Option<JsonView<'_>>,
         is_synthetic: bool,
-        found: &mut Finds,
+        found: &mut ScanOutput,
     ) {
         let message =
             if fields.is_error || is_synthetic { PassageKind::SystemMessage } else { PassageKind::AssistantMessage };
@@ -109,7 +115,7 @@ impl ClaudeLogScanner {
         }
     }
 
-    fn scan_user(&self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut Finds) {
+    fn scan_user(&self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut ScanOutput) {
         if !fields.message.is_some_and(JsonView::is_object) {
             found.trouble = Some("what was said has no message".to_owned());
             return;
@@ -139,7 +145,7 @@ impl ClaudeLogScanner {
     }
 
     /// Scans text addressed to Claude, typed by a person or injected.
-    fn scan_user_text(&self, fields: &LogRecordFields<'_>, text: &str, found: &mut Finds) {
+    fn scan_user_text(&self, fields: &LogRecordFields<'_>, text: &str, found: &mut ScanOutput) {
         if fields.is_summary {
             return found.add_passage(PassageKind::SessionSummary, self.last, None, text);
         }
@@ -159,7 +165,7 @@ impl ClaudeLogScanner {
     }
 
     /// Scans an attachment. Only text that a person typed during the turn is worth finding.
-    fn scan_attachment(&self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut Finds) {
+    fn scan_attachment(&self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut ScanOutput) {
         let Some(attachment) = fields.attachment.filter(|_| depth == ScanDepth::All) else { return };
         let is_queued =
             split::split_fields(attachment.raw_text()).any(|field| field == ("\"type\"", "\"queued_command\""));
@@ -175,7 +181,7 @@ impl ClaudeLogScanner {
         }
     }
 
-    fn scan_system(&self, fields: &LogRecordFields<'_>, found: &mut Finds) {
+    fn scan_system(&self, fields: &LogRecordFields<'_>, found: &mut ScanOutput) {
         let content = fields.content.and_then(JsonView::as_str).unwrap_or_default();
         match fields.subtype.and_then(JsonView::as_str).as_deref() {
             Some("local_command") => match words::classify_user_text(&content) {
@@ -221,13 +227,13 @@ impl<'a> SearchableBlock<'a> {
 }
 
 /// Adds a prompt of a person.
-fn add_prompt(text: &str, at: Option<Timestamp>, found: &mut Finds) {
+fn add_prompt(text: &str, at: Option<Timestamp>, found: &mut ScanOutput) {
     found.facts.prompts += 1;
     found.facts.prompt.get_or_insert_with(|| text.to_owned());
     found.add_passage(PassageKind::UserMessage, at, None, text);
 }
 
-fn write_tool_result(block: &SearchableBlock<'_>, at: Option<Timestamp>, found: &mut Finds) {
+fn write_tool_result(block: &SearchableBlock<'_>, at: Option<Timestamp>, found: &mut ScanOutput) {
     found.write_passage(PassageKind::ToolResult, at, None, |text| append_readable(block.content, text));
 }
 

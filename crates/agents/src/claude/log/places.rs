@@ -50,6 +50,7 @@ pub fn subagent_of_file(path_says: &LogFile) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+
     use std::path::{Path, PathBuf};
 
     use super::LOGS;

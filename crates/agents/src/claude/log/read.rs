@@ -5,11 +5,13 @@ use switchboard_event::{
 };
 
 use super::{
-    super::{items::TodoList, live::record_timestamp},
     replies::ReplyCounter,
     threads::{SubagentThread, SubagentThreads},
 };
-use crate::{JsonObject, JsonView, RecordReader, RunRecorder};
+use crate::{
+    JsonObject, JsonView, RecordReader, RunRecorder,
+    claude::{items::TodoList, live::record_timestamp},
+};
 
 /// The maximum number of records without a directory before the session starts with the id they have.
 const MAX_RECORDS_WITHOUT_DIRECTORY: u32 = 16;
@@ -64,18 +66,18 @@ impl RecordReader for ClaudeLogReader {
         Some("claude_code")
     }
 
-    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, _: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
-        self.identify_session(&fields, scribe);
-        let thread = self.threads.thread_of_record(&fields, scribe);
+        self.identify_session(&fields, recorder);
+        let thread = self.threads.thread_of_record(&fields, recorder);
         match fields.get_str("type").as_deref() {
             Some("assistant") => {
-                self.read_assistant(&fields, thread.as_ref(), scribe);
+                self.read_assistant(&fields, thread.as_ref(), recorder);
                 self.extend_turn(&fields);
                 self.rests = self.is_answer(&fields);
             }
             Some("user") => {
-                self.read_user(&fields, thread.as_ref(), scribe);
+                self.read_user(&fields, thread.as_ref(), recorder);
                 self.rests = false;
                 // A record that merely follows an answer does not extend its turn: the summary of a compaction may come
                 // days later.
@@ -83,12 +85,12 @@ impl RecordReader for ClaudeLogReader {
                     self.extend_turn(&fields);
                 }
             }
-            Some("progress") => self.read_progress(&fields, scribe),
-            Some("attachment") => self.read_attachment(&fields, thread.as_ref(), scribe),
-            Some("system") => self.read_system(&fields, thread.as_ref(), scribe),
+            Some("progress") => self.read_progress(&fields, recorder),
+            Some("attachment") => self.read_attachment(&fields, thread.as_ref(), recorder),
+            Some("system") => self.read_system(&fields, thread.as_ref(), recorder),
             Some(kind) => {
-                scribe.set_record_time(record_timestamp(&fields));
-                self.read_auxiliary(kind, &fields, scribe);
+                recorder.set_record_time(record_timestamp(&fields));
+                self.read_auxiliary(kind, &fields, recorder);
             }
             None => {}
         }
@@ -98,13 +100,13 @@ impl RecordReader for ClaudeLogReader {
         self.rests
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        scribe.set_agent_session(self.early.as_deref().unwrap_or_default());
-        self.replies.finish_all(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        recorder.set_agent_session(self.early.as_deref().unwrap_or_default());
+        self.replies.finish_all(recorder);
         // After a reply with a tool call, or without any reply, the log was cut off or the session is still running.
         let known = self.stop.is_some() || self.fault.is_some() || self.origin == Origin::Command;
-        if scribe.in_turn() && (known || scribe.is_interrupted()) {
-            self.end_turn(None, scribe);
+        if recorder.in_turn() && (known || recorder.is_interrupted()) {
+            self.end_turn(None, recorder);
         }
     }
 }
@@ -112,20 +114,20 @@ impl RecordReader for ClaudeLogReader {
 impl ClaudeLogReader {
     /// Identifies the session. Records outside the conversation come first and have only the id: the start event waits
     /// for records with more.
-    fn identify_session(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn identify_session(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(session) = fields.get_str("sessionId") else { return };
         self.records = self.records.saturating_add(1);
         if !fields.contains_key("cwd") && self.records < MAX_RECORDS_WITHOUT_DIRECTORY {
             self.early.get_or_insert_with(|| session.into_owned());
             return;
         }
-        scribe.set_agent_session(&session);
+        recorder.set_agent_session(&session);
         if !fields.is_true("isSidechain") || self.told.cwd.is_empty() {
-            self.update_session_info(fields, scribe);
+            self.update_session_info(fields, recorder);
         }
     }
 
-    fn update_session_info(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn update_session_info(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mut info = Info::default();
         let mut changed = false;
         for (key, known, place) in [
@@ -141,18 +143,18 @@ impl ClaudeLogReader {
             }
         }
         if changed {
-            scribe.set_record_time(record_timestamp(fields));
-            scribe.update_info(Info { provider: Some("anthropic".to_owned()), ..info });
+            recorder.set_record_time(record_timestamp(fields));
+            recorder.update_info(Info { provider: Some("anthropic".to_owned()), ..info });
         }
     }
 
     /// Sets the model of the main conversation; that of a subagent only if no other is known.
-    pub(super) fn set_model(&mut self, model: Option<String>, is_main: bool, scribe: &mut RunRecorder) {
+    pub(super) fn set_model(&mut self, model: Option<String>, is_main: bool, recorder: &mut RunRecorder) {
         if let Some(model) =
-            model.filter(|model| (is_main || scribe.current_model().is_none()) && *model != self.told.model)
+            model.filter(|model| (is_main || recorder.current_model().is_none()) && *model != self.told.model)
         {
             self.told.model.clone_from(&model);
-            scribe.update_info(Info { model: Some(model), ..Info::default() });
+            recorder.update_info(Info { model: Some(model), ..Info::default() });
         }
     }
 
@@ -162,23 +164,27 @@ impl ClaudeLogReader {
         origin: Origin,
         prompt: Option<String>,
         fields: &JsonObject<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
-        self.replies.finish_replies(None, None, scribe);
-        if scribe.in_turn() {
-            scribe.write_before_record(|scribe| self.end_turn(None, scribe));
+        self.replies.finish_replies(None, None, recorder);
+        if recorder.in_turn() {
+            recorder.write_before_record(|recorder| self.end_turn(None, recorder));
         }
-        scribe.set_record_time(record_timestamp(fields));
+        recorder.set_record_time(record_timestamp(fields));
         (self.origin, self.stop, self.fault, self.steps) = (origin, None, None, 0);
         self.span = record_timestamp(fields).map(|at| (at, at));
-        scribe.turn_started(TurnStarted { origin, prompt, agent_turn: fields.get_non_empty("promptId").map(Id::from) });
+        recorder.turn_started(TurnStarted {
+            origin,
+            prompt,
+            agent_turn: fields.get_non_empty("promptId").map(Id::from),
+        });
     }
 
     /// Begins a turn if none is open: the log begins in the middle of one, or background work continues.
-    pub(super) fn ensure_turn(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        if !scribe.in_turn() {
-            let origin = if scribe.turn_count() == 0 { Origin::Prompt } else { Origin::Background };
-            self.begin_turn(origin, None, fields, scribe);
+    pub(super) fn ensure_turn(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        if !recorder.in_turn() {
+            let origin = if recorder.turn_count() == 0 { Origin::Prompt } else { Origin::Background };
+            self.begin_turn(origin, None, fields, recorder);
         }
     }
 
@@ -190,12 +196,12 @@ impl ClaudeLogReader {
     }
 
     /// Ends the turn. Its duration is the reported one, or else the time span of its conversation.
-    pub(super) fn end_turn(&mut self, said_ms: Option<u64>, scribe: &mut RunRecorder) {
+    pub(super) fn end_turn(&mut self, said_ms: Option<u64>, recorder: &mut RunRecorder) {
         let took_ms = self.span.take().map(|(began, last)| last.millis_since(began));
         let duration_ms = said_ms.or(took_ms);
         let fault = self.fault.take();
         let (status, stop, error) = match (fault, self.stop.take()) {
-            _ if scribe.is_interrupted() => interrupted_outcome(),
+            _ if recorder.is_interrupted() => interrupted_outcome(),
             (Some(fault), _) => (TurnStatus::Failed, stop_of_fault(&fault), Some(fault)),
             (None, Some(stop)) => (TurnStatus::Completed, stop, None),
             (None, None) if self.origin == Origin::Command => (TurnStatus::Completed, Stop::EndTurn, None),
@@ -203,7 +209,7 @@ impl ClaudeLogReader {
             (None, None) => interrupted_outcome(),
         };
         let steps = Some(std::mem::take(&mut self.steps)).filter(|steps| *steps > 0);
-        scribe.turn_completed(TurnCompleted { status, stop, error, duration_ms, steps, ..TurnCompleted::default() });
+        recorder.turn_completed(TurnCompleted { status, stop, error, duration_ms, steps, ..TurnCompleted::default() });
     }
 
     /// Sets the time of the record, and its subagent, if any.
@@ -211,18 +217,18 @@ impl ClaudeLogReader {
         &mut self,
         fields: &JsonObject<'_>,
         thread: Option<&SubagentThread>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
-        scribe.set_record_time(record_timestamp(fields));
+        recorder.set_record_time(record_timestamp(fields));
         if let Some(thread) = thread {
-            scribe.set_scope(thread.call.clone(), Some(thread.id.clone()));
+            recorder.set_scope(thread.call.clone(), Some(thread.id.clone()));
         }
     }
 
     /// Generates an id for an entry without one.
-    pub(super) fn generate_id(&mut self, what: &str, scribe: &RunRecorder) -> Id {
+    pub(super) fn generate_id(&mut self, what: &str, recorder: &RunRecorder) -> Id {
         self.made_up += 1;
-        scribe.local_id(&format!("{what}_{}", self.made_up))
+        recorder.local_id(&format!("{what}_{}", self.made_up))
     }
 }
 

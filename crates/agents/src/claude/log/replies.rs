@@ -1,13 +1,10 @@
 //! Counts each reply once. A reply with a stop reason has its final figures; until then they are those of its
 //! beginning, and wait for a record with higher ones or for the end of the reply.
 
-use std::collections::VecDeque;
-
-use foldhash::HashMap;
 use switchboard_event::{Id, Usage};
 
 use super::figures::total_tokens;
-use crate::RunRecorder;
+use crate::{RunRecorder, bounded::BoundedMap};
 
 /// The maximum number of replies remembered as counted. A repeated reply is repeated soon.
 const MAX_COUNTED_REPLIES: usize = 1 << 15;
@@ -19,15 +16,14 @@ const MAX_WAITING_REPLIES: usize = 64;
 pub struct ReplyCounter {
     /// Usage that may still grow, with the subagent's thread.
     waiting: Vec<(Option<Id>, Usage)>,
-    counted: HashMap<Id, Usage>,
-    order: VecDeque<Id>,
+    counted: BoundedMap<Usage, MAX_COUNTED_REPLIES>,
 }
 
 impl ReplyCounter {
     /// Takes the usage of a record and returns the part to count now.
     pub fn observe_usage(&mut self, thread: Option<&Id>, usage: Usage, is_final: bool) -> Option<Usage> {
         let Some(key) = usage.key.clone() else { return Some(usage) };
-        if let Some(counted) = self.counted.get_mut(&*key) {
+        if let Some(counted) = self.counted.get_mut(&key) {
             return additional_usage(counted, usage);
         }
         let before = self.waiting.iter().position(|(of, waits)| of.as_ref() == thread && waits.key == usage.key);
@@ -41,7 +37,7 @@ impl ReplyCounter {
     }
 
     /// Finishes the waiting replies of a conversation that continued with another reply or prompt.
-    pub fn finish_replies(&mut self, thread: Option<&Id>, next: Option<&str>, scribe: &mut RunRecorder) {
+    pub fn finish_replies(&mut self, thread: Option<&Id>, next: Option<&str>, recorder: &mut RunRecorder) {
         let is_over = |(of, waits): &(Option<Id>, Usage)| {
             of.as_ref() == thread && (next.is_none() || waits.key.as_deref() != next)
         };
@@ -50,32 +46,26 @@ impl ReplyCounter {
         }
         let (over, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_over);
         self.waiting = waiting;
-        scribe.write_before_record(|scribe| self.write_counted(over, scribe));
+        recorder.write_before_record(|recorder| self.write_counted(over, recorder));
     }
 
     /// Finishes all waiting replies at the end of the log.
-    pub fn finish_all(&mut self, scribe: &mut RunRecorder) {
+    pub fn finish_all(&mut self, recorder: &mut RunRecorder) {
         let over = std::mem::take(&mut self.waiting);
-        self.write_counted(over, scribe);
+        self.write_counted(over, recorder);
     }
 
-    fn write_counted(&mut self, over: Vec<(Option<Id>, Usage)>, scribe: &mut RunRecorder) {
+    fn write_counted(&mut self, over: Vec<(Option<Id>, Usage)>, recorder: &mut RunRecorder) {
         for (thread, usage) in over {
-            scribe.set_scope(None, thread);
+            recorder.set_scope(None, thread);
             let usage = self.mark_counted(usage);
-            scribe.record_usage(usage);
+            recorder.record_usage(usage);
         }
-        scribe.set_scope(None, None);
+        recorder.set_scope(None, None);
     }
 
     fn mark_counted(&mut self, usage: Usage) -> Usage {
         let Some(key) = usage.key.clone() else { return usage };
-        if self.order.len() == MAX_COUNTED_REPLIES
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.counted.remove(&*oldest);
-        }
-        self.order.push_back(key.clone());
         self.counted.insert(key, usage.clone());
         usage
     }
@@ -94,6 +84,7 @@ fn additional_usage(counted: &mut Usage, usage: Usage) -> Option<Usage> {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::{Id, Usage};
 
     use super::ReplyCounter;

@@ -2,18 +2,16 @@
 
 use switchboard_event::{AgentMessage, Details, ErrorCode, Fault, Id, Item, Level, Notice, Reasoning, Stop, Topic};
 
-use super::{
-    super::{
+use super::{figures, read::ClaudeLogReader, threads::SubagentThread};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    claude::{
         assistant::{complete_server_tool, other_block_item},
         errors, items,
         stream::{TextBlockKind, content_blocks, parse_text_block},
         user,
     },
-    figures,
-    read::ClaudeLogReader,
-    threads::SubagentThread,
 };
-use crate::{JsonObject, JsonView, RunRecorder};
 
 /// How old versions report a usage limit; the reset time in seconds follows the bar.
 const USAGE_LIMIT_PREFIX: &str = "Claude AI usage limit reached|";
@@ -23,19 +21,19 @@ impl ClaudeLogReader {
         &mut self,
         fields: &JsonObject<'_>,
         thread: Option<&SubagentThread>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let message = fields.get_object("message");
         let (id, request, record) = (message.get_str("id"), fields.get_str("requestId"), fields.get_str("uuid"));
         let name = figures::reply_name(id.as_deref(), request.as_deref(), record.as_deref());
-        self.replies.finish_replies(thread.map(|thread| &thread.id), name.as_deref(), scribe);
-        self.ensure_turn(fields, scribe);
-        self.enter_record(fields, thread, scribe);
+        self.replies.finish_replies(thread.map(|thread| &thread.id), name.as_deref(), recorder);
+        self.ensure_turn(fields, recorder);
+        self.enter_record(fields, thread, recorder);
         if message.str_equals("model", "<synthetic>") {
-            return self.read_synthetic(fields, &message, thread.is_none(), scribe);
+            return self.read_synthetic(fields, &message, thread.is_none(), recorder);
         }
         let reply = name.map(Id::from);
-        self.count_reply(fields, reply.as_ref(), thread, scribe);
+        self.count_reply(fields, reply.as_ref(), thread, recorder);
         if reply.is_some() && reply != self.last_reply && thread.is_none() {
             (self.last_reply, self.steps) = (reply.clone(), self.steps + 1);
         }
@@ -55,19 +53,19 @@ impl ClaudeLogReader {
         for block in blocks {
             match (parse_text_block(&block.as_object()), &reply) {
                 (Some((TextBlockKind::Text, _)), _) if text.is_some() => {
-                    self.write_message(reply.as_ref(), text.take().unwrap_or_default(), scribe);
+                    self.write_message(reply.as_ref(), text.take().unwrap_or_default(), recorder);
                 }
                 // Its text is part of the first block's message. It is numbered so that the ids of later blocks stay
                 // the same.
                 (Some((TextBlockKind::Text, _)), Some(reply)) => drop(self.next_block_number(reply)),
                 (Some((TextBlockKind::Text, _)), None) => {}
-                _ => self.read_block(reply.as_ref(), block, scribe),
+                _ => self.read_block(reply.as_ref(), block, recorder),
             }
         }
         if let Some(text) = message.get_str("content").filter(|text| !text.is_empty()) {
-            self.write_message(reply.as_ref(), text.into_owned(), scribe);
+            self.write_message(reply.as_ref(), text.into_owned(), recorder);
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Status).with_name("assistant"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Status).with_name("assistant"));
     }
 
     /// Returns whether the record ends an answer: several blocks of a reply carry its stop reason, and the text is the
@@ -86,11 +84,11 @@ impl ClaudeLogReader {
         fields: &JsonObject<'_>,
         reply: Option<&Id>,
         thread: Option<&SubagentThread>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let message = fields.get_object("message");
         let model = message.get_non_empty("model");
-        self.set_model(model.clone(), thread.is_none(), scribe);
+        self.set_model(model.clone(), thread.is_none(), recorder);
         let Some(mut usage) = figures::message_usage(&message) else { return };
         let (session, at) = (fields.get_str("sessionId"), fields.get_str("timestamp"));
         let nameless = || Id::from(figures::reply_fingerprint(session.as_deref(), at.as_deref(), &usage));
@@ -99,7 +97,7 @@ impl ClaudeLogReader {
         // No other record can be attributed to a reply without an id, so it is complete.
         let is_final = reply.is_none() || message.get("stop_reason").is_some();
         if let Some(usage) = self.replies.observe_usage(thread.map(|thread| &thread.id), usage, is_final) {
-            scribe.record_usage(usage);
+            recorder.record_usage(usage);
         }
     }
 
@@ -109,52 +107,52 @@ impl ClaudeLogReader {
         fields: &JsonObject<'_>,
         message: &JsonObject<'_>,
         is_main: bool,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let text = user::contents_text(&user::parse_contents(message.get("content")));
         let error = fields.get_str("error").or_else(|| fields.get_str("apiError")).unwrap_or_default();
         if !fields.is_true("isApiErrorMessage") && error.is_empty() {
             self.stop = Some(Stop::EndTurn);
-            return scribe.write_notice(Notice::new(Topic::Status).with_name("synthetic").with_text(text));
+            return recorder.write_notice(Notice::new(Topic::Status).with_name("synthetic").with_text(text));
         }
         let fault = synthetic_fault(&error, &text, fields);
         let topic = if fault.code == ErrorCode::RateLimit { Topic::RateLimit } else { Topic::Warning };
         let notice = Notice::new(topic).with_level(Level::Error).with_text(fault.message.clone());
-        scribe.write_notice(Notice { error: Some(fault.clone()), ..notice });
+        recorder.write_notice(Notice { error: Some(fault.clone()), ..notice });
         if is_main {
             self.fault = Some(fault);
         }
     }
 
-    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = block.as_object();
         match (parse_text_block(&fields), fields.get_str("type").as_deref()) {
-            (Some((TextBlockKind::Text, text)), _) => self.write_message(reply, text, scribe),
+            (Some((TextBlockKind::Text, text)), _) => self.write_message(reply, text, recorder),
             (Some((TextBlockKind::Thinking, text)), _) => {
                 // Newer models do not reveal their reasoning and only sign it.
                 let redacted = text.is_empty();
                 let text = Some(text).filter(|text| !text.is_empty());
-                self.complete_block(reply, Item::new(Reasoning { text, redacted, ..Reasoning::default() }), scribe);
+                self.complete_block(reply, Item::new(Reasoning { text, redacted, ..Reasoning::default() }), recorder);
             }
             (None, Some("tool_use" | "server_tool_use" | "mcp_tool_use")) => {
-                self.start_tool_call(reply, &fields, scribe)
+                self.start_tool_call(reply, &fields, recorder)
             }
-            (None, Some(kind)) if kind.ends_with("_tool_result") => complete_server_tool(&fields, scribe),
-            (None, _) => self.complete_block(reply, other_block_item(block, &fields), scribe),
+            (None, Some(kind)) if kind.ends_with("_tool_result") => complete_server_tool(&fields, recorder),
+            (None, _) => self.complete_block(reply, other_block_item(block, &fields), recorder),
         }
     }
 
-    fn write_message(&mut self, reply: Option<&Id>, text: String, scribe: &mut RunRecorder) {
-        self.complete_block(reply, Item::new(AgentMessage::text(text)), scribe);
+    fn write_message(&mut self, reply: Option<&Id>, text: String, recorder: &mut RunRecorder) {
+        self.complete_block(reply, Item::new(AgentMessage::text(text)), recorder);
     }
 
-    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, scribe: &mut RunRecorder) {
+    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, recorder: &mut RunRecorder) {
         let id = match reply {
             Some(reply) => Id::from(format!("{reply}.{}", self.next_block_number(reply))),
-            None => self.generate_id("block", scribe),
+            None => self.generate_id("block", recorder),
         };
         (item.reply, item.model) = (reply.cloned(), self.reply_model.clone());
-        scribe.item_completed(&id, item);
+        recorder.item_completed(&id, item);
     }
 
     fn next_block_number(&mut self, reply: &Id) -> u32 {
@@ -166,12 +164,12 @@ impl ClaudeLogReader {
         number
     }
 
-    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let name = block.get_str("name").unwrap_or_default();
-        let id = block.get_non_empty("id").map(Id::from).unwrap_or_else(|| self.generate_id("tool", scribe));
-        let mut item = items::tool_item(&name, block.get("input"), &self.todos, scribe);
+        let id = block.get_non_empty("id").map(Id::from).unwrap_or_else(|| self.generate_id("tool", recorder));
+        let mut item = items::tool_item(&name, block.get("input"), &self.todos, recorder);
         (item.reply, item.model) = (reply.cloned(), self.reply_model.clone());
-        scribe.item_started(&id, item);
+        recorder.item_started(&id, item);
     }
 
     /// Completes a tool call with its result.
@@ -180,7 +178,7 @@ impl ClaudeLogReader {
         id: &Id,
         structured: Option<JsonView<'_>>,
         mut item: Item,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let fields = structured.map(JsonView::as_object).unwrap_or_default();
         match &mut item.details {
@@ -196,9 +194,9 @@ impl ClaudeLogReader {
             _ => item.duration_ms = fields.get_u64("durationMs"),
         }
         let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
-        scribe.item_completed(id, item);
+        recorder.item_completed(id, item);
         if is_command {
-            user::complete_changed_files(id, reply, structured, scribe);
+            user::complete_changed_files(id, reply, structured, recorder);
         }
     }
 }

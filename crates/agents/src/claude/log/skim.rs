@@ -5,17 +5,19 @@ use std::{borrow::Cow, sync::LazyLock};
 use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
-use super::{super::turn, figures, places::subagent_of_file};
+use super::{figures, places::subagent_of_file};
 use crate::{
-    Finds, JsonView, LogFile, LogScanner, ReplyTokens, ScanDepth, ToolCallRef, logs::usage_figure_problem,
-    walk::JsonWalker,
+    JsonView, LogFile, LogScanner, ReplyTokens, ScanDepth, ScanOutput, ToolCallRef, claude::turn,
+    logs::usage_figure_problem, walk::JsonWalker,
 };
 
 static USAGE_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"usage\""));
+
 static ASSISTANT_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"assistant\""));
 
 /// A record with totals names its kind first.
 static COST_STATE_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cost-state\""));
+
 const COST_STATE_PREFIX_BYTES: usize = 64;
 
 /// A record that is older than the first record of its file by more than this was written for another session and
@@ -209,7 +211,7 @@ impl ClaudeLogScanner {
         it
     }
 
-    fn scan_fields(&mut self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut Finds) {
+    fn scan_fields(&mut self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut ScanOutput) {
         let at = fields.time.and_then(JsonView::as_str).and_then(|parse_time| Timestamp::parse(&parse_time));
         self.last = at.or(self.last);
         self.began = self.began.or(at);
@@ -225,7 +227,7 @@ impl ClaudeLogScanner {
     }
 
     /// Reports changed facts about the session.
-    fn update_facts(&mut self, fields: &LogRecordFields<'_>, at: Option<Timestamp>, found: &mut Finds) {
+    fn update_facts(&mut self, fields: &LogRecordFields<'_>, at: Option<Timestamp>, found: &mut ScanOutput) {
         let facts = &mut found.facts;
         facts.include_time(at);
         if !self.told.session
@@ -257,7 +259,7 @@ impl ClaudeLogScanner {
     }
 
     /// Scans `progress`: up to 2.1, a subagent's records were stored in the progress of its call.
-    fn scan_progress<'a>(&mut self, fields: &LogRecordFields<'a>, depth: ScanDepth, found: &mut Finds) {
+    fn scan_progress<'a>(&mut self, fields: &LogRecordFields<'a>, depth: ScanDepth, found: &mut ScanOutput) {
         let of = |json: JsonView<'a>| LogRecordFields::from_walker(&mut JsonWalker::new(json.raw_text()));
         let data = fields.data.map(of).unwrap_or_default();
         let Some(record) = data.message.filter(|record| record.is_object()) else { return };
@@ -272,7 +274,7 @@ impl ClaudeLogScanner {
     }
 
     /// Scans an `assistant` record.
-    fn scan_reply(&mut self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut Finds) {
+    fn scan_reply(&mut self, fields: &LogRecordFields<'_>, depth: ScanDepth, found: &mut ScanOutput) {
         let message = &fields.inside;
         let model = message.model.and_then(JsonView::as_str);
         let is_synthetic = model.as_deref() == Some("<synthetic>");
@@ -298,7 +300,7 @@ impl ClaudeLogScanner {
         &self,
         fields: &LogRecordFields<'_>,
         message: &LogMessageFields<'_>,
-        found: &mut Finds,
+        found: &mut ScanOutput,
     ) -> Option<Usage> {
         let figures = message.usage?.as_object();
         let bad = ["input_tokens", "output_tokens"]
@@ -322,7 +324,7 @@ impl ClaudeLogScanner {
         fields: &LogRecordFields<'_>,
         message: &LogMessageFields<'_>,
         usage: &Usage,
-        found: &mut Finds,
+        found: &mut ScanOutput,
     ) {
         let [id, request, uuid] = [message.id, fields.request, fields.uuid].map(|id| id.and_then(JsonView::as_str));
         let nameless = || {
@@ -362,7 +364,7 @@ impl ClaudeLogScanner {
 
     /// Reports the totals of a `cost-state`. A fork continues with the totals and the start time of its origin: the
     /// start time tells which sessions share usage that no reply has.
-    fn push_totals(&self, fields: &LogRecordFields<'_>, found: &mut Finds) {
+    fn push_totals(&self, fields: &LogRecordFields<'_>, found: &mut ScanOutput) {
         let started = fields.started.map_or("", |started| started.raw_text());
         for (model, usage) in fields.totals.map(|totals| figures::model_totals(&totals.as_object())).unwrap_or_default()
         {
@@ -405,7 +407,7 @@ impl LogScanner for ClaudeLogScanner {
             || record.get(..COST_STATE_PREFIX_BYTES).is_some_and(|start| COST_STATE_FINDER.find(start).is_some())
     }
 
-    fn scan_record(&mut self, scan_record: &str, depth: ScanDepth, found: &mut Finds) {
+    fn scan_record(&mut self, scan_record: &str, depth: ScanDepth, found: &mut ScanOutput) {
         let mut walk = JsonWalker::new(scan_record);
         let is_object = walk.starts_with(b'{');
         let fields = LogRecordFields::from_walker(&mut walk);

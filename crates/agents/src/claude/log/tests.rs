@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use super::LOGS;
-use crate::{Finds, PassageKind, ReplyTokens, ScanDepth, SessionFacts};
+use crate::{PassageKind, ReplyTokens, ScanDepth, ScanOutput, SessionFacts};
 
 /// A path and the content of the file.
 type LogFixture<'a> = (&'a str, &'a [u8]);
@@ -16,19 +16,26 @@ macro_rules! file {
 }
 
 const SESSION: LogFixture<'_> = file!("recorded/g_session.jsonl");
+
 const FORK: LogFixture<'_> = file!("recorded/g_fork.jsonl");
+
 const SIDECHAIN: LogFixture<'_> = file!("made/made-sidechain.jsonl");
+
 const PROGRESS: LogFixture<'_> = file!("made/made-agent-progress.jsonl");
+
 const BESIDE: LogFixture<'_> = file!("made/agent-a77.jsonl");
+
 const RARE: LogFixture<'_> = file!("made/made-rare.jsonl");
+
 const GATEWAY: LogFixture<'_> = file!("made/made-gateway.jsonl");
+
 const BAD: LogFixture<'_> = file!("made/made-bad.jsonl");
 
 /// Scans a file and collects the problems of its records.
-fn scan_log((path, bytes): LogFixture<'_>, depth: ScanDepth) -> (Finds, Vec<String>) {
+fn scan_log((path, bytes): LogFixture<'_>, depth: ScanDepth) -> (ScanOutput, Vec<String>) {
     let file = (LOGS.file)(Path::new(path)).unwrap();
     let mut skim = (LOGS.skim)(&file, None);
-    let (mut all, mut facts, mut wrong) = (Finds::default(), SessionFacts::default(), Vec::new());
+    let (mut all, mut facts, mut wrong) = (ScanOutput::default(), SessionFacts::default(), Vec::new());
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         if depth == ScanDepth::Tokens && !skim.may_affect_usage(line) {
             continue;

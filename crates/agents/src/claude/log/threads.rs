@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Details, Id};
 
-use crate::{JsonObject, RunRecorder};
+use crate::{JsonObject, RunRecorder, bounded::push_bounded};
 
 /// The maximum number of remembered records and subagents: more than a running subagent has.
 const MAX_REMEMBERED_THREADS: usize = 4096;
@@ -29,7 +29,7 @@ pub struct SubagentThreads {
 
 impl SubagentThreads {
     /// Returns the subagent that a record belongs to.
-    pub fn thread_of_record(&mut self, fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<SubagentThread> {
+    pub fn thread_of_record(&mut self, fields: &JsonObject<'_>, recorder: &RunRecorder) -> Option<SubagentThread> {
         if !fields.is_true("isSidechain") {
             return None;
         }
@@ -40,7 +40,7 @@ impl SubagentThreads {
         if let Some(known) = self.known.iter().find(|thread| thread.id == id) {
             return Some(known.clone());
         }
-        let call = find_requesting_call(fields, scribe);
+        let call = find_requesting_call(fields, recorder);
         Some(self.remember_thread(id, call))
     }
 
@@ -70,20 +70,17 @@ impl SubagentThreads {
         let follows = fields.get_str("parentUuid");
         let of = |follows: &str| self.records.iter().rev().find(|(known, _)| **known == *follows);
         let root = follows.and_then(|follows| of(&follows)).map_or_else(|| record.clone(), |(_, root)| root.clone());
-        if self.records.len() == MAX_REMEMBERED_THREADS {
-            self.records.pop_front();
-        }
-        self.records.push_back((record, root.clone()));
+        push_bounded(&mut self.records, (record, root.clone()), MAX_REMEMBERED_THREADS);
         Some(root)
     }
 }
 
 /// Finds the tool call with the prompt that a subagent starts with.
-fn find_requesting_call(fields: &JsonObject<'_>, scribe: &RunRecorder) -> Option<Id> {
+fn find_requesting_call(fields: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Id> {
     let task = fields.get_object("message").get_string("content")?;
     let is_asked = |id: &Id| {
-        let details = scribe.open_item(id).map(|item| &item.details);
+        let details = recorder.open_item(id).map(|item| &item.details);
         matches!(details, Some(Details::Subagent(subagent)) if subagent.prompt.as_deref() == Some(&task))
     };
-    scribe.open_items(None).into_iter().find(is_asked)
+    recorder.open_items(None).into_iter().find(is_asked)
 }

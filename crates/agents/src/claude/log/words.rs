@@ -83,6 +83,7 @@ fn text_in_tag<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{UserTextKind, classify_user_text};
 
     #[test]

@@ -9,12 +9,12 @@ use crate::{JsonObject, JsonView, RunRecorder};
 
 impl AppServerReader {
     /// Resolves the answered request. Anything but a clear approval counts as declined.
-    pub(super) fn read_answer(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_answer(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(request) = self.requests.take(id.raw_text()) else {
-            return scribe.write_notice(control_notice("response"));
+            return recorder.write_notice(control_notice("response"));
         };
         if request.kind == ServerRequestKind::Service {
-            return scribe.write_notice(control_notice("response"));
+            return recorder.write_notice(control_notice("response"));
         }
         let result = fields.get_object("result");
         let mut resolved = match (fields.get("error"), request.kind) {
@@ -31,11 +31,11 @@ impl AppServerReader {
         resolved.message = resolved.message.or(reason);
         let stops = resolved.outcome == Outcome::Cancelled && request.kind == ServerRequestKind::Decision;
         (resolved.request, resolved.by) = (request.id, Decider::Client);
-        if !scribe.request_resolved(resolved) {
-            return scribe.write_notice(Notice::new(Topic::Late).with_name("response"));
+        if !recorder.request_resolved(resolved) {
+            return recorder.write_notice(Notice::new(Topic::Late).with_name("response"));
         }
         if stops {
-            scribe.mark_interrupted();
+            recorder.mark_interrupted();
         }
     }
 }

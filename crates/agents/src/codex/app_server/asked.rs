@@ -4,8 +4,10 @@ use switchboard_event::{
     About, Call, CallKind, Change, Choice, Details, OptionKind, Question, RequestOpened, RequestOption,
 };
 
-use super::super::{changes, items};
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    codex::{changes, items},
+};
 
 fn request_option(id: &str, label: &str, kind: OptionKind) -> RequestOption {
     RequestOption { id: id.to_owned(), label: label.to_owned(), kind }
@@ -21,8 +23,8 @@ fn default_options() -> Vec<RequestOption> {
 }
 
 /// Approval of a command, or of a network connection that a command wants to open.
-pub fn parse_command_approval(params: &JsonObject<'_>, scribe: &RunRecorder) -> RequestOpened {
-    let item = params.get_str("itemId").and_then(|id| scribe.open_item(&id));
+pub fn parse_command_approval(params: &JsonObject<'_>, recorder: &RunRecorder) -> RequestOpened {
+    let item = params.get_str("itemId").and_then(|id| recorder.open_item(&id));
     let known = item.and_then(|item| match &item.details {
         Details::Command(command) => Some(command),
         _ => None,
@@ -103,8 +105,8 @@ fn parse_decision_option(decision: JsonView<'_>) -> Option<RequestOption> {
 }
 
 /// The request only names its item, which holds the changes.
-pub fn parse_file_change_approval(params: &JsonObject<'_>, scribe: &RunRecorder) -> RequestOpened {
-    let item = params.get_str("itemId").and_then(|id| scribe.open_item(&id));
+pub fn parse_file_change_approval(params: &JsonObject<'_>, recorder: &RunRecorder) -> RequestOpened {
+    let item = params.get_str("itemId").and_then(|id| recorder.open_item(&id));
     let changes = match item.map(|item| &item.details) {
         Some(Details::FileChange(change)) => change.changes.clone(),
         _ => Vec::new(),
@@ -215,13 +217,13 @@ fn parse_tool_approval(title: String, params: &JsonObject<'_>, meta: &JsonObject
 }
 
 /// Finds the call to approve by its server and its input, because the request does not name it.
-pub fn find_mcp_call(params: &JsonObject<'_>, scribe: &RunRecorder) -> Option<String> {
+pub fn find_mcp_call(params: &JsonObject<'_>, recorder: &RunRecorder) -> Option<String> {
     let meta = params.get_object("_meta");
     let (server, input) = (params.get_str("serverName")?, meta.get("tool_params").map(JsonView::raw_text));
     let thread = params.get_str("threadId");
     let places = [None, thread.as_deref()];
-    let open = places.iter().flat_map(|thread| scribe.open_items(*thread));
-    let calls = open.filter(|id| match scribe.open_item(id) {
+    let open = places.iter().flat_map(|thread| recorder.open_items(*thread));
+    let calls = open.filter(|id| match recorder.open_item(id) {
         Some(item) => {
             let given = item.call.as_ref().and_then(|call| call.input.as_ref()).map(|input| input.get());
             matches!(&item.details, Details::Mcp(mcp) if mcp.server == server) && (input.is_none() || given == input)
@@ -262,8 +264,8 @@ pub fn parse_legacy_command_approval(params: &JsonObject<'_>) -> RequestOpened {
 }
 
 /// `applyPatchApproval` of the first protocol.
-pub fn parse_legacy_patch_approval(params: &JsonObject<'_>, scribe: &RunRecorder) -> RequestOpened {
-    let changes = changes::parse_changes_by_path(&params.get_object("fileChanges"), scribe);
+pub fn parse_legacy_patch_approval(params: &JsonObject<'_>, recorder: &RunRecorder) -> RequestOpened {
+    let changes = changes::parse_changes_by_path(&params.get_object("fileChanges"), recorder);
     RequestOpened { reason: params.get_non_empty("reason"), options: legacy_options(), ..file_change_request(changes) }
 }
 

@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Id, Level, Notice, Topic};
 
-use super::{
-    super::{driver::DECLINE_PREFIX, errors, user},
-    AppServerReader,
-    reader::control_notice,
-    settings,
+use super::{AppServerReader, reader::control_notice, settings};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    codex::{driver::DECLINE_PREFIX, errors, user},
 };
-use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Maximum number of remembered requests. Codex never answers an interrupt of a turn that is already interrupted
 /// (0.166).
@@ -60,7 +58,7 @@ impl AppServerReader {
         id: Option<JsonView<'_>>,
         method: &str,
         params: &JsonObject<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         if let Some(id) = id {
             self.calls.push(id, method, params);
@@ -69,83 +67,85 @@ impl AppServerReader {
         match method {
             "initialize" => self.settings.apply_client_info(params),
             "thread/start" | "thread/fork" => self.threads.set_opening(true),
-            "thread/unsubscribe" => self.threads.leave_thread(&params.get_str("threadId").unwrap_or_default(), scribe),
+            "thread/unsubscribe" => {
+                self.threads.leave_thread(&params.get_str("threadId").unwrap_or_default(), recorder)
+            }
             "thread/resume" => {
-                let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+                let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder);
                 if let Some(thread) = params.get_non_empty("threadId").filter(|_| main) {
-                    scribe.set_resumed_from(Id::from(thread));
+                    recorder.set_resumed_from(Id::from(thread));
                 }
             }
-            "turn/start" | "turn/steer" => return self.read_turn_prompt(key, method, params, scribe),
-            "thread/compact/start" | "review/start" => self.read_turn_command(key, params, scribe),
-            "turn/interrupt" => return self.read_interrupt(params, scribe),
+            "turn/start" | "turn/steer" => return self.read_turn_prompt(key, method, params, recorder),
+            "thread/compact/start" | "review/start" => self.read_turn_command(key, params, recorder),
+            "turn/interrupt" => return self.read_interrupt(params, recorder),
             "thread/inject_items" => self.reason = parse_decline_reason(params),
-            _ => self.responses.read_event(switchboard_event::Dir::Out, method, params, scribe),
+            _ => self.responses.read_event(switchboard_event::Dir::Out, method, params, recorder),
         }
-        scribe.write_notice_if_no_event(control_notice(method));
+        recorder.write_notice_if_no_event(control_notice(method));
     }
 
     /// The prompt becomes an item only when the app-server echoes it, which shows that the agent received it.
-    fn read_turn_prompt(&mut self, key: &str, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_turn_prompt(&mut self, key: &str, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let text = user::parse_user_message(params.get("input")).joined_text();
         self.threads.set_opening(false);
-        if self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe) && method == "turn/start" {
+        if self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder) && method == "turn/start" {
             self.turns.expect_turn(key, Some(text.clone()));
         }
-        scribe.write_notice(control_notice(method).with_text(text));
+        recorder.write_notice(control_notice(method).with_text(text));
     }
 
-    fn read_turn_command(&mut self, key: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        if self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe) {
+    fn read_turn_command(&mut self, key: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        if self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder) {
             self.turns.expect_turn(key, None);
         }
     }
 
-    fn read_interrupt(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+    fn read_interrupt(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder);
         let turn = params.get_str("turnId").unwrap_or_default();
         if main && (turn.is_empty() || self.turns.is_active(&turn)) {
-            scribe.mark_interrupted();
+            recorder.mark_interrupted();
         }
-        scribe.write_notice(Notice::new(Topic::Interrupt).with_name("turn/interrupt"));
+        recorder.write_notice(Notice::new(Topic::Interrupt).with_name("turn/interrupt"));
     }
 
     /// Reads the reply to a client request.
-    pub(super) fn read_response(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_response(&mut self, id: JsonView<'_>, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let waiting = self.calls.take(id.raw_text());
         let (method, further) = waiting.map(|call| (call.method, call.further)).unwrap_or_default();
         if matches!(method.as_str(), "thread/start" | "thread/fork") {
             self.threads.set_opening(false);
         }
         if let Some(error) = fields.get("error") {
-            return self.report_refusal(id.raw_text(), &method, &error.as_object(), scribe);
+            return self.report_refusal(id.raw_text(), &method, &error.as_object(), recorder);
         }
         let result = fields.get_object("result");
         match method.as_str() {
-            "initialize" => scribe.update_info(self.settings.apply_initialize_result(&result)),
-            "thread/start" | "thread/resume" | "thread/fork" => self.apply_opened_thread(&method, &result, scribe),
+            "initialize" => recorder.update_info(self.settings.apply_initialize_result(&result)),
+            "thread/start" | "thread/resume" | "thread/fork" => self.apply_opened_thread(&method, &result, recorder),
             "turn/start" | "review/start" => self.turns.accept_request(id.raw_text(), &result.get_object("turn")),
-            "model/list" => scribe.update_info(self.settings.apply_model_list(&result, !further)),
-            "collaborationMode/list" => scribe.update_info(self.settings.apply_mode_list(&result)),
-            "thread/turns/list" => self.apply_turn_list(&result, scribe),
+            "model/list" => recorder.update_info(self.settings.apply_model_list(&result, !further)),
+            "collaborationMode/list" => recorder.update_info(self.settings.apply_mode_list(&result)),
+            "thread/turns/list" => self.apply_turn_list(&result, recorder),
             // The transcript holds only one direction.
             "" if result.contains_key("thread") && result.contains_key("model") => {
-                self.apply_opened_thread("", &result, scribe)
+                self.apply_opened_thread("", &result, recorder)
             }
             "" if result.contains_key("userAgent") => {
-                scribe.update_info(self.settings.apply_initialize_result(&result))
+                recorder.update_info(self.settings.apply_initialize_result(&result))
             }
             _ => {}
         }
         let name = if method.is_empty() { "response" } else { &method };
-        scribe.write_notice_if_no_event(control_notice(name).with_status("answered"));
+        recorder.write_notice_if_no_event(control_notice(name).with_status("answered"));
     }
 
-    fn apply_opened_thread(&mut self, method: &str, result: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn apply_opened_thread(&mut self, method: &str, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let thread = result.get_object("thread");
         let id = thread.get_str("id").unwrap_or_default();
-        let main = self.threads.enter_thread(Some(&id), scribe);
-        self.threads.identify_session(scribe);
+        let main = self.threads.enter_thread(Some(&id), recorder);
+        self.threads.identify_session(recorder);
         let from = thread.get_non_empty("forkedFromId");
         match (method, from) {
             ("thread/start", _) => {
@@ -155,22 +155,22 @@ impl AppServerReader {
             (_, Some(from)) if method != "thread/resume" => {
                 self.threads.mark_fork(&id, &from);
                 if main {
-                    scribe.set_resumed_from(Id::from(from));
+                    recorder.set_resumed_from(Id::from(from));
                 }
             }
             _ => {}
         }
         if main {
             (self.opened, self.error) = (true, None);
-            scribe.adjust_config(|config| settings::apply_policies(result, config));
+            recorder.adjust_config(|config| settings::apply_policies(result, config));
             let info = self.settings.apply_thread_settings(result);
-            scribe.update_info(info);
+            recorder.update_info(info);
         }
     }
 
     /// Reports a refusal. It becomes the session's error only if the session needs the request; any other concerns the
     /// host.
-    fn report_refusal(&mut self, key: &str, method: &str, error: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn report_refusal(&mut self, key: &str, method: &str, error: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let fault = errors::from_rpc(error);
         self.turns.drop_request(key);
         let name = if method.is_empty() { "response" } else { method };
@@ -185,10 +185,10 @@ impl AppServerReader {
             _ => false,
         };
         if !needed {
-            return scribe.write_notice(notice);
+            return recorder.write_notice(notice);
         }
-        scribe.write_notice(Notice { topic: Topic::Warning, error: Some(fault.clone()), ..notice });
-        if !scribe.in_turn() {
+        recorder.write_notice(Notice { topic: Topic::Warning, error: Some(fault.clone()), ..notice });
+        if !recorder.in_turn() {
             self.error = Some(fault);
         }
     }

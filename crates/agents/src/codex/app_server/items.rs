@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use switchboard_event::{Details, Field, Id, Info, Item, Level, Notice, SessionStatus, Status, Topic};
 
-use super::{
-    super::{changes, collab, items},
-    AppServerReader,
-    turns::ItemPlacement,
+use super::{AppServerReader, turns::ItemPlacement};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    codex::{changes, collab, items},
 };
-use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Maximum number of reasoning items that are tracked at once.
 const MAX_OPEN_REASONING_PARTS: usize = 64;
@@ -40,63 +39,63 @@ impl ReasoningParts {
 
 impl AppServerReader {
     /// Reads a notification about an item.
-    pub(super) fn read_item(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        let place = self.locate_item(params, scribe);
+    pub(super) fn read_item(&mut self, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let place = self.locate_item(params, recorder);
         let native = params.get("item");
         let named =
             native.and_then(|item| item.as_object().get_non_empty("id")).or_else(|| params.get_non_empty("itemId"));
-        let id = named.map_or_else(|| scribe.local_id("item"), Id::from);
+        let id = named.map_or_else(|| recorder.local_id("item"), Id::from);
         match (method, native) {
             ("item/started", Some(native)) if place != ItemPlacement::Past => {
-                self.start_item(&id, native, place, scribe)
+                self.start_item(&id, native, place, recorder)
             }
-            ("item/completed", Some(native)) if !self.is_late(&id, place, scribe) => {
-                self.complete_item(&id, native, place, scribe);
+            ("item/completed", Some(native)) if !self.is_late(&id, place, recorder) => {
+                self.complete_item(&id, native, place, recorder);
             }
             ("item/autoApprovalReview/started" | "item/autoApprovalReview/completed", _) => {
-                report_auto_review(method, params, scribe);
+                report_auto_review(method, params, recorder);
             }
-            (_, None) if scribe.item_is_open(&id) => self.read_item_update(&id, method, params, scribe),
+            (_, None) if recorder.item_is_open(&id) => self.read_item_update(&id, method, params, recorder),
             // The item is over or unknown.
-            _ => {
-                scribe.write_notice_about(Some(id), Notice::new(Topic::Late).with_level(Level::Debug).with_name(method))
-            }
+            _ => recorder
+                .write_notice_about(Some(id), Notice::new(Topic::Late).with_level(Level::Debug).with_name(method)),
         }
     }
 
     /// An interrupted command can still report its end after the end of its turn.
-    fn is_late(&self, id: &Id, place: ItemPlacement, scribe: &RunRecorder) -> bool {
-        place == ItemPlacement::Past || (self.turns.was_cut_off(id) && !scribe.item_is_open(id))
+    fn is_late(&self, id: &Id, place: ItemPlacement, recorder: &RunRecorder) -> bool {
+        place == ItemPlacement::Past || (self.turns.was_cut_off(id) && !recorder.item_is_open(id))
     }
 
-    fn start_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, scribe: &mut RunRecorder) {
+    fn start_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, recorder: &mut RunRecorder) {
         let fields = native.as_object();
         let kind = fields.get_str("type").unwrap_or_default();
         if is_event_item(&kind) {
-            return report_event_item(id, &kind, &fields, "started", scribe);
+            return report_event_item(id, &kind, &fields, "started", recorder);
         }
         self.turns.clear_cut_off(id);
         // A restarted reply reuses its id (0.166).
-        if let Some(Details::AgentMessage(_) | Details::Reasoning(_)) = scribe.open_item(id).map(|item| &item.details) {
-            scribe.item_closed(id, Status::Superseded);
+        if let Some(Details::AgentMessage(_) | Details::Reasoning(_)) = recorder.open_item(id).map(|item| &item.details)
+        {
+            recorder.item_closed(id, Status::Superseded);
             self.parts.forget_item(id);
         }
-        let mut item = items::parse_item(&kind, native, scribe.open_item(id), scribe);
+        let mut item = items::parse_item(&kind, native, recorder.open_item(id), recorder);
         (item.status, item.duration_ms) = (Status::Running, None);
         self.mark_user_message(&mut item, place);
         self.assign_reply(&mut item, place);
         self.threads.track_spawn(id, &fields, false);
-        scribe.item_started(id, item);
+        recorder.item_started(id, item);
     }
 
-    fn complete_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, scribe: &mut RunRecorder) {
+    fn complete_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, recorder: &mut RunRecorder) {
         let fields = native.as_object();
         let kind = fields.get_str("type").unwrap_or_default();
         if is_event_item(&kind) {
-            return report_event_item(id, &kind, &fields, "completed", scribe);
+            return report_event_item(id, &kind, &fields, "completed", recorder);
         }
-        let open = scribe.item_is_open(id);
-        let mut item = items::parse_item(&kind, native, scribe.open_item(id), scribe);
+        let open = recorder.item_is_open(id);
+        let mut item = items::parse_item(&kind, native, recorder.open_item(id), recorder);
         if !open {
             self.mark_user_message(&mut item, place);
             self.assign_reply(&mut item, place);
@@ -109,10 +108,10 @@ impl AppServerReader {
         }
         self.threads.track_spawn(id, &fields, true);
         if collab::is_spawn_call(&fields) {
-            self.threads.register_children(&collab::receiver_threads(&fields), id, scribe);
+            self.threads.register_children(&collab::receiver_threads(&fields), id, recorder);
         }
         self.parts.forget_item(id);
-        scribe.item_completed(id, item);
+        recorder.item_completed(id, item);
     }
 
     /// Attributes model output to the current reply.
@@ -132,31 +131,31 @@ impl AppServerReader {
         }
     }
 
-    fn read_item_update(&mut self, id: &Id, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_item_update(&mut self, id: &Id, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let delta = params.get_str("delta").unwrap_or_default();
-        let append = |field, scribe: &mut RunRecorder| {
-            scribe.item_append(id, field, 0, &delta);
+        let append = |field, recorder: &mut RunRecorder| {
+            recorder.item_append(id, field, 0, &delta);
         };
         match method {
-            "item/agentMessage/delta" | "item/plan/delta" => append(Field::Text, scribe),
+            "item/agentMessage/delta" | "item/plan/delta" => append(Field::Text, recorder),
             // The first chunk can be missing (0.166); the completed item has the whole output.
-            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => append(Field::Output, scribe),
+            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => append(Field::Output, recorder),
             "item/reasoning/summaryTextDelta" => {
-                self.append_reasoning(id, Field::Summary, params.get_u64("summaryIndex"), &delta, scribe)
+                self.append_reasoning(id, Field::Summary, params.get_u64("summaryIndex"), &delta, recorder)
             }
             "item/reasoning/summaryPartAdded" => {
-                self.append_reasoning(id, Field::Summary, params.get_u64("summaryIndex"), "", scribe)
+                self.append_reasoning(id, Field::Summary, params.get_u64("summaryIndex"), "", recorder)
             }
             "item/reasoning/textDelta" => {
-                self.append_reasoning(id, Field::Text, params.get_u64("contentIndex"), &delta, scribe)
+                self.append_reasoning(id, Field::Text, params.get_u64("contentIndex"), &delta, recorder)
             }
-            "item/fileChange/patchUpdated" => update_patch(id, params, scribe),
+            "item/fileChange/patchUpdated" => update_patch(id, params, recorder),
             "item/mcpToolCall/progress" => {
-                scribe.item_progress(id, None, None, params.get_non_empty("message"));
+                recorder.item_progress(id, None, None, params.get_non_empty("message"));
             }
             "item/commandExecution/terminalInteraction" => {
                 let notice = Notice::new(Topic::Status).with_level(Level::Debug).with_name(method);
-                scribe.write_notice_about(
+                recorder.write_notice_about(
                     Some(id.clone()),
                     notice.with_text(params.get_str("stdin").unwrap_or_default()),
                 );
@@ -166,28 +165,28 @@ impl AppServerReader {
     }
 
     /// Joins parts with newlines, in the deltas as well as in the whole text.
-    fn append_reasoning(&mut self, id: &Id, field: Field, part: Option<u64>, delta: &str, scribe: &mut RunRecorder) {
+    fn append_reasoning(&mut self, id: &Id, field: Field, part: Option<u64>, delta: &str, recorder: &mut RunRecorder) {
         let part = part.and_then(|part| part.try_into().ok()).unwrap_or(0);
         let text = match self.parts.advance_part(id, field, part) {
             true => Cow::Owned(format!("\n{delta}")),
             false => Cow::Borrowed(delta),
         };
         if text.is_empty() {
-            return scribe.write_notice_about(
+            return recorder.write_notice_about(
                 Some(id.clone()),
                 super::reader::control_notice("item/reasoning/summaryPartAdded"),
             );
         }
-        scribe.item_append(id, field, part, &text);
+        recorder.item_append(id, field, part, &text);
     }
 }
 
-fn update_patch(id: &Id, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let Some(mut item) = scribe.open_item(id).cloned() else { return };
+fn update_patch(id: &Id, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let Some(mut item) = recorder.open_item(id).cloned() else { return };
     if let Details::FileChange(change) = &mut item.details {
-        change.changes = changes::parse_changes(&params.get_array("changes"), scribe);
+        change.changes = changes::parse_changes(&params.get_array("changes"), recorder);
     }
-    scribe.item_set(id, item);
+    recorder.item_set(id, item);
 }
 
 /// Returns whether the item stands for an event rather than for a message or a tool call.
@@ -195,21 +194,21 @@ fn is_event_item(kind: &str) -> bool {
     matches!(kind, "contextCompaction" | "enteredReviewMode" | "exitedReviewMode")
 }
 
-fn report_event_item(id: &Id, kind: &str, fields: &JsonObject<'_>, stage: &str, scribe: &mut RunRecorder) {
+fn report_event_item(id: &Id, kind: &str, fields: &JsonObject<'_>, stage: &str, recorder: &mut RunRecorder) {
     let compaction = kind == "contextCompaction";
     let notice = Notice::new(if compaction { Topic::Compaction } else { Topic::Status }).with_name(kind);
     let text = fields.get_non_empty("review");
-    scribe.write_notice_about(Some(id.clone()), Notice { text, ..notice.with_status(stage) });
+    recorder.write_notice_about(Some(id.clone()), Notice { text, ..notice.with_status(stage) });
     if compaction {
         let status = if stage == "started" { SessionStatus::Compacting } else { SessionStatus::Running };
-        scribe.update_info(Info { status: Some(status), ..Info::default() });
+        recorder.update_info(Info { status: Some(status), ..Info::default() });
     }
 }
 
 /// Reports an automatic review, which decides in the user's place.
-fn report_auto_review(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn report_auto_review(method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let review = params.get_object("review");
     let notice = Notice::new(Topic::Status).with_name(method).with_status(review.get_str("status").unwrap_or_default());
     let about = params.get_non_empty("targetItemId").map(Id::from);
-    scribe.write_notice_about(about, Notice { text: review.get_non_empty("rationale"), ..notice });
+    recorder.write_notice_about(about, Notice { text: review.get_non_empty("rationale"), ..notice });
 }

@@ -7,62 +7,68 @@ use crate::{JsonObject, RunRecorder};
 
 impl AppServerReader {
     /// Reads any other notification. An unknown one may be an event of the model's API.
-    pub(super) fn read_other_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+    pub(super) fn read_other_notification(
+        &mut self,
+        method: &str,
+        params: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
+        self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder);
         match method {
             "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
-                report_warning(method, params, scribe)
+                report_warning(method, params, recorder)
             }
-            "model/rerouted" => self.report_model_reroute(params, scribe),
+            "model/rerouted" => self.report_model_reroute(params, recorder),
             "account/rateLimits/updated" => {
                 let detail = params.get_raw("rateLimits");
-                scribe.write_notice(Notice { detail, ..Notice::new(Topic::RateLimit).with_level(Level::Debug) });
+                recorder.write_notice(Notice { detail, ..Notice::new(Topic::RateLimit).with_level(Level::Debug) });
             }
             "account/updated" | "account/login/completed" | "mcpServer/oauthLogin/completed" => {
-                scribe.write_notice(Notice::new(Topic::Auth).with_name(method));
+                recorder.write_notice(Notice::new(Topic::Auth).with_name(method));
             }
-            "mcpServer/startupStatus/updated" => self.update_mcp_server(params, scribe),
-            "hook/started" | "hook/completed" => report_hook(method, params, scribe),
-            "serverRequest/resolved" => self.withdraw_request(params, scribe),
-            _ if is_host_notification(method) => scribe.write_notice(control_notice(method).with_level(Level::Debug)),
-            _ => return self.responses.read_event(Dir::In, method, params, scribe),
+            "mcpServer/startupStatus/updated" => self.update_mcp_server(params, recorder),
+            "hook/started" | "hook/completed" => report_hook(method, params, recorder),
+            "serverRequest/resolved" => self.withdraw_request(params, recorder),
+            _ if is_host_notification(method) => recorder.write_notice(control_notice(method).with_level(Level::Debug)),
+            _ => return self.responses.read_event(Dir::In, method, params, recorder),
         }
-        scribe.write_notice_if_no_event(control_notice(method));
+        recorder.write_notice_if_no_event(control_notice(method));
     }
 
-    fn report_model_reroute(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn report_model_reroute(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (from, to) =
             (params.get_string("fromModel").unwrap_or_default(), params.get_string("toModel").unwrap_or_default());
         let notice = Notice::new(Topic::ModelChanged).with_name(to.clone()).with_text(format!("{from} -> {to}"));
-        scribe.write_notice(Notice { detail: params.get_raw("reason"), ..notice });
-        scribe.update_info(self.settings.set_model(to));
+        recorder.write_notice(Notice { detail: params.get_raw("reason"), ..notice });
+        recorder.update_info(self.settings.set_model(to));
     }
 
-    fn update_mcp_server(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.update_info(self.settings.update_mcp_server(params));
+    fn update_mcp_server(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.update_info(self.settings.update_mcp_server(params));
         if let Some(error) = params.get_non_empty("error") {
             let name = params.get_str("name").unwrap_or_default();
             let text = format!("MCP server {name}: {error}");
-            scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(name).with_text(text));
+            recorder
+                .write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(name).with_text(text));
         }
     }
 
     /// The request was answered or cleared. If it is still open here, another client answered it.
-    fn withdraw_request(&mut self, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn withdraw_request(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(request) = params.get("requestId").and_then(|id| self.requests.take(id.raw_text())) else { return };
         let (outcome, by) = (Outcome::Withdrawn, Decider::Agent);
-        scribe.request_resolved(RequestResolved { request: request.id, outcome, by, ..RequestResolved::default() });
+        recorder.request_resolved(RequestResolved { request: request.id, outcome, by, ..RequestResolved::default() });
     }
 }
 
-fn report_warning(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn report_warning(method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let said = params.get_non_empty("message").or_else(|| params.get_non_empty("summary")).unwrap_or_default();
     let text = params.get_non_empty("details").map_or(said.clone(), |details| format!("{said}\n{details}"));
-    scribe.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(method).with_text(text));
+    recorder.write_notice(Notice::new(Topic::Warning).with_level(Level::Warning).with_name(method).with_text(text));
 }
 
 /// Hooks get the names that other agents use: `SessionStart`, `PreToolUse`.
-fn report_hook(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn report_hook(method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let run = params.get_object("run");
     let event = run.get_str("eventName").unwrap_or_default();
     let mut letters = event.chars();
@@ -76,7 +82,7 @@ fn report_hook(method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) 
         run.get_array("entries").into_iter().filter_map(|entry| entry.as_object().get_non_empty("text")).collect();
     let text = run.get_non_empty("statusMessage").into_iter().chain(entries).collect::<Vec<_>>().join("\n");
     let notice = Notice::new(Topic::Hook).with_name(name).with_status(status);
-    scribe.write_notice(Notice {
+    recorder.write_notice(Notice {
         text: Some(text).filter(|text| !text.is_empty()),
         detail: params.get_raw("run"),
         ..notice

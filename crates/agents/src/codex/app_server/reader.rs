@@ -3,15 +3,13 @@
 use switchboard_event::{Dir, EndReason, Fault, Notice, Timestamp, Topic};
 
 use super::{
-    super::{errors, responses::ResponsesApiReader},
-    calls::TranscriptClientRequests,
-    items::ReasoningParts,
-    requests::TranscriptServerRequests,
-    settings::AppServerSettings,
-    threads::AppServerThreads,
-    turns::AppServerTurns,
+    calls::TranscriptClientRequests, items::ReasoningParts, requests::TranscriptServerRequests,
+    settings::AppServerSettings, threads::AppServerThreads, turns::AppServerTurns,
 };
-use crate::{EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
+use crate::{
+    EngineNote, JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding,
+    codex::{errors, responses::ResponsesApiReader},
+};
 
 /// Reads a transcript of the app-server.
 #[derive(Default)]
@@ -40,53 +38,53 @@ impl RecordReader for AppServerReader {
         true
     }
 
-    fn read(&mut self, dir: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
-        scribe.set_record_time(fields.get("emittedAtMs").and_then(JsonView::as_i64).and_then(Timestamp::from_millis));
+        recorder.set_record_time(fields.get("emittedAtMs").and_then(JsonView::as_i64).and_then(Timestamp::from_millis));
         let (method, id) = (fields.get_str("method"), fields.get("id"));
         let params = fields.get_object("params");
         match (dir, method, id) {
-            (Dir::In, Some(method), None) => self.read_notification(&method, &params, scribe),
+            (Dir::In, Some(method), None) => self.read_notification(&method, &params, recorder),
             // Request ids of the server are a separate space and collide with those of the client.
-            (Dir::In, Some(method), Some(id)) => self.read_request(id, &method, &params, scribe),
-            (Dir::Out, Some(method), id) => self.read_client_message(id, &method, &params, scribe),
-            (Dir::In, None, Some(id)) => self.read_response(id, &fields, scribe),
-            (Dir::Out, None, Some(id)) => self.read_answer(id, &fields, scribe),
-            (_, None, None) => self.responses.read(dir, record, scribe),
+            (Dir::In, Some(method), Some(id)) => self.read_request(id, &method, &params, recorder),
+            (Dir::Out, Some(method), id) => self.read_client_message(id, &method, &params, recorder),
+            (Dir::In, None, Some(id)) => self.read_response(id, &fields, recorder),
+            (Dir::Out, None, Some(id)) => self.read_answer(id, &fields, recorder),
+            (_, None, None) => self.responses.read(dir, record, recorder),
         }
-        self.worked |= scribe.in_turn();
+        self.worked |= recorder.in_turn();
     }
 
-    fn handle_note(&mut self, handle_note: &EngineNote<'_>, _: &mut RunRecorder) {
-        self.stopping |= matches!(handle_note, EngineNote::Stopping(_));
+    fn handle_note(&mut self, note: &EngineNote<'_>, _: &mut RunRecorder) {
+        self.stopping |= matches!(note, EngineNote::Stopping(_));
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        self.threads.identify_session(scribe);
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        self.threads.identify_session(recorder);
         if self.stopping {
             return;
         }
         match self.error.take() {
-            Some(fault) if scribe.in_turn() => scribe.turn_completed(errors::failed_turn(fault, None)),
+            Some(fault) if recorder.in_turn() => recorder.turn_completed(errors::failed_turn(fault, None)),
             Some(fault) if !self.worked => {
-                scribe.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
+                recorder.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
             }
             // A thread that was opened and never prompted ended successfully.
             None if !self.worked && self.opened && !self.turns.has_requested_turns() => {
-                scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
+                recorder.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
             }
-            _ => self.responses.end(scribe),
+            _ => self.responses.end(recorder),
         }
     }
 }
 
 impl AppServerReader {
-    fn read_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_notification(&mut self, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match method.split('/').next() {
-            Some("item") => self.read_item(method, params, scribe),
-            Some("turn" | "error") => self.read_turn_notification(method, params, scribe),
-            Some("thread") => self.read_thread_notification(method, params, scribe),
-            _ => self.read_other_notification(method, params, scribe),
+            Some("item") => self.read_item(method, params, recorder),
+            Some("turn" | "error") => self.read_turn_notification(method, params, recorder),
+            Some("thread") => self.read_thread_notification(method, params, recorder),
+            _ => self.read_other_notification(method, params, recorder),
         }
     }
 }

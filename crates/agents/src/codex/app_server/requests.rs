@@ -63,21 +63,21 @@ impl AppServerReader {
         id: JsonView<'_>,
         method: &str,
         params: &JsonObject<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
-        let request = scribe.local_id(&format!("request_{}", id.display_text()));
+        let request = recorder.local_id(&format!("request_{}", id.display_text()));
         let thread = params.get_str("threadId").or_else(|| params.get_str("conversationId"));
-        self.threads.enter_thread(thread.as_deref(), scribe);
+        self.threads.enter_thread(thread.as_deref(), recorder);
         let (kind, item, opened) = match method {
             "item/commandExecution/requestApproval" | "item/humanCommand/requestApproval" => (
                 ServerRequestKind::Decision,
                 params.get_non_empty("itemId"),
-                asked::parse_command_approval(params, scribe),
+                asked::parse_command_approval(params, recorder),
             ),
             "item/fileChange/requestApproval" => (
                 ServerRequestKind::Decision,
                 params.get_non_empty("itemId"),
-                asked::parse_file_change_approval(params, scribe),
+                asked::parse_file_change_approval(params, recorder),
             ),
             "item/permissions/requestApproval" => (
                 ServerRequestKind::Permissions,
@@ -88,7 +88,7 @@ impl AppServerReader {
                 (ServerRequestKind::Questions, params.get_non_empty("itemId"), asked::parse_questions(params))
             }
             "mcpServer/elicitation/request" => {
-                (ServerRequestKind::Form, asked::find_mcp_call(params, scribe), asked::parse_elicitation(params))
+                (ServerRequestKind::Form, asked::find_mcp_call(params, recorder), asked::parse_elicitation(params))
             }
             "execCommandApproval" => (
                 ServerRequestKind::Decision,
@@ -98,12 +98,12 @@ impl AppServerReader {
             "applyPatchApproval" => (
                 ServerRequestKind::Decision,
                 params.get_non_empty("callId"),
-                asked::parse_legacy_patch_approval(params, scribe),
+                asked::parse_legacy_patch_approval(params, recorder),
             ),
             _ => {
                 let asked = RequestOpened { request, ..RequestOpened::default() };
                 self.requests.push(id.raw_text(), ServerRequestKind::Service, &asked);
-                return report_service_request(method, scribe);
+                return report_service_request(method, recorder);
             }
         };
         let mut opened = RequestOpened { request, ..opened };
@@ -111,16 +111,16 @@ impl AppServerReader {
             opened = opened.require_person();
         }
         self.requests.push(id.raw_text(), kind, &opened);
-        scribe.request_opened(item.map(Id::from), opened);
-        scribe.write_notice_if_no_event(control_notice(method));
+        recorder.request_opened(item.map(Id::from), opened);
+        recorder.write_notice_if_no_event(control_notice(method));
     }
 }
 
 /// Reports requests that the host answers on its own.
-fn report_service_request(method: &str, scribe: &mut RunRecorder) {
+fn report_service_request(method: &str, recorder: &mut RunRecorder) {
     match method {
-        "account/chatgptAuthTokens/refresh" => scribe.write_notice(Notice::new(Topic::Auth).with_name(method)),
-        "item/tool/call" | "attestation/generate" | "currentTime/read" => scribe.write_notice(control_notice(method)),
+        "account/chatgptAuthTokens/refresh" => recorder.write_notice(Notice::new(Topic::Auth).with_name(method)),
+        "item/tool/call" | "attestation/generate" | "currentTime/read" => recorder.write_notice(control_notice(method)),
         _ => {}
     }
 }

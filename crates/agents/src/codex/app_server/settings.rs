@@ -4,12 +4,14 @@ use switchboard_event::{
     ApprovalMode, Info, McpServer, Mode, Named, SandboxMode, Selector, SelectorValue, SessionConfig, SessionStatus,
 };
 
-use super::super::{
-    driver::SLASH_COMMANDS,
-    names,
-    offers::{COLLABORATION, CodexModelCatalog, DEFAULT, PERSONALITIES, PERSONALITY},
+use crate::{
+    JsonObject,
+    codex::{
+        driver::SLASH_COMMANDS,
+        names,
+        offers::{COLLABORATION, CodexModelCatalog, DEFAULT, PERSONALITIES, PERSONALITY},
+    },
 };
-use crate::JsonObject;
 
 const MAX_MCP_SERVERS: usize = 256;
 

@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Context, Id, Info, Notice, Scope, Topic};
 
-use super::{
-    super::{collab, usage},
-    AppServerReader,
-    reader::control_notice,
-    settings,
+use super::{AppServerReader, reader::control_notice, settings};
+use crate::{
+    JsonObject, RunRecorder,
+    codex::{collab, usage},
 };
-use crate::{JsonObject, RunRecorder};
 
 /// Maximum number of remembered threads, and of pending spawns.
 const MAX_THREADS: usize = 256;
@@ -50,7 +48,7 @@ impl AppServerThreads {
 
     /// Handles leaving a thread. If it was the session's, the session continues with the thread that was opened after
     /// it.
-    pub fn leave_thread(&mut self, id: &str, scribe: &mut RunRecorder) {
+    pub fn leave_thread(&mut self, id: &str, recorder: &mut RunRecorder) {
         if self.known.front().is_none_or(|first| first.id != *id) {
             return;
         }
@@ -59,7 +57,7 @@ impl AppServerThreads {
         if let Some(thread) = self.known.remove(index) {
             self.known.push_front(thread);
         }
-        scribe.replace_agent_session(&next);
+        recorder.replace_agent_session(&next);
     }
 
     pub fn has_threads(&self) -> bool {
@@ -73,35 +71,35 @@ impl AppServerThreads {
 
     /// Identifies the session by its thread, once the thread is at work. A thread that is only named in a request or in
     /// a notification is about to report more about itself.
-    pub fn identify_session(&self, scribe: &mut RunRecorder) {
+    pub fn identify_session(&self, recorder: &mut RunRecorder) {
         if let Some(thread) = self.known.front() {
-            scribe.set_agent_session(&thread.id);
+            recorder.set_agent_session(&thread.id);
         }
     }
 
     /// Attributes the record to this thread. Returns true if the thread is the session's.
-    pub fn enter_thread(&mut self, thread: Option<&str>, scribe: &mut RunRecorder) -> bool {
+    pub fn enter_thread(&mut self, thread: Option<&str>, recorder: &mut RunRecorder) -> bool {
         let Some(id) = thread.filter(|id| !id.is_empty()) else { return true };
         if self.opening && self.known.is_empty() {
-            scribe.set_scope(None, Some(Id::from(id)));
+            recorder.set_scope(None, Some(Id::from(id)));
             return false;
         }
-        let index = self.find_or_insert(id, scribe);
+        let index = self.find_or_insert(id, recorder);
         if index == 0 {
             return true;
         }
-        scribe.set_scope(self.known.get(index).and_then(|thread| thread.parent.clone()), Some(Id::from(id)));
+        recorder.set_scope(self.known.get(index).and_then(|thread| thread.parent.clone()), Some(Id::from(id)));
         false
     }
 
-    fn find_or_insert(&mut self, id: &str, scribe: &RunRecorder) -> usize {
+    fn find_or_insert(&mut self, id: &str, recorder: &RunRecorder) -> usize {
         if let Some(index) = self.known.iter().position(|thread| thread.id == *id) {
             return index;
         }
         if self.known.len() >= MAX_THREADS {
             self.known.remove(1);
         }
-        let base = scribe.session_context().usage_base.clone().filter(|_| self.known.is_empty());
+        let base = recorder.session_context().usage_base.clone().filter(|_| self.known.is_empty());
         // While exactly one spawn is pending, a new thread belongs to it.
         let parent = self.spawns.front().filter(|_| self.spawns.len() == 1).cloned();
         self.known.push_back(AppServerThread {
@@ -146,9 +144,9 @@ impl AppServerThreads {
     }
 
     /// Registers threads of spawned agents before their first record.
-    pub fn register_children(&mut self, made: &[String], parent: &Id, scribe: &RunRecorder) {
+    pub fn register_children(&mut self, made: &[String], parent: &Id, recorder: &RunRecorder) {
         for id in made {
-            let index = self.find_or_insert(id, scribe);
+            let index = self.find_or_insert(id, recorder);
             if let Some(thread) = self.known.get_mut(index).filter(|_| index > 0) {
                 thread.parent = Some(parent.clone());
             }
@@ -158,37 +156,44 @@ impl AppServerThreads {
 
 impl AppServerReader {
     /// Reads a notification about a thread.
-    pub(super) fn read_thread_notification(&mut self, method: &str, params: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_thread_notification(
+        &mut self,
+        method: &str,
+        params: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
         if method == "thread/started" {
-            return self.start_thread(&params.get_object("thread"), scribe);
+            return self.start_thread(&params.get_object("thread"), recorder);
         }
-        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), scribe);
+        let main = self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder);
         match method {
-            "thread/tokenUsage/updated" => self.count_usage(params, main, scribe),
+            "thread/tokenUsage/updated" => self.count_usage(params, main, recorder),
             "thread/status/changed" if main => {
                 let status = settings::parse_thread_status(&params.get_object("status"));
-                scribe.update_info(Info { status, ..Info::default() });
+                recorder.update_info(Info { status, ..Info::default() });
             }
             "thread/name/updated" if main => {
-                scribe.update_info(Info { title: params.get_non_empty("threadName"), ..Info::default() });
+                recorder.update_info(Info { title: params.get_non_empty("threadName"), ..Info::default() });
             }
             "thread/settings/updated" if main => {
                 let info = self.settings.apply_thread_settings(&params.get_object("threadSettings"));
-                scribe.update_info(info);
+                recorder.update_info(info);
             }
-            "thread/compacted" => scribe.write_notice(Notice::new(Topic::Compaction).with_status("completed")),
+            "thread/compacted" => recorder.write_notice(Notice::new(Topic::Compaction).with_status("completed")),
             _ => {}
         }
-        scribe.write_notice_if_no_event(control_notice(method));
+        recorder.write_notice_if_no_event(control_notice(method));
     }
 
-    fn start_thread(&mut self, thread: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn start_thread(&mut self, thread: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let id = thread.get_str("id").unwrap_or_default();
         // A child's thread can come first only if its parent's was opened before the stream began.
-        self.threads
-            .enter_thread(thread.get_str("parentThreadId").filter(|_| !self.threads.has_threads()).as_deref(), scribe);
-        let main = self.threads.enter_thread(Some(&id), scribe);
-        self.threads.identify_session(scribe);
+        self.threads.enter_thread(
+            thread.get_str("parentThreadId").filter(|_| !self.threads.has_threads()).as_deref(),
+            recorder,
+        );
+        let main = self.threads.enter_thread(Some(&id), recorder);
+        self.threads.identify_session(recorder);
         match thread.get_str("forkedFromId") {
             Some(from) => self.threads.mark_fork(&id, &from),
             None => self.threads.mark_fresh(&id),
@@ -196,16 +201,16 @@ impl AppServerReader {
         if main {
             self.opened = true;
             let info = self.settings.apply_thread_settings(thread);
-            scribe.update_info(info);
+            recorder.update_info(info);
         }
-        scribe.write_notice_if_no_event(control_notice("thread/started"));
+        recorder.write_notice_if_no_event(control_notice("thread/started"));
     }
 
     /// Reported once per model reply, but also without new usage: when a thread is resumed and after a compaction.
-    fn count_usage(&mut self, params: &JsonObject<'_>, main: bool, scribe: &mut RunRecorder) {
+    fn count_usage(&mut self, params: &JsonObject<'_>, main: bool, recorder: &mut RunRecorder) {
         let usage = params.get_object("tokenUsage");
         let figures =
-            |name| usage::parse_usage(&usage.get_object(name), Scope::Reply, scribe.current_model().filter(|_| main));
+            |name| usage::parse_usage(&usage.get_object(name), Scope::Reply, recorder.current_model().filter(|_| main));
         let (total, reply) = (figures("total"), figures("last"));
         let id = params.get_str("threadId").unwrap_or_default();
         let Some(thread) = self.threads.known.iter_mut().find(|thread| thread.id == *id) else { return };
@@ -215,13 +220,13 @@ impl AppServerReader {
         if main && !news.is_zero() && !news.cumulative {
             self.turns.steps += 1;
         }
-        scribe.record_usage(news);
+        recorder.record_usage(news);
         if main {
             let context = Context {
                 used: usage.get_object("last").get_u64("totalTokens"),
                 size: usage.get_u64("modelContextWindow"),
             };
-            scribe.update_info(Info { context: Some(context), ..Info::default() });
+            recorder.update_info(Info { context: Some(context), ..Info::default() });
         }
     }
 }

@@ -184,8 +184,8 @@ impl AgentDriver for CodexDriver {
         super::slash::check_command(name)
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        match handle_signal {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        match signal {
             DriverSignal::Timer(RETRY) => self.retry_pending(effects),
             DriverSignal::Timer(ASK_AGAIN) => self.query_turn_status(effects),
             DriverSignal::Timer(INQUIRY) => self.give_up_on_turn(effects),

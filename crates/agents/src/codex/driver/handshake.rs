@@ -13,7 +13,9 @@ use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject};
 
 /// Delays the next attempt after the server was overloaded.
 pub const RETRY: DriverTimer = DriverTimer("retry");
+
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
 const MAX_RETRIES: u32 = 5;
 
 /// The request that opens the thread.

@@ -14,16 +14,20 @@ use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject};
 
 /// Queries the turn's status if its end is overdue.
 pub const ASK_AGAIN: DriverTimer = DriverTimer("turn");
+
 /// Time to wait for the end of the turn after the thread became idle, and after an interrupt.
 const IDLE_GRACE_PERIOD: Duration = Duration::from_secs(2);
+
 const INTERRUPT_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// Gives up if the status query is not answered.
 pub const INQUIRY: DriverTimer = DriverTimer("inquiry");
+
 const TURN_STATUS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Limits the search for commands that a stopped turn left running.
 pub const SWEEP: DriverTimer = DriverTimer("sweep");
+
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl CodexDriver {

@@ -13,10 +13,10 @@ mod selectors;
 mod slash;
 mod turns;
 
+#[cfg(test)]
+mod tests;
+
 pub use answers::DECLINE_PREFIX;
 pub use conversation::CodexDriver;
 pub use handshake::ThreadOpening;
 pub use slash::SLASH_COMMANDS;
-
-#[cfg(test)]
-mod tests;

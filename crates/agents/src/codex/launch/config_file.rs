@@ -8,8 +8,11 @@ use toml::{Table, Value};
 use crate::{AgentConfigFile, HostAccess};
 
 const APPROVAL_KEY: &str = "approval_policy";
+
 const SANDBOX_KEY: &str = "sandbox_mode";
+
 const CORE_TABLE: &str = "core";
+
 const WORKSPACE_TABLE: &str = "sandbox_workspace_write";
 
 /// Returns Codex's home directory.

@@ -5,6 +5,7 @@ use crate::{HostAccess, JsonView, Login};
 
 /// Variables that may hold a key, in order of precedence.
 const CODEX_KEY_VARIABLE: &str = "CODEX_API_KEY";
+
 const OPENAI_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
 /// Returns the key from the environment that Codex needs if it is not logged in otherwise. `codex exec` takes only

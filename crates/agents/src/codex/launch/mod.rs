@@ -9,11 +9,14 @@ mod server;
 mod tools;
 mod trust;
 
+#[cfg(test)]
+mod tests;
+
 pub use config_file::codex_home;
 
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, StateDirectory, UnsupportedOperation,
-    Versions, WhileRunning, endpoint::public_endpoints,
+    Versions, WhileRunning, launch::public_endpoints,
 };
 
 pub const AGENT: Agent = Agent {
@@ -103,6 +106,3 @@ fn check_thread_id(id: &str) -> Result<(), UnsupportedOperation> {
     Err(UnsupportedOperation::new(format!("`{id}` is not the id of a Codex thread"))
         .with_hint("a thread's id is a UUID"))
 }
-
-#[cfg(test)]
-mod tests;

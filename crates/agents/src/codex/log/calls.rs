@@ -4,16 +4,15 @@ use switchboard_event::{
     Call, CallKind, Command, Details, FileChange, FileOp, Id, Item, Mcp, Notice, Status, Subagent, Tool, Topic,
 };
 
-use super::{
-    super::{functions, items, names},
-    output::RolloutToolOutput,
-    patch,
+use super::{output::RolloutToolOutput, patch};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    codex::{functions, items, names},
 };
-use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Parses `function_call`, `custom_tool_call`, `local_shell_call` or `tool_search_call`: the id that its output refers
 /// to, and the item.
-pub fn parse_call(kind: &str, native: &JsonObject<'_>, scribe: &RunRecorder) -> Option<(Id, Item)> {
+pub fn parse_call(kind: &str, native: &JsonObject<'_>, recorder: &RunRecorder) -> Option<(Id, Item)> {
     let id = Id::from(names::first_str(native, &["call_id", "id"])?);
     let item = match kind {
         "local_shell_call" => local_shell_item(&native.get_object("action")),
@@ -21,7 +20,7 @@ pub fn parse_call(kind: &str, native: &JsonObject<'_>, scribe: &RunRecorder) -> 
             let call = Call { name: "tool_search".to_owned(), kind: CallKind::Search, ..Call::default() };
             Item::new(Tool::default()).with_call(Call { input: native.get_raw("arguments"), ..call })
         }
-        _ => function_item(native, scribe),
+        _ => function_item(native, recorder),
     };
     Some((id, item))
 }
@@ -35,10 +34,10 @@ fn local_shell_item(action: &JsonObject<'_>) -> Item {
     Item::new(command).with_call(Call { name: "local_shell".to_owned(), kind: CallKind::Execute, ..Call::default() })
 }
 
-fn function_item(native: &JsonObject<'_>, scribe: &RunRecorder) -> Item {
+fn function_item(native: &JsonObject<'_>, recorder: &RunRecorder) -> Item {
     let mut item = functions::parse_function_call(native);
     let Some(call) = &mut item.call else { return item };
-    call.locations.iter_mut().for_each(|location| location.path = scribe.absolute_path(&location.path));
+    call.locations.iter_mut().for_each(|location| location.path = recorder.absolute_path(&location.path));
     let written = names::first_string(native, &["arguments", "input"]).unwrap_or_default();
     let args = JsonView::parse(&written).map(JsonView::as_object).unwrap_or_default();
     let server = native.get_non_empty("namespace").and_then(|name| name.strip_prefix("mcp__").map(str::to_owned));
@@ -46,7 +45,7 @@ fn function_item(native: &JsonObject<'_>, scribe: &RunRecorder) -> Item {
         (_, Some(server)) => item.details = Mcp { server, tool: call.name.clone(), ..Mcp::default() }.into(),
         ("apply_patch", _) => {
             let text = names::first_string(&args, &["input", "patch"]).unwrap_or(written);
-            item.details = FileChange { changes: patch::parse_patch(&text, scribe), output: None }.into();
+            item.details = FileChange { changes: patch::parse_patch(&text, recorder), output: None }.into();
         }
         ("spawn_agent", _) => item.details = parse_spawned_agent(&args).into(),
         ("view_image", _) => {
@@ -76,19 +75,19 @@ fn parse_spawned_agent(args: &JsonObject<'_>) -> Subagent {
 }
 
 /// Reads a `*_output` item, which completes the call that it names. Details from earlier events are kept.
-pub fn complete_call(kind: &str, native: &JsonObject<'_>, scribe: &mut RunRecorder) {
+pub fn complete_call(kind: &str, native: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let Some(id) = native.get_non_empty("call_id") else {
-        return scribe.write_notice(Notice::new(Topic::Control).with_name(kind));
+        return recorder.write_notice(Notice::new(Topic::Control).with_name(kind));
     };
-    let Some(mut item) = scribe.open_item(&id).cloned() else {
-        return scribe.write_notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name(kind));
+    let Some(mut item) = recorder.open_item(&id).cloned() else {
+        return recorder.write_notice_about(Some(Id::from(id)), Notice::new(Topic::Late).with_name(kind));
     };
     let output = RolloutToolOutput::parse(native);
     let told = Some(item.status).filter(|status| *status != Status::Running);
     item.status = told.or(output.status).or_else(|| answer_status(native)).unwrap_or(Status::Completed);
     item.duration_ms = item.duration_ms.or(output.duration_ms);
     apply_output(&mut item, &output, native);
-    scribe.item_completed(&Id::from(id), item);
+    recorder.item_completed(&Id::from(id), item);
 }
 
 /// Returns the status of the output itself; current versions have none.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Scope, Usage};
 
-use super::super::usage;
-use crate::{JsonObject, JsonView};
+use crate::{JsonObject, JsonView, codex::usage};
 
 /// Token counts of a reply, or of a thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +74,7 @@ impl CodexTokenCounts {
 
 #[cfg(test)]
 mod tests {
+
     use super::CodexTokenCounts;
     use crate::JsonView;
 

@@ -3,8 +3,10 @@
 
 use switchboard_event::{Details, Id, Item, Notice, Status, Topic};
 
-use super::super::{changes, items, names};
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    codex::{changes, items, names},
+};
 
 pub struct RolloutToolEnd<'a> {
     pub id: Id,
@@ -38,21 +40,21 @@ pub fn parse_end_event<'a>(event: &str, native: JsonView<'a>) -> Option<RolloutT
 
 /// Applies a tool end. An open call stays open until the model gets its result; a tool that the model did not call ends
 /// here.
-pub fn apply_tool_end(end: &RolloutToolEnd<'_>, reply: Option<Id>, scribe: &mut RunRecorder) {
+pub fn apply_tool_end(end: &RolloutToolEnd<'_>, reply: Option<Id>, recorder: &mut RunRecorder) {
     let fields = end.native.as_object();
-    let known = scribe.open_item(&end.id).cloned();
-    let mut item = items::parse_item(&end.kind, end.native, known.as_ref(), scribe);
-    enrich_item(&mut item, known.as_ref(), &fields, scribe);
-    if let Some(open) = scribe.item_mut(&end.id) {
+    let known = recorder.open_item(&end.id).cloned();
+    let mut item = items::parse_item(&end.kind, end.native, known.as_ref(), recorder);
+    enrich_item(&mut item, known.as_ref(), &fields, recorder);
+    if let Some(open) = recorder.item_mut(&end.id) {
         *open = item;
-        return scribe.write_notice_about(Some(end.id.clone()), Notice::new(Topic::Echo).with_name("item_completed"));
+        return recorder.write_notice_about(Some(end.id.clone()), Notice::new(Topic::Echo).with_name("item_completed"));
     }
     item.reply = reply;
     let status = if item.status == Status::Running { Status::Completed } else { item.status };
-    scribe.item_completed(&end.id, item.with_status(status));
+    recorder.item_completed(&end.id, item.with_status(status));
 }
 
-fn enrich_item(item: &mut Item, known: Option<&Item>, fields: &JsonObject<'_>, scribe: &RunRecorder) {
+fn enrich_item(item: &mut Item, known: Option<&Item>, fields: &JsonObject<'_>, recorder: &RunRecorder) {
     if item.status == Status::Running {
         item.status = match fields.get("success").and_then(JsonView::as_bool) {
             Some(false) => Status::Failed,
@@ -66,7 +68,7 @@ fn enrich_item(item: &mut Item, known: Option<&Item>, fields: &JsonObject<'_>, s
         }
         (Details::FileChange(change), _) => {
             if let Some(by_path) = fields.get("changes").filter(|changes| changes.is_object()) {
-                change.changes = changes::parse_changes_by_path(&by_path.as_object(), scribe);
+                change.changes = changes::parse_changes_by_path(&by_path.as_object(), recorder);
             }
             let printed = [fields.get_non_empty("stdout"), fields.get_non_empty("stderr")];
             change.output = Some(printed.into_iter().flatten().collect::<String>()).filter(|text| !text.is_empty());

@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path};
 
-use super::{super::launch::codex_home, line::split_document, lineage::is_uuid, skim};
-use crate::{AgentLogs, LogFile, LogFormat, no_workspace_root};
+use super::{line::split_document, lineage::is_uuid, skim};
+use crate::{AgentLogs, LogFile, LogFormat, codex::launch::codex_home, no_workspace_root};
 
 /// The logs of Codex, which it never deletes.
 pub const LOGS: AgentLogs = AgentLogs {
@@ -46,6 +46,7 @@ fn file(path: &Path) -> Option<LogFile> {
 
 #[cfg(test)]
 mod tests {
+
     use std::path::Path;
 
     use super::file;

@@ -1,7 +1,7 @@
 //! Parses the beginning of a record, which is enough to classify it. Tool results, which make up most of a file, are
 //! skipped when only tokens are counted.
 
-use crate::plain;
+use crate::split;
 
 /// Number of bytes that are searched for a role or an item type.
 const MAX_HEAD_BYTES: usize = 400;
@@ -78,7 +78,7 @@ impl<'a> RecordHeadScanner<'a> {
     fn read_string(&mut self) -> Option<&'a [u8]> {
         self.take_token(b'"')?;
         let rest = self.bytes.get(self.at..)?;
-        let end = plain::find_mark(first_bytes(rest), 0);
+        let end = split::find_mark(first_bytes(rest), 0);
         self.at += end + 1;
         rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))
     }
@@ -106,6 +106,7 @@ impl<'a> RecordHeadScanner<'a> {
 
 #[cfg(test)]
 mod tests {
+
     use super::parse_head;
 
     fn check_head(record: &str, kind: &str, what: Option<&str>) {

@@ -109,6 +109,7 @@ pub fn split_document(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{RolloutRecord, split_document};
     use crate::walk::JsonWalker;
 

@@ -113,6 +113,7 @@ fn uuid_millis(id: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+
     use super::{is_uuid, uuid_millis};
 
     #[test]

@@ -18,9 +18,10 @@ mod reader;
 mod said;
 mod skim;
 mod speech;
+mod turns;
+
 #[cfg(test)]
 mod tests;
-mod turns;
 
 pub use files::LOGS;
 pub use reader::RolloutReader;

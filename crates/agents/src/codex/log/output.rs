@@ -107,6 +107,7 @@ fn seconds_to_millis(seconds: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Status;
 
     use super::RolloutToolOutput;

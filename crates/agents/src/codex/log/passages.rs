@@ -3,17 +3,16 @@
 use std::borrow::Cow;
 
 use super::{
-    super::names,
     ends,
     line::RolloutRecord,
     output::RolloutToolOutput,
     said::{self, MessageForm, MessageSpeaker},
     skim::RolloutScanner,
 };
-use crate::{Finds, JsonObject, JsonView, PassageKind};
+use crate::{JsonObject, JsonView, PassageKind, ScanOutput, codex::names};
 
 /// Adds the text of a record.
-pub fn add_record(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut Finds) {
+pub fn add_record(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
     match line.kind.as_ref() {
         "response_item" => add_item(line, repeated, rollout, found),
         "event_msg" => add_event(line, repeated, rollout, found),
@@ -31,7 +30,7 @@ pub fn add_record(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Rollou
     }
 }
 
-fn add_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut Finds) {
+fn add_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
     let (fields, what, at) = (&line.fields, line.payload_type(), line.at);
     match &*what {
         "message" if repeated => {}
@@ -66,7 +65,7 @@ fn add_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScann
     }
 }
 
-fn add_event(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut Finds) {
+fn add_event(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
     let fields = &line.fields;
     let text = || names::first_str(fields, &["message", "text"]).unwrap_or_default();
     match line.payload_type().as_ref() {
@@ -91,7 +90,7 @@ fn add_event(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScan
     }
 }
 
-fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut Finds) {
+fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
     let Some(native) = line.fields.get("item") else { return };
     let fields = native.as_object();
     match fields.get_str("type").as_deref() {
@@ -126,9 +125,9 @@ fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Ro
 }
 
 /// Adds a tool call of a model's script, which has no other record.
-fn add_script_call(end: &ends::RolloutToolEnd<'_>, line: &RolloutRecord<'_>, found: &mut Finds) {
+fn add_script_call(end: &ends::RolloutToolEnd<'_>, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
     let fields = end.native.as_object();
-    let words = fields.get("command").map(super::super::items::join_argv);
+    let words = fields.get("command").map(crate::codex::items::join_argv);
     let asked: Cow<'_, str> = match (words, names::first_field(&fields, &["changes", "arguments", "prompt"])) {
         (Some(words), _) => words.into(),
         (None, Some(other)) => other.display_text(),
@@ -147,7 +146,7 @@ fn add_once(
     text: &str,
     line: &RolloutRecord<'_>,
     rollout: &mut RolloutScanner,
-    found: &mut Finds,
+    found: &mut ScanOutput,
 ) {
     let voice = if kind == PassageKind::Reasoning { MessageSpeaker::Thought } else { MessageSpeaker::Agent };
     if !text.is_empty() && !rollout.said.is_repeat(voice, way, text, line.at) {

@@ -4,7 +4,7 @@ use switchboard_event::{Change, ChangeKind};
 
 use crate::{RunRecorder, diff};
 
-pub fn parse_patch(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
+pub fn parse_patch(patch: &str, recorder: &RunRecorder) -> Vec<Change> {
     let mut found = Vec::new();
     let mut lines = patch.lines().peekable();
     while let Some(line) = lines.next() {
@@ -15,7 +15,7 @@ pub fn parse_patch(patch: &str, scribe: &RunRecorder) -> Vec<Change> {
         {
             body.push(line);
         }
-        found.push(build_change(kind, scribe.absolute_path(path), &body, scribe));
+        found.push(build_change(kind, recorder.absolute_path(path), &body, recorder));
     }
     found
 }
@@ -28,7 +28,7 @@ fn parse_file_header(line: &str) -> Option<(ChangeKind, &str)> {
         .or_else(|| path("*** Update File: ").map(|path| (ChangeKind::Modify, path)))
 }
 
-fn build_change(kind: ChangeKind, path: String, body: &[&str], scribe: &RunRecorder) -> Change {
+fn build_change(kind: ChangeKind, path: String, body: &[&str], recorder: &RunRecorder) -> Change {
     match kind {
         ChangeKind::Add => {
             let lines = body.iter().filter_map(|line| line.strip_prefix('+'));
@@ -36,7 +36,7 @@ fn build_change(kind: ChangeKind, path: String, body: &[&str], scribe: &RunRecor
         }
         ChangeKind::Modify | ChangeKind::Move => {
             let to = body.iter().find_map(|line| line.strip_prefix("*** Move to: "));
-            let to = to.map(|to| scribe.absolute_path(to.trim()));
+            let to = to.map(|to| recorder.absolute_path(to.trim()));
             let kind = if to.is_some() { ChangeKind::Move } else { ChangeKind::Modify };
             let diff = body.iter().filter(|line| !line.starts_with("*** ")).flat_map(|line| [*line, "\n"]).collect();
             Change { path, kind, to, diff, ..Change::default() }

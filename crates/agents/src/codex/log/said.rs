@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{super::names, line::RolloutRecord};
-use crate::{JsonObject, JsonView};
+use super::line::RolloutRecord;
+use crate::{JsonObject, JsonView, bounded::push_bounded, codex::names};
 
 /// Maximum number of remembered messages that may be repeated.
 const MAX_RECENT_MESSAGES: usize = 16;
@@ -83,10 +83,7 @@ impl MessageDeduplicator {
             recent.remove(same);
             return true;
         }
-        if recent.len() >= MAX_RECENT_MESSAGES {
-            recent.pop_front();
-        }
-        recent.push_back(now);
+        push_bounded(recent, now, MAX_RECENT_MESSAGES);
         false
     }
 }
@@ -176,6 +173,7 @@ pub fn is_from_person(message: &JsonObject<'_>, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+
     use switchboard_event::Timestamp;
 
     use super::{MessageDeduplicator, MessageForm, MessageSpeaker, is_from_person};

@@ -14,11 +14,13 @@ use super::{
     said::{self, MessageDeduplicator, MessageSpeaker},
 };
 use crate::{
-    Finds, JsonObject, LogFile, LogScanner, ReplyTokens, ScanDepth, SessionFacts, ToolCallRef, walk::JsonWalker,
+    JsonObject, LogFile, LogScanner, ReplyTokens, ScanDepth, ScanOutput, SessionFacts, ToolCallRef,
+    bounded::push_bounded, walk::JsonWalker,
 };
 
 /// Marks of user messages.
 static USER_MESSAGE_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"UserMessage\""));
+
 static USER_ROLE_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"user\""));
 
 /// Maximum number of remembered calls, whose results need the tool's name.
@@ -74,7 +76,7 @@ impl LogScanner for RolloutScanner {
         self.counts_by_head(record) || record.get(1..).is_some_and(|rest| RECORD_START_FINDER.find(rest).is_some())
     }
 
-    fn scan_record(&mut self, scan_record: &str, depth: ScanDepth, found: &mut Finds) {
+    fn scan_record(&mut self, scan_record: &str, depth: ScanDepth, found: &mut ScanOutput) {
         let mut walk = JsonWalker::new(scan_record);
         let line = RolloutRecord::parse(&mut walk);
         if !walk.is_complete() {
@@ -131,7 +133,7 @@ impl RolloutScanner {
         saved.and_then(|saved| serde_json::from_slice(saved).ok()).unwrap_or_else(fresh)
     }
 
-    fn read_session_meta(&mut self, line: &RolloutRecord<'_>, found: &mut Finds) {
+    fn read_session_meta(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         let meta = &line.fields;
         if !self.account.read_session_meta(meta, line.at) {
             return;
@@ -153,7 +155,7 @@ impl RolloutScanner {
     }
 
     /// Applies the model and the working directory of the following records.
-    fn apply_context(&mut self, line: &RolloutRecord<'_>, fields: &JsonObject<'_>, found: &mut Finds) {
+    fn apply_context(&mut self, line: &RolloutRecord<'_>, fields: &JsonObject<'_>, found: &mut ScanOutput) {
         if let Some(turn) = fields.get_non_empty("turn_id") {
             self.enter_turn(Some(&turn), line, found);
         }
@@ -166,14 +168,14 @@ impl RolloutScanner {
         });
     }
 
-    fn enter_turn(&mut self, turn: Option<&str>, line: &RolloutRecord<'_>, found: &mut Finds) {
+    fn enter_turn(&mut self, turn: Option<&str>, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         if self.account.enter_turn(turn, line.at) {
             self.flush_tools(line, found);
             self.last = None;
         }
     }
 
-    fn read_event(&mut self, line: &RolloutRecord<'_>, found: &mut Finds) {
+    fn read_event(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         let fields = &line.fields;
         match line.payload_type().as_ref() {
             "token_count" => {
@@ -198,7 +200,7 @@ impl RolloutScanner {
         }
     }
 
-    fn read_item(&mut self, line: &RolloutRecord<'_>, found: &mut Finds) {
+    fn read_item(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         let what = line.payload_type();
         if let Some(cwd) = said::environment_cwd(line).filter(|_| self.cwd.is_none()) {
             self.cwd = Some(cwd.clone());
@@ -209,10 +211,7 @@ impl RolloutScanner {
         }
         self.account.note_model_output();
         if let Some((id, name)) = passages::parse_call_name(&what, &line.fields) {
-            if self.calls.len() >= MAX_REMEMBERED_CALLS {
-                self.calls.pop_front();
-            }
-            self.calls.push_back((id.clone(), name.clone()));
+            push_bounded(&mut self.calls, (id.clone(), name.clone()), MAX_REMEMBERED_CALLS);
             self.tools.push((id, name));
         }
     }
@@ -226,7 +225,7 @@ impl RolloutScanner {
         &mut self,
         reply: Result<Option<ReplyUsage>, InvalidTokenCounts>,
         line: &RolloutRecord<'_>,
-        found: &mut Finds,
+        found: &mut ScanOutput,
     ) {
         match reply {
             Ok(Some(ReplyUsage { key, used, copied })) => {
@@ -248,7 +247,7 @@ impl RolloutScanner {
     }
 
     /// Attributes tools that were called after the last token count of the turn to its last reply.
-    fn flush_tools(&mut self, line: &RolloutRecord<'_>, found: &mut Finds) {
+    fn flush_tools(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         if let Some((key, copied)) = self.last.clone().filter(|_| !self.tools.is_empty()) {
             let spent = self.build_spent(key, copied, line);
             found.spent.push(spent);
@@ -272,7 +271,7 @@ impl RolloutScanner {
 
     /// Reads a message of a person. Returns true if it repeats the other form. No person writes to a subagent: the
     /// first message of its own history is its task.
-    fn read_prompt(&mut self, line: &RolloutRecord<'_>, found: &mut Finds) -> bool {
+    fn read_prompt(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) -> bool {
         let Some((way, text)) = said::find_prompt(line) else { return false };
         if self.said.is_repeat(MessageSpeaker::User, way, &text, line.at) {
             return true;

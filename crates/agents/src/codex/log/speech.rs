@@ -3,47 +3,51 @@
 use switchboard_event::{AgentMessage, Id, Info, Item, Notice, Reasoning, Topic, UserMessage};
 
 use super::{
-    super::{items, user},
     calls, ends, known,
     line::RolloutRecord,
     reader::RolloutReader,
     said::{self, MessageForm, MessageSpeaker},
 };
-use crate::{JsonObject, RunRecorder};
+use crate::{
+    JsonObject, RunRecorder,
+    codex::{items, user},
+};
 
 impl RolloutReader {
     /// Reads `response_item`.
-    pub(super) fn read_item(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_item(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let (native, what) = (&line.fields, line.payload_type());
         if known::is_model_output(&what, native) {
             self.account.note_model_output();
         }
         match &*what {
-            "message" if native.str_equals("role", "assistant") => self.read_assistant_message(line, scribe),
-            "message" => self.read_input_message(line, scribe),
-            "reasoning" => self.read_reasoning(line, scribe),
+            "message" if native.str_equals("role", "assistant") => self.read_assistant_message(line, recorder),
+            "message" => self.read_input_message(line, recorder),
+            "reasoning" => self.read_reasoning(line, recorder),
             "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call" => {
-                let reply = self.turns.note_work(scribe);
-                if let Some((id, item)) = calls::parse_call(&what, native, scribe) {
-                    scribe.item_started(&id, Item { reply: Some(reply), ..item });
+                let reply = self.turns.note_work(recorder);
+                if let Some((id, item)) = calls::parse_call(&what, native, recorder) {
+                    recorder.item_started(&id, Item { reply: Some(reply), ..item });
                 }
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
-                calls::complete_call(&what, native, scribe);
+                calls::complete_call(&what, native, recorder);
             }
-            "web_search_call" => self.read_provider_call("webSearch", line, scribe),
-            "image_generation_call" => self.read_provider_call("imageGeneration", line, scribe),
-            "ghost_snapshot" => scribe.write_notice(Notice::new(Topic::Snapshot).with_name("ghost_snapshot")),
-            "compaction" | "context_compaction" => scribe.write_notice(Notice::new(Topic::Compaction).with_name(what)),
+            "web_search_call" => self.read_provider_call("webSearch", line, recorder),
+            "image_generation_call" => self.read_provider_call("imageGeneration", line, recorder),
+            "ghost_snapshot" => recorder.write_notice(Notice::new(Topic::Snapshot).with_name("ghost_snapshot")),
+            "compaction" | "context_compaction" => {
+                recorder.write_notice(Notice::new(Topic::Compaction).with_name(what))
+            }
             "agent_message" => {
                 let text = said::message_text(native).into_owned();
-                scribe.write_notice(Notice::new(Topic::Task).with_name(what).with_text(text));
+                recorder.write_notice(Notice::new(Topic::Task).with_name(what).with_text(text));
             }
             _ => {}
         }
     }
 
-    fn read_assistant_message(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    fn read_assistant_message(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let text = said::message_text(&line.fields);
         let refusals =
             line.fields.get_array("content").into_iter().filter_map(|part| part.as_object().get_non_empty("refusal"));
@@ -60,41 +64,41 @@ impl RolloutReader {
             line,
             line.fields.get_non_empty("id"),
             message,
-            scribe,
+            recorder,
         );
     }
 
     /// Reads a message to the model: from a person, the host or the developer.
-    fn read_input_message(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    fn read_input_message(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let message = rollout_user_message(&line.fields);
-        if !self.read_prompt(line, &message, scribe) {
+        if !self.read_prompt(line, &message, recorder) {
             self.add_item(
                 line.fields.get_non_empty("id"),
                 Item::new(UserMessage { synthetic: true, ..message }),
-                scribe,
+                recorder,
             );
-            if let Some(cwd) = said::environment_cwd(line).filter(|_| scribe.working_directory().is_none()) {
-                scribe.update_info(Info { cwd: Some(cwd), ..Info::default() });
+            if let Some(cwd) = said::environment_cwd(line).filter(|_| recorder.working_directory().is_none()) {
+                recorder.update_info(Info { cwd: Some(cwd), ..Info::default() });
             }
         }
     }
 
     /// Reads the message of a person, if the record has one. Returns whether it does.
-    fn read_prompt(&mut self, line: &RolloutRecord<'_>, message: &UserMessage, scribe: &mut RunRecorder) -> bool {
+    fn read_prompt(&mut self, line: &RolloutRecord<'_>, message: &UserMessage, recorder: &mut RunRecorder) -> bool {
         let Some((way, text)) = said::find_prompt(line) else { return false };
         if self.said.is_repeat(MessageSpeaker::User, way, &text, line.at) {
-            report_echo(line, scribe);
+            report_echo(line, recorder);
             return true;
         }
         self.account.note_prompt(&text, line.at);
-        self.turns.note_prompt(scribe);
-        self.add_item(line.fields.get_non_empty("id"), Item::new(message.clone()), scribe);
+        self.turns.note_prompt(recorder);
+        self.add_item(line.fields.get_non_empty("id"), Item::new(message.clone()), recorder);
         true
     }
 
     /// Reads `reasoning`. Texts that an event has already reported are skipped; encrypted reasoning still produces an
     /// item.
-    fn read_reasoning(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    fn read_reasoning(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let mut new = |key: &str| -> Vec<String> {
             let texts = said::part_texts(&line.fields.get_array(key));
             let texts = texts
@@ -105,7 +109,7 @@ impl RolloutReader {
         let had = !line.fields.get_array("summary").is_empty() || !line.fields.get_array("content").is_empty();
         let (summary, text) = (new("summary"), new("content"));
         if had && summary.is_empty() && text.is_empty() {
-            return report_echo(line, scribe);
+            return report_echo(line, recorder);
         }
         let join = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join("\n"));
         let thought = Reasoning {
@@ -114,19 +118,19 @@ impl RolloutReader {
             text: join(text),
             ..Reasoning::default()
         };
-        let reply = self.turns.note_work(scribe);
-        self.add_item(line.fields.get_non_empty("id"), Item { reply: Some(reply), ..Item::new(thought) }, scribe);
+        let reply = self.turns.note_work(recorder);
+        self.add_item(line.fields.get_non_empty("id"), Item { reply: Some(reply), ..Item::new(thought) }, recorder);
     }
 
     /// Reads a tool call that the model's provider runs, which has no result.
-    fn read_provider_call(&mut self, kind: &str, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    fn read_provider_call(&mut self, kind: &str, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let id = line.fields.get_non_empty("id").unwrap_or_default();
         if self.said.is_repeat(MessageSpeaker::Agent, MessageForm::Item, &id, line.at) && !id.is_empty() {
-            return report_echo(line, scribe);
+            return report_echo(line, recorder);
         }
-        let reply = self.turns.note_work(scribe);
-        let item = items::parse_item(kind, line.payload, None, scribe);
-        self.add_item(Some(id), Item { reply: Some(reply), ..item }, scribe);
+        let reply = self.turns.note_work(recorder);
+        let item = items::parse_item(kind, line.payload, None, recorder);
+        self.add_item(Some(id), Item { reply: Some(reply), ..item }, recorder);
     }
 
     fn add_agent_message(
@@ -136,35 +140,35 @@ impl RolloutReader {
         line: &RolloutRecord<'_>,
         id: Option<String>,
         message: AgentMessage,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         if self.said.is_repeat(voice, way, &message.text, line.at) {
-            return report_echo(line, scribe);
+            return report_echo(line, recorder);
         }
-        let reply = self.turns.note_work(scribe);
-        self.add_item(id, Item { reply: Some(reply), ..Item::new(message) }, scribe);
+        let reply = self.turns.note_work(recorder);
+        self.add_item(id, Item { reply: Some(reply), ..Item::new(message) }, recorder);
     }
 
-    fn add_item(&mut self, id: Option<String>, item: Item, scribe: &mut RunRecorder) {
-        let id = id.filter(|id| !id.is_empty()).map_or_else(|| scribe.local_id("said"), Id::from);
-        scribe.item_completed(&id, item);
+    fn add_item(&mut self, id: Option<String>, item: Item, recorder: &mut RunRecorder) {
+        let id = id.filter(|id| !id.is_empty()).map_or_else(|| recorder.local_id("said"), Id::from);
+        recorder.item_completed(&id, item);
     }
 
     /// Reads a message or reasoning from an event, such as `agent_message`.
-    pub(super) fn read_speech_event(&mut self, what: &str, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_speech_event(&mut self, what: &str, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let native = &line.fields;
-        let text = super::super::names::first_str(native, &["message", "text"]).unwrap_or_default();
+        let text = crate::codex::names::first_str(native, &["message", "text"]).unwrap_or_default();
         match what {
             "user_message" => {
-                if !self.read_prompt(line, &UserMessage::text(text), scribe) {
-                    report_echo(line, scribe);
+                if !self.read_prompt(line, &UserMessage::text(text), recorder) {
+                    report_echo(line, recorder);
                 }
             }
             "agent_message" => {
                 let message = AgentMessage { phase: native.get_non_empty("phase"), ..AgentMessage::text(text) };
-                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, None, message, scribe);
+                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, None, message, recorder);
             }
-            _ => self.add_reasoning(vec![text.into_owned()], what == "agent_reasoning", None, line, scribe),
+            _ => self.add_reasoning(vec![text.into_owned()], what == "agent_reasoning", None, line, recorder),
         }
     }
 
@@ -174,41 +178,41 @@ impl RolloutReader {
         summary: bool,
         id: Option<String>,
         line: &RolloutRecord<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let new = |part: &String| !self.said.is_repeat(MessageSpeaker::Thought, MessageForm::Event, part, line.at);
         let parts: Vec<_> = parts.into_iter().filter(new).collect();
         if parts.is_empty() {
-            return report_echo(line, scribe);
+            return report_echo(line, recorder);
         }
         let text = Some(parts.join("\n"));
         let thought = match summary {
             true => Reasoning { summary: text, ..Reasoning::default() },
             false => Reasoning { text, ..Reasoning::default() },
         };
-        let reply = self.turns.note_work(scribe);
-        self.add_item(id, Item { reply: Some(reply), ..Item::new(thought) }, scribe);
+        let reply = self.turns.note_work(recorder);
+        self.add_item(id, Item { reply: Some(reply), ..Item::new(thought) }, recorder);
     }
 
     /// Reads `item_completed`.
-    pub(super) fn read_completed_item(&mut self, line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_completed_item(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let Some(native) = line.fields.get("item") else { return };
         let fields = native.as_object();
         let id = fields.get_non_empty("id");
         match fields.get_str("type").as_deref() {
             Some("UserMessage") => {
-                self.read_prompt(line, &rollout_user_message(&fields), scribe);
+                self.read_prompt(line, &rollout_user_message(&fields), recorder);
             }
             Some("AgentMessage") => {
                 let phase = fields.get_non_empty("phase");
                 let message = AgentMessage { phase, ..AgentMessage::text(said::message_text(&fields)) };
-                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, id, message, scribe);
+                self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, id, message, recorder);
             }
-            Some("Reasoning") => self.read_completed_reasoning(&fields, line, scribe),
+            Some("Reasoning") => self.read_completed_reasoning(&fields, line, recorder),
             Some("ContextCompaction") => {
-                scribe.write_notice(Notice::new(Topic::Compaction).with_name("ContextCompaction"))
+                recorder.write_notice(Notice::new(Topic::Compaction).with_name("ContextCompaction"))
             }
-            _ => self.read_tool_end(ends::parse_completed_item(native), line, scribe),
+            _ => self.read_tool_end(ends::parse_completed_item(native), line, recorder),
         }
     }
 
@@ -216,14 +220,14 @@ impl RolloutReader {
         &mut self,
         fields: &JsonObject<'_>,
         line: &RolloutRecord<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let (summary, text) = (fields.get_strings("summary_text"), fields.get_strings("raw_content"));
         if !summary.is_empty() {
-            self.add_reasoning(summary, true, fields.get_non_empty("id"), line, scribe);
+            self.add_reasoning(summary, true, fields.get_non_empty("id"), line, recorder);
         }
         if !text.is_empty() {
-            self.add_reasoning(text, false, fields.get_non_empty("id"), line, scribe);
+            self.add_reasoning(text, false, fields.get_non_empty("id"), line, recorder);
         }
     }
 
@@ -232,18 +236,18 @@ impl RolloutReader {
         &mut self,
         end: Option<ends::RolloutToolEnd<'_>>,
         line: &RolloutRecord<'_>,
-        scribe: &mut RunRecorder,
+        recorder: &mut RunRecorder,
     ) {
         let Some(end) = end else { return };
         let provided = matches!(end.kind.as_str(), "webSearch" | "imageGeneration");
         if provided && self.said.is_repeat(MessageSpeaker::Agent, MessageForm::Event, &end.id, line.at) {
-            return report_echo(line, scribe);
+            return report_echo(line, recorder);
         }
-        if !scribe.in_turn() {
-            return scribe.write_notice_about(Some(end.id), Notice::new(Topic::Late).with_name("item_completed"));
+        if !recorder.in_turn() {
+            return recorder.write_notice_about(Some(end.id), Notice::new(Topic::Late).with_name("item_completed"));
         }
-        let reply = self.turns.note_work(scribe);
-        ends::apply_tool_end(&end, Some(reply), scribe);
+        let reply = self.turns.note_work(recorder);
+        ends::apply_tool_end(&end, Some(reply), recorder);
     }
 }
 
@@ -256,6 +260,6 @@ fn rollout_user_message(fields: &JsonObject<'_>) -> UserMessage {
 }
 
 /// Reports a record that repeats another.
-fn report_echo(line: &RolloutRecord<'_>, scribe: &mut RunRecorder) {
-    scribe.write_notice(Notice::new(Topic::Echo).with_name(line.payload_type()));
+fn report_echo(line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
+    recorder.write_notice(Notice::new(Topic::Echo).with_name(line.payload_type()));
 }

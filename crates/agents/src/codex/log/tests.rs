@@ -7,7 +7,7 @@ use switchboard_event::{Event, EventBody, Usage};
 
 use super::LOGS;
 use crate::{
-    Finds, LogFile, Record, RecordTranslator, ReplyTokens, ScanDepth, SessionFacts, TranslatorOptions, find_source,
+    LogFile, Record, RecordTranslator, ReplyTokens, ScanDepth, ScanOutput, SessionFacts, TranslatorOptions, find_source,
 };
 
 macro_rules! recordings {
@@ -47,7 +47,7 @@ fn scan_lines(lines: &[Vec<u8>], depth: ScanDepth) -> RolloutScanResult {
             continue;
         }
         let Ok(record) = std::str::from_utf8(line) else { continue };
-        let mut found = Finds::default();
+        let mut found = ScanOutput::default();
         skim.scan_record(record, depth, &mut found);
         all.spent.append(&mut found.spent);
         all.facts.merge_newer(found.facts);

@@ -2,8 +2,7 @@
 
 use switchboard_event::{Details, ErrorCode, Fault, Id, Status, Stop, TurnCompleted, TurnStarted, TurnStatus};
 
-use super::super::errors;
-use crate::{JsonObject, RunRecorder};
+use crate::{JsonObject, RunRecorder, codex::errors};
 
 /// Turn state at the current position of a file.
 #[derive(Default)]
@@ -22,56 +21,56 @@ pub struct RolloutTurns {
 impl RolloutTurns {
     /// Reads `task_started`. A review runs in its own turn within the requested one; a subagent's first turn names that
     /// of its parent, whose start it may have as a copy (0.166).
-    pub fn start_turn(&mut self, fields: &JsonObject<'_>, copied: bool, scribe: &mut RunRecorder) {
+    pub fn start_turn(&mut self, fields: &JsonObject<'_>, copied: bool, recorder: &mut RunRecorder) {
         let id = fields.get_non_empty("turn_id").map(Id::from);
         let within =
             fields.get_str("root_turn_id").is_some_and(|root| self.active.as_ref().is_some_and(|it| *it == *root));
-        if within && copied == self.copied && scribe.in_turn() {
+        if within && copied == self.copied && recorder.in_turn() {
             return;
         }
         (self.told, self.copied) = (true, copied);
-        self.begin_turn(id, scribe);
+        self.begin_turn(id, recorder);
     }
 
-    fn begin_turn(&mut self, id: Option<Id>, scribe: &mut RunRecorder) {
+    fn begin_turn(&mut self, id: Option<Id>, recorder: &mut RunRecorder) {
         (self.active, self.replies, self.worked) = (id.clone(), 0, false);
-        scribe.turn_started(TurnStarted { agent_turn: id, ..TurnStarted::default() });
+        recorder.turn_started(TurnStarted { agent_turn: id, ..TurnStarted::default() });
     }
 
     /// Starts a turn for a prompt if needed.
-    pub fn note_prompt(&mut self, scribe: &mut RunRecorder) {
-        if !scribe.in_turn() || (!self.told && self.worked) {
-            self.begin_turn(None, scribe);
+    pub fn note_prompt(&mut self, recorder: &mut RunRecorder) {
+        if !recorder.in_turn() || (!self.told && self.worked) {
+            self.begin_turn(None, recorder);
         }
     }
 
     /// Returns the reply that the agent's work belongs to. Codex does not name replies; a reply ends when its tokens
     /// are counted.
-    pub fn note_work(&mut self, scribe: &mut RunRecorder) -> Id {
-        if !scribe.in_turn() {
-            self.begin_turn(None, scribe);
+    pub fn note_work(&mut self, recorder: &mut RunRecorder) -> Id {
+        if !recorder.in_turn() {
+            self.begin_turn(None, recorder);
         }
         self.worked = true;
-        self.current_reply(scribe)
+        self.current_reply(recorder)
     }
 
-    fn current_reply(&self, scribe: &RunRecorder) -> Id {
+    fn current_reply(&self, recorder: &RunRecorder) -> Id {
         let number = self.replies + 1;
         match &self.active {
             Some(turn) => Id::from(format!("{turn}.{number}")),
-            None => scribe.local_id(&format!("turn_{}.{number}", scribe.turn_count())),
+            None => recorder.local_id(&format!("turn_{}.{number}", recorder.turn_count())),
         }
     }
 
     /// Ends the reply whose tokens were counted, and returns its id.
-    pub fn finish_reply(&mut self, scribe: &RunRecorder) -> Id {
-        let name = self.current_reply(scribe);
+    pub fn finish_reply(&mut self, recorder: &RunRecorder) -> Id {
+        let name = self.current_reply(recorder);
         self.replies += 1;
         name
     }
 
     /// Reads `task_complete` or `turn_aborted`.
-    pub fn end_turn(&mut self, aborted: bool, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub fn end_turn(&mut self, aborted: bool, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         if let (Some(id), Some(active)) = (fields.get_str("turn_id"), &self.active)
             && *active != *id
             && fields.get_str("root_turn_id").is_some_and(|root| *active == *root)
@@ -91,38 +90,39 @@ impl RolloutTurns {
             None => TurnCompleted { duration_ms, ..TurnCompleted::default() },
         };
         let steps = Some(self.replies).filter(|steps| *steps > 0);
-        close_ended_items(scribe);
+        close_ended_items(recorder);
         if !aborted {
-            background_commands(scribe);
+            background_commands(recorder);
         }
-        scribe.turn_completed(TurnCompleted { steps, ..ended });
+        recorder.turn_completed(TurnCompleted { steps, ..ended });
         self.active = None;
     }
 
     /// Handles the end of the file. A turn without an end marker is complete if no item is open.
-    pub fn finish_file(&mut self, scribe: &mut RunRecorder) {
-        if !self.told && scribe.in_turn() && scribe.open_items(None).is_empty() {
-            scribe.turn_completed(TurnCompleted::default());
+    pub fn finish_file(&mut self, recorder: &mut RunRecorder) {
+        if !self.told && recorder.in_turn() && recorder.open_items(None).is_empty() {
+            recorder.turn_completed(TurnCompleted::default());
         }
     }
 }
 
 /// Closes items whose end an event has reported, although the model never got the result.
-fn close_ended_items(scribe: &mut RunRecorder) {
-    for id in scribe.open_items(None) {
-        if let Some(status) = scribe.open_item(&id).map(|item| item.status).filter(|status| *status != Status::Running)
+fn close_ended_items(recorder: &mut RunRecorder) {
+    for id in recorder.open_items(None) {
+        if let Some(status) =
+            recorder.open_item(&id).map(|item| item.status).filter(|status| *status != Status::Running)
         {
-            scribe.item_closed(&id, status);
+            recorder.item_closed(&id, status);
         }
     }
 }
 
 /// A command that outlives a successful turn continues in the background.
-fn background_commands(scribe: &mut RunRecorder) {
-    for id in scribe.open_items(None) {
-        if let Some(Details::Command(command)) = scribe.item_mut(&id).map(|item| &mut item.details) {
+fn background_commands(recorder: &mut RunRecorder) {
+    for id in recorder.open_items(None) {
+        if let Some(Details::Command(command)) = recorder.item_mut(&id).map(|item| &mut item.details) {
             command.background = true;
-            scribe.item_closed(&id, Status::Completed);
+            recorder.item_closed(&id, Status::Completed);
         }
     }
 }

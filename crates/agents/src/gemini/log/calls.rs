@@ -10,43 +10,43 @@ use crate::{
 
 impl GeminiLogReader {
     /// Reads the calls of a message, which may have no results at first.
-    pub(super) fn read_tool_calls(&mut self, reply: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_tool_calls(&mut self, reply: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         for call in fields.get_array("toolCalls").into_iter().map(JsonView::as_object) {
             let number = self.calls.len();
             let id = call.get_non_empty("id").map_or_else(|| Id::from(format!("{reply}.call{number}")), Id::from);
             if self.calls.insert(id.clone()) {
                 let name = call.get_str("name").unwrap_or_default();
-                let brief = scribe.is_brief();
-                let mut item = items::parse_tool_item(&name, call.get("args").filter(|_| !brief), scribe);
+                let brief = recorder.is_brief();
+                let mut item = items::parse_tool_item(&name, call.get("args").filter(|_| !brief), recorder);
                 item.reply = Some(Id::from(reply));
                 name_subagent(&mut item, &call);
                 self.answered = false;
                 if brief {
-                    scribe.item_started(&id, item.clone());
-                    scribe.set_record_time(parse_time(&call, "timestamp").filter(|_| is_call_over(&call)));
-                    scribe.item_completed(&id, item);
+                    recorder.item_started(&id, item.clone());
+                    recorder.set_record_time(parse_time(&call, "timestamp").filter(|_| is_call_over(&call)));
+                    recorder.item_completed(&id, item);
                     continue;
                 }
-                scribe.item_started(&id, item);
+                recorder.item_started(&id, item);
             }
-            if scribe.item_is_open(&id) && is_call_over(&call) {
-                scribe.set_record_time(parse_time(&call, "timestamp"));
-                complete_call(&id, &call, scribe);
+            if recorder.item_is_open(&id) && is_call_over(&call) {
+                recorder.set_record_time(parse_time(&call, "timestamp"));
+                complete_call(&id, &call, recorder);
             }
         }
     }
 
     /// Reads a tool result as the model received it. The call itself may be missing in the log.
-    pub(super) fn read_function_response(&mut self, response: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_function_response(&mut self, response: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(id) = response.get_non_empty("id").map(Id::from) else { return };
         if self.calls.insert(id.clone()) {
             let name = response.get_str("name").unwrap_or_default();
-            scribe.ensure_turn();
-            scribe.item_started(&id, items::parse_tool_item(&name, None, scribe));
+            recorder.ensure_turn();
+            recorder.item_started(&id, items::parse_tool_item(&name, None, recorder));
         }
-        if let Some(item) = scribe.open_item(&id).cloned() {
+        if let Some(item) = recorder.open_item(&id).cloned() {
             let given = parse_response(&response.get_object("response"));
-            scribe.item_completed(&id, complete_item(item, given, None));
+            recorder.item_completed(&id, complete_item(item, given, None));
         }
     }
 }
@@ -61,8 +61,8 @@ fn is_call_over(call: &JsonObject<'_>) -> bool {
     call.get("result").is_some() || !call.get_str("status").is_none_or(|status| RUNNING_STATUSES.contains(&&*status))
 }
 
-fn complete_call(id: &Id, call: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let Some(item) = scribe.open_item(id).cloned() else { return };
+fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let Some(item) = recorder.open_item(id).cloned() else { return };
     let responses = parts::function_responses(call.get("result"));
     let told = responses.iter().find(|response| response.get_str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| parse_response(&response.get_object("response")));
@@ -84,8 +84,8 @@ fn complete_call(id: &Id, call: &JsonObject<'_>, scribe: &mut RunRecorder) {
     {
         item.status = Status::Interrupted;
     }
-    apply_file_change(&mut item, &call.get_object("resultDisplay"), scribe);
-    scribe.item_completed(id, item);
+    apply_file_change(&mut item, &call.get_object("resultDisplay"), recorder);
+    recorder.item_completed(id, item);
 }
 
 /// Returns the text that is displayed to the user; for a file change, its diff.
@@ -148,10 +148,10 @@ fn is_declined(why: &str) -> bool {
 }
 
 /// Applies the file change of the display, the only record of the whole file.
-fn apply_file_change(item: &mut Item, display: &JsonObject<'_>, scribe: &RunRecorder) {
+fn apply_file_change(item: &mut Item, display: &JsonObject<'_>, recorder: &RunRecorder) {
     let Details::FileChange(change) = &mut item.details else { return };
     let Some(path) = display.get_non_empty("filePath").or_else(|| display.get_non_empty("fileName")) else { return };
-    let path = scribe.absolute_path(&path);
+    let path = recorder.absolute_path(&path);
     let before = display.get_string("originalContent").filter(|_| !display.is_true("isNewFile"));
     let made = match display.get_string("newContent") {
         Some(after) => diff::change_from_sides(path, before, Some(after)),

@@ -41,6 +41,7 @@ fn absolute_path(folder: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+
     use super::context_cwd;
 
     #[test]

@@ -160,6 +160,7 @@ fn sha256_hex(root: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use std::path::{Path, PathBuf};
 
     use super::{file, key, root, sha256_hex, split_document};

@@ -11,19 +11,19 @@ use crate::{JsonObject, JsonView, RunRecorder, gemini::usage};
 impl GeminiLogReader {
     /// Reads a message, which can occur repeatedly: Gemini CLI writes an answer before its tool results, and again with
     /// them.
-    pub(super) fn read_message(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn read_message(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(id) = fields.get_non_empty("id") else { return };
-        scribe.set_record_time(parse_time(fields, "timestamp"));
+        recorder.set_record_time(parse_time(fields, "timestamp"));
         self.add_to_order(&id);
         match fields.get_str("type").as_deref() {
-            Some("user") if self.seen.contains_key(&id) => self.update_message(fields, scribe),
-            Some("user") => self.read_user_message(id, fields, scribe),
-            Some("gemini") => self.read_answer(&id, fields, scribe),
+            Some("user") if self.seen.contains_key(&id) => self.update_message(fields, recorder),
+            Some("user") => self.read_user_message(id, fields, recorder),
+            Some("gemini") => self.read_answer(&id, fields, recorder),
             Some(kind @ ("info" | "warning" | "error")) if !self.seen.contains_key(&id) => {
                 self.seen.entry(id).or_default();
-                report_program_message(kind, fields, scribe);
+                report_program_message(kind, fields, recorder);
             }
-            _ => self.update_message(fields, scribe),
+            _ => self.update_message(fields, recorder),
         }
     }
 
@@ -35,84 +35,84 @@ impl GeminiLogReader {
     }
 
     /// Reads a known message again, or a part of it: only new content matters.
-    pub(super) fn update_message(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn update_message(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let known = fields.get_non_empty("id").filter(|id| self.seen.contains_key(id));
         if let Some(id) = known {
-            self.count_usage(&id, fields, scribe);
-            self.read_tool_calls(&id, fields, scribe);
+            self.count_usage(&id, fields, recorder);
+            self.read_tool_calls(&id, fields, recorder);
         }
         let kind = fields.get_string("type").unwrap_or_default();
         if fields.contains_key("type") && matches!(&*kind, "user" | "gemini" | "info" | "warning" | "error") {
-            scribe.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
+            recorder.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
     }
 
-    fn read_user_message(&mut self, id: String, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn read_user_message(&mut self, id: String, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.seen.entry(id.clone()).or_default();
         let responses = parts::function_responses(fields.get("content"));
         for response in &responses {
-            self.read_function_response(response, scribe);
+            self.read_function_response(response, recorder);
         }
         let content = fields.get("displayContent").or_else(|| fields.get("content"));
         let text = content.map(parts::content_text).unwrap_or_default();
         let pictures: Vec<_> =
             content.map(parts::attachment_types).unwrap_or_default().into_iter().map(attachment_content).collect();
         if text.is_empty() && pictures.is_empty() {
-            return scribe.write_notice_if_no_event(
+            return recorder.write_notice_if_no_event(
                 Notice::new(Topic::Echo).with_level(Level::Debug).with_name("functionResponse"),
             );
         }
         let synthetic = !responses.is_empty() || context::is_injected_context(&text);
         if synthetic
-            && scribe.working_directory().is_none()
+            && recorder.working_directory().is_none()
             && let Some(cwd) = context::context_cwd(&text)
         {
-            scribe.update_info(Info { cwd: Some(cwd), ..Info::default() });
+            recorder.update_info(Info { cwd: Some(cwd), ..Info::default() });
         }
         if !synthetic {
             self.answered = false;
-            scribe.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
+            recorder.turn_started(TurnStarted { prompt: Some(text.clone()), ..TurnStarted::default() });
         }
         let content = [vec![Content::text(text)], pictures].concat();
-        scribe.item_completed(&Id::from(id), Item::new(UserMessage { content, synthetic, queued: false }));
+        recorder.item_completed(&Id::from(id), Item::new(UserMessage { content, synthetic, queued: false }));
     }
 
-    fn read_answer(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn read_answer(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         self.seen.entry(id.to_owned()).or_default();
-        if let Some(model) = fields.get_non_empty("model").filter(|model| scribe.current_model() != Some(model)) {
-            scribe.update_info(Info { model: Some(model), ..Info::default() });
+        if let Some(model) = fields.get_non_empty("model").filter(|model| recorder.current_model() != Some(model)) {
+            recorder.update_info(Info { model: Some(model), ..Info::default() });
         }
         // Usage precedes the content that it belongs to: the answer or its calls, and thoughts only if there is nothing
         // else.
-        let text = fields.get("content").filter(|_| !scribe.is_brief()).map(parts::content_text).unwrap_or_default();
+        let text = fields.get("content").filter(|_| !recorder.is_brief()).map(parts::content_text).unwrap_or_default();
         if text.is_empty() && fields.get_array("toolCalls").is_empty() {
-            self.count_usage(id, fields, scribe);
+            self.count_usage(id, fields, recorder);
         }
-        if !scribe.is_brief() {
-            self.add_thoughts(id, fields, scribe);
+        if !recorder.is_brief() {
+            self.add_thoughts(id, fields, recorder);
         }
-        self.count_usage(id, fields, scribe);
-        if !scribe.is_brief() {
-            self.add_answer_text(id, text, scribe);
+        self.count_usage(id, fields, recorder);
+        if !recorder.is_brief() {
+            self.add_answer_text(id, text, recorder);
         }
-        self.read_tool_calls(id, fields, scribe);
-        scribe.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
+        self.read_tool_calls(id, fields, recorder);
+        recorder.write_notice_if_no_event(Notice::new(Topic::Echo).with_level(Level::Debug).with_name("gemini"));
     }
 
-    fn add_thoughts(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn add_thoughts(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let thoughts = fields.get_array("thoughts");
         let Some(seen) = self.seen.get_mut(id) else { return };
         let from = seen.thoughts;
         seen.thoughts = from.max(thoughts.len());
         for (number, thought) in thoughts.into_iter().enumerate().skip(from) {
             let item = Item { reply: Some(Id::from(id)), ..Item::new(parse_thought(thought)) };
-            scribe.item_completed(&Id::from(format!("{id}.thought{}", number + 1)), item);
+            recorder.item_completed(&Id::from(format!("{id}.thought{}", number + 1)), item);
         }
     }
 
     /// Adds the text of an answer. A text that differs from the previous version is added too.
-    fn add_answer_text(&mut self, id: &str, text: String, scribe: &mut RunRecorder) {
+    fn add_answer_text(&mut self, id: &str, text: String, recorder: &mut RunRecorder) {
         let Some(seen) = self.seen.get_mut(id) else { return };
         if text.is_empty() || text == seen.text {
             return;
@@ -122,15 +122,15 @@ impl GeminiLogReader {
         seen.text.clone_from(&text);
         self.answered = true;
         let item = Item { reply: Some(Id::from(id)), ..Item::new(AgentMessage::text(text)) };
-        scribe.item_completed(&Id::from(name), item);
+        recorder.item_completed(&Id::from(name), item);
     }
 
     /// Counts the usage of a reply once. It may be written later than the message; if it grows, only the increase
     /// counts.
-    fn count_usage(&mut self, id: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn count_usage(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let Some(seen) = self.seen.get_mut(id) else { return };
         let tokens = fields.get_object("tokens");
-        let model = fields.get_non_empty("model").or_else(|| scribe.current_model().map(str::to_owned));
+        let model = fields.get_non_empty("model").or_else(|| recorder.current_model().map(str::to_owned));
         let used = usage::parse_log_usage(&tokens, model);
         let key = match &seen.usage {
             _ if used.is_zero() => return,
@@ -142,7 +142,7 @@ impl GeminiLogReader {
         };
         let more = seen.usage.as_ref().map_or_else(|| used.clone(), |before| used.saturating_sub(before));
         seen.usage = Some(used);
-        scribe.record_usage(Usage { key: Some(key), scope: Scope::Reply, ..more });
+        recorder.record_usage(Usage { key: Some(key), scope: Scope::Reply, ..more });
     }
 }
 
@@ -162,7 +162,7 @@ fn attachment_content(media_type: String) -> Content {
 }
 
 /// Reports a message of the program to the user.
-fn report_program_message(kind: &str, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+fn report_program_message(kind: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let text = fields.get("content").map(parts::content_text).unwrap_or_default();
     let notice = match kind {
         "info" => Notice::new(Topic::Status),
@@ -172,5 +172,5 @@ fn report_program_message(kind: &str, fields: &JsonObject<'_>, scribe: &mut RunR
             ..Notice::new(Topic::Warning).with_level(Level::Error)
         },
     };
-    scribe.write_notice(notice.with_text(text));
+    recorder.write_notice(notice.with_text(text));
 }

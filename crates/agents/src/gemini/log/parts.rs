@@ -51,6 +51,7 @@ pub fn attachment_types(content: JsonView<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+
     use super::content_text;
     use crate::JsonView;
 

@@ -1,10 +1,10 @@
 //! Usage and messages that the scan of a log finds.
 
 use super::LOGS;
-use crate::{Finds, LogFile, PassageKind, ScanDepth};
+use crate::{LogFile, PassageKind, ScanDepth, ScanOutput};
 
-fn scan_records(records: &str) -> Finds {
-    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), Finds::default());
+fn scan_records(records: &str) -> ScanOutput {
+    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), ScanOutput::default());
     for record in records.lines() {
         let before = std::mem::take(&mut found.facts);
         skim.scan_record(record, ScanDepth::All, &mut found);
@@ -15,7 +15,7 @@ fn scan_records(records: &str) -> Finds {
     found
 }
 
-fn passages_of_kind(found: &Finds, kind: PassageKind) -> Vec<&str> {
+fn passages_of_kind(found: &ScanOutput, kind: PassageKind) -> Vec<&str> {
     let begins = std::iter::once(0).chain(found.passages.iter().map(|passage| passage.end));
     let passages = found.passages.iter().zip(begins).filter(|(passage, _)| passage.kind == kind);
     passages.filter_map(|(passage, begin)| found.text.get(begin..passage.end)).collect()

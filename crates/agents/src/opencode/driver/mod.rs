@@ -5,14 +5,19 @@ mod choosing;
 mod handshake;
 mod prompting;
 mod pulse;
+
 #[cfg(test)]
 mod tests;
 
+use answering::Desk;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use choosing::Digest;
+use handshake::Stage;
+use prompting::Choices;
+use pulse::Pulse;
 use serde::Serialize;
 use switchboard_event::{Dir, Event, Id, SessionConfig, to_raw_json};
 
-use self::{answering::Desk, choosing::Digest, handshake::Stage, prompting::Choices, pulse::Pulse};
 use super::{launch::Model, offers::Offers};
 use crate::{
     AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, HttpRequest, JsonObject,
@@ -188,8 +193,8 @@ impl AgentDriver for Server {
         self.commands.check_name(name)
     }
 
-    fn handle_signal(&mut self, handle_signal: DriverSignal, effects: &mut DriverEffects) {
-        match handle_signal {
+    fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
+        match signal {
             DriverSignal::Timer(timer) => {
                 let news = self.pulse.ran_out(timer);
                 self.follow(news, effects);

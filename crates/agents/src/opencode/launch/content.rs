@@ -13,6 +13,7 @@ use super::{
 use crate::{AgentLaunch, LaunchRequest, UnsupportedOperation};
 
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+
 const PERMISSION: &str = "OPENCODE_PERMISSION";
 
 /// Adds the configuration to a launch.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{folders, jsonc, settings};
 use crate::{
     AgentEndpoint, HostAccess,
-    endpoint::{bedrock_endpoints, public_endpoints, vertex_endpoints},
+    launch::{bedrock_endpoints, public_endpoints, vertex_endpoints},
 };
 
 /// The model catalog and OpenCode's own provider.

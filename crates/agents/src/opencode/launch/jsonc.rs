@@ -61,6 +61,7 @@ fn without_comma(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+
     use serde_json::json;
 
     use super::parse;

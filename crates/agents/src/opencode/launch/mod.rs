@@ -10,9 +10,10 @@ mod one_shot;
 pub mod rules;
 mod servers;
 mod settings;
+mod tree;
+
 #[cfg(test)]
 mod tests;
-mod tree;
 
 use super::driver::{Conversation, Server, Wanted};
 use crate::{Abilities, Agent, AgentLaunch, LaunchRequest, StdinMode, UnsupportedOperation, Versions, WhileRunning};

@@ -67,6 +67,7 @@ impl Serialize for Tree {
 
 #[cfg(test)]
 mod tests {
+
     use serde_json::json;
     use switchboard_event::to_raw_json;
 

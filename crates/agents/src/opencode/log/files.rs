@@ -169,6 +169,7 @@ fn facts(record: JsonView<'_>, facts: &mut SessionFacts) {
 
 #[cfg(test)]
 mod tests {
+
     use std::path::{Path, PathBuf};
 
     use super::{file, homes, pieces};

@@ -6,7 +6,7 @@ use super::{Log, Message, Row, context, model_of};
 use crate::{RunRecorder, opencode::errors};
 
 impl Log {
-    pub(super) fn message(&mut self, row: &Row<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn message(&mut self, row: &Row<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(&*row.id);
         let known = !self.known.insert(id.to_string()) || place(row).is_some_and(|place| self.known.contains(&place));
         let user = row.data.str_equals("role", "user");
@@ -19,27 +19,27 @@ impl Log {
         let is_dated = row.created().is_some();
         self.message = Message { id: id.clone(), user, known, summary, undone, is_dated, model: model.clone() };
         if known {
-            return scribe.write_notice(echo("message"));
+            return recorder.write_notice(echo("message"));
         }
-        scribe.set_record_time(row.created());
+        recorder.set_record_time(row.created());
         if user {
-            self.close_turn(scribe);
-            return scribe.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
+            self.close_turn(recorder);
+            return recorder.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
         }
-        scribe.ensure_turn();
+        recorder.ensure_turn();
         let used = self.count_message(&id, &row.data, row.created());
-        context(used, scribe);
+        context(used, recorder);
         // Versions before 1.0 record only the time when a reply ended.
         let is_over = row.data.get_object("time").contains_key("completed");
         self.finish = row.data.get_non_empty("finish").or_else(|| is_over.then(|| "stop".to_owned()));
         self.fault = row.data.get("error").map(errors::fault);
         let cwd = row.data.get_object("path").get_non_empty("cwd");
-        if scribe.current_model() != model.as_deref() && model.is_some()
-            || scribe.working_directory().is_none() && cwd.is_some()
+        if recorder.current_model() != model.as_deref() && model.is_some()
+            || recorder.working_directory().is_none() && cwd.is_some()
         {
-            scribe.update_info(Info { model, provider, cwd, ..Info::default() });
+            recorder.update_info(Info { model, provider, cwd, ..Info::default() });
         }
-        scribe.write_notice_if_no_event(Notice::new(Topic::Step).with_level(Level::Debug).with_status("started"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Step).with_level(Level::Debug).with_status("started"));
     }
 }
 

@@ -7,19 +7,19 @@ mod parts;
 mod rows;
 mod spent;
 mod stored;
-#[cfg(test)]
-mod tests;
 mod wrong;
 
-use std::collections::HashSet;
+#[cfg(test)]
+mod tests;
 
-use switchboard_event::{
-    Context, Dir, EndReason, Fault, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, Topic, TurnCompleted,
-};
+use std::collections::HashSet;
 
 pub use files::LOGS;
 use rows::{Held, Row, time};
 use spent::MessageUsage;
+use switchboard_event::{
+    Context, Dir, EndReason, Fault, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, Topic, TurnCompleted,
+};
 
 use super::turn;
 use crate::{JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
@@ -66,45 +66,45 @@ impl RecordReader for Log {
         true
     }
 
-    fn read(&mut self, _: Dir, record: JsonView<'_>, scribe: &mut RunRecorder) {
+    fn read(&mut self, _: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
         let held = Held::data(&fields);
         let row = Row::of(&fields, held.as_ref());
         if row.table != "part" {
             // The usage of a message is complete after its last part.
-            scribe.write_before_record(|scribe| self.tell_usage(scribe));
+            recorder.write_before_record(|recorder| self.tell_usage(recorder));
         }
         match &*row.table {
-            "session" | "session_v2" => self.session(&row, scribe),
-            "session_message" => self.stored(&row, scribe),
-            "message" => self.message(&row, scribe),
-            "part" => self.part(&row, scribe),
-            "todo" => self.todo(&row.data, scribe),
-            other => scribe.write_notice(unknown(other)),
+            "session" | "session_v2" => self.session(&row, recorder),
+            "session_message" => self.stored(&row, recorder),
+            "message" => self.message(&row, recorder),
+            "part" => self.part(&row, recorder),
+            "todo" => self.todo(&row.data, recorder),
+            other => recorder.write_notice(unknown(other)),
         }
     }
 
-    fn finish(&mut self, scribe: &mut RunRecorder) {
-        self.tell_usage(scribe);
-        self.close_turn(scribe);
-        if !scribe.in_turn() {
+    fn finish(&mut self, recorder: &mut RunRecorder) {
+        self.tell_usage(recorder);
+        self.close_turn(recorder);
+        if !recorder.in_turn() {
             // A log does not record the end of a session, and nothing is missing.
-            scribe.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
+            recorder.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
         }
     }
 }
 
 impl Log {
-    fn session(&mut self, row: &Row<'_>, scribe: &mut RunRecorder) {
+    fn session(&mut self, row: &Row<'_>, recorder: &mut RunRecorder) {
         let times = row.data.get_object("time");
         let created = row.data.get("time_created").or_else(|| times.get("created"));
-        scribe.set_record_time(created.and_then(time));
-        scribe.set_agent_session(&row.id);
+        recorder.set_record_time(created.and_then(time));
+        recorder.set_agent_session(&row.id);
         let revert = row.json("revert");
         self.reverted = revert.object().get_non_empty("messageID");
         let model = row.json("model");
         let (provider, model) = model_of(&model.object());
-        scribe.update_info(Info {
+        recorder.update_info(Info {
             cwd: row.data.get_non_empty("directory"),
             title: row.data.get_non_empty("title"),
             version: row.data.get_non_empty("version"),
@@ -113,10 +113,10 @@ impl Log {
             model,
             ..Info::default()
         });
-        scribe.write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_name("session"));
+        recorder.write_notice_if_no_event(Notice::new(Topic::Control).with_level(Level::Debug).with_name("session"));
     }
 
-    fn todo(&mut self, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn todo(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let status = match fields.get_str("status").as_deref() {
             Some("in_progress") => PlanStatus::InProgress,
             Some("completed") => PlanStatus::Completed,
@@ -126,30 +126,30 @@ impl Log {
         self.todos.push(PlanEntry { step: fields.get_string("content").unwrap_or_default(), status });
         let id = Id::from("todos");
         let item = Item::new(Plan { entries: self.todos.clone(), ..Plan::default() });
-        scribe.ensure_turn();
-        match scribe.item_is_open(&id) {
-            true => scribe.item_set(&id, item),
-            false => scribe.item_started(&id, item),
+        recorder.ensure_turn();
+        match recorder.item_is_open(&id) {
+            true => recorder.item_set(&id, item),
+            false => recorder.item_started(&id, item),
         }
     }
 
     /// Ends the turn if its last reply is complete.
-    fn close_turn(&mut self, scribe: &mut RunRecorder) {
+    fn close_turn(&mut self, recorder: &mut RunRecorder) {
         let (fault, finish) = (self.fault.take(), self.finish.take());
         let is_over = fault.is_some() || finish.as_deref().is_some_and(turn::ends_turn);
-        if !scribe.in_turn() || !is_over {
+        if !recorder.in_turn() || !is_over {
             return;
         }
         let (status, stop) = turn::outcome(fault.as_ref(), finish.as_deref());
-        scribe.turn_completed(TurnCompleted { status, stop, error: fault, ..TurnCompleted::default() });
+        recorder.turn_completed(TurnCompleted { status, stop, error: fault, ..TurnCompleted::default() });
     }
 }
 
 /// Reports the context size after a reply.
-fn context(used: u64, scribe: &mut RunRecorder) {
+fn context(used: u64, recorder: &mut RunRecorder) {
     if used > 0 {
         let context = Some(Context { used: Some(used), size: None });
-        scribe.update_info(Info { context, ..Info::default() });
+        recorder.update_info(Info { context, ..Info::default() });
     }
 }
 

@@ -14,78 +14,78 @@ use crate::{
 };
 
 impl Log {
-    pub(super) fn part(&mut self, row: &Row<'_>, scribe: &mut RunRecorder) {
+    pub(super) fn part(&mut self, row: &Row<'_>, recorder: &mut RunRecorder) {
         let id = Id::from(&*row.id);
         if row.message().is_some_and(|message| message != *self.message.id) {
             // The message of this part is missing.
-            scribe.write_before_record(|scribe| self.tell_usage(scribe));
+            recorder.write_before_record(|recorder| self.tell_usage(recorder));
             self.message = super::Message { id: row.message().map(Id::from).unwrap_or_default(), ..Default::default() };
         }
         if self.message.known || !self.known.insert(row.id.to_string()) {
-            return scribe.write_notice(echo("part"));
+            return recorder.write_notice(echo("part"));
         }
         let (own, tool) = (row.data.get_object("time"), row.data.get_object("state").get_object("time"));
         // The rows of a copied session are newer than their content. A part without a time of its own gets the time of
         // the previous part.
         let row_made = row.columns.get("time_created").filter(|_| !self.message.is_dated);
-        scribe.set_record_time(own.get("start").or_else(|| tool.get("start")).or(row_made).and_then(time));
+        recorder.set_record_time(own.get("start").or_else(|| tool.get("start")).or(row_made).and_then(time));
         match self.message.user {
-            true => user_part(&id, &row.data, scribe),
-            false => self.agent_part(&id, &row.data, scribe),
+            true => user_part(&id, &row.data, recorder),
+            false => self.agent_part(&id, &row.data, recorder),
         }
     }
 
-    fn agent_part(&mut self, id: &Id, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
-        scribe.ensure_turn();
+    fn agent_part(&mut self, id: &Id, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        recorder.ensure_turn();
         match fields.get_str("type").as_deref() {
-            Some("text") if self.message.summary => scribe.write_notice(summary(fields.get_non_empty("text"))),
-            Some("text") => self.say(id, Voice::Answer, fields, scribe),
-            Some("reasoning") => self.say(id, Voice::Thought, fields, scribe),
-            Some("tool") => self.tool(id, &State::of_part(fields), scribe),
-            Some("step-start") => scribe.write_notice(steps::started()),
+            Some("text") if self.message.summary => recorder.write_notice(summary(fields.get_non_empty("text"))),
+            Some("text") => self.say(id, Voice::Answer, fields, recorder),
+            Some("reasoning") => self.say(id, Voice::Thought, fields, recorder),
+            Some("tool") => self.tool(id, &State::of_part(fields), recorder),
+            Some("step-start") => recorder.write_notice(steps::started()),
             Some("step-finish") => {
-                scribe.write_notice(steps::finished(fields));
+                recorder.write_notice(steps::finished(fields));
                 self.count_step(fields);
             }
-            Some(kind @ ("patch" | "snapshot")) => scribe.write_notice(snapshot(kind, fields)),
-            Some("retry") => scribe.write_notice(retry(fields)),
-            Some("compaction") => scribe.write_notice(compaction(fields)),
+            Some(kind @ ("patch" | "snapshot")) => recorder.write_notice(snapshot(kind, fields)),
+            Some("retry") => recorder.write_notice(retry(fields)),
+            Some("compaction") => recorder.write_notice(compaction(fields)),
             Some("file") => {
                 let shown = AgentMessage { content: vec![prompts::file(fields)], ..AgentMessage::default() };
                 let reply = Some(self.reply());
-                scribe.item_completed(id, Item { reply, ..Item::new(shown) });
+                recorder.item_completed(id, Item { reply, ..Item::new(shown) });
             }
-            other => scribe.write_notice(unknown(other.unwrap_or("part"))),
+            other => recorder.write_notice(unknown(other.unwrap_or("part"))),
         }
     }
 
-    fn say(&self, id: &Id, voice: Voice, fields: &JsonObject<'_>, scribe: &mut RunRecorder) {
+    fn say(&self, id: &Id, voice: Voice, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let text = fields.get_str("text").unwrap_or_default();
         let (reply, took) = (self.reply(), wire::took(&fields.get_object("time")));
         if !self.message.undone {
-            return speech::end(id, voice, &text, Some(&reply), took, scribe);
+            return speech::end(id, voice, &text, Some(&reply), took, recorder);
         }
         let item = Item { reply: Some(reply), ..Item::new(AgentMessage::text(text)) };
-        scribe.item_completed(id, item.with_status(Status::Superseded));
+        recorder.item_completed(id, item.with_status(Status::Superseded));
     }
 
     /// Writes a tool call in its stored state. An unfinished call ends with its turn.
-    pub(super) fn tool(&mut self, id: &Id, state: &State<'_>, scribe: &mut RunRecorder) {
-        if scribe.is_brief() {
+    pub(super) fn tool(&mut self, id: &Id, state: &State<'_>, recorder: &mut RunRecorder) {
+        if recorder.is_brief() {
             let call = Call { name: state.tool.clone().into_owned(), ..Call::default() };
             let item = Item { reply: Some(self.reply()), ..Item::new(Tool::default()).with_call(call) };
-            scribe.item_started(id, item.clone());
-            return scribe.item_completed(id, item);
+            recorder.item_started(id, item.clone());
+            return recorder.item_completed(id, item);
         }
-        let item = tools::item(state, None, &[], scribe);
+        let item = tools::item(state, None, &[], recorder);
         let item = Item { reply: Some(self.reply()), ..item };
         match state.phase {
             Phase::Completed | Phase::Failed => {
                 let ended = tools::ended(item.clone(), state);
-                scribe.item_started(id, without_end(item));
-                scribe.item_completed(id, ended);
+                recorder.item_started(id, without_end(item));
+                recorder.item_completed(id, ended);
             }
-            Phase::Pending | Phase::Running => scribe.item_started(id, item),
+            Phase::Pending | Phase::Running => recorder.item_started(id, item),
         }
     }
 }
@@ -99,22 +99,22 @@ fn without_end(mut item: Item) -> Item {
 }
 
 /// Reads a prompt, its attachments and OpenCode's own additions.
-fn user_part(id: &Id, part: &JsonObject<'_>, scribe: &mut RunRecorder) {
-    let said = |content: Content, synthetic: bool, scribe: &mut RunRecorder| {
+fn user_part(id: &Id, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let said = |content: Content, synthetic: bool, recorder: &mut RunRecorder| {
         let message = UserMessage { content: vec![content], synthetic, queued: false };
-        scribe.item_completed(id, Item::new(message));
+        recorder.item_completed(id, Item::new(message));
     };
     match part.get_str("type").as_deref() {
-        Some("text") if part.is_true("ignored") => scribe.write_notice(echo("ignored")),
+        Some("text") if part.is_true("ignored") => recorder.write_notice(echo("ignored")),
         Some("text") => {
             let text = Content::text(part.get_string("text").unwrap_or_default());
-            said(text, part.is_true("synthetic"), scribe);
+            said(text, part.is_true("synthetic"), recorder);
         }
-        Some("file") => said(prompts::file(part), true, scribe),
-        Some("subtask") => said(Content::text(part.get_string("prompt").unwrap_or_default()), true, scribe),
-        Some("compaction") => scribe.write_notice(compaction(part)),
-        Some("agent") => scribe.write_notice(echo("agent")),
-        other => scribe.write_notice(unknown(other.unwrap_or("part"))),
+        Some("file") => said(prompts::file(part), true, recorder),
+        Some("subtask") => said(Content::text(part.get_string("prompt").unwrap_or_default()), true, recorder),
+        Some("compaction") => recorder.write_notice(compaction(part)),
+        Some("agent") => recorder.write_notice(echo("agent")),
+        other => recorder.write_notice(unknown(other.unwrap_or("part"))),
     }
 }
 

@@ -86,6 +86,7 @@ fn count(number: u64) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+
     use super::time;
     use crate::JsonView;
 

@@ -43,12 +43,12 @@ impl Log {
     }
 
     /// Records the usage of a message that is complete.
-    pub(super) fn tell_usage(&mut self, scribe: &mut RunRecorder) {
+    pub(super) fn tell_usage(&mut self, recorder: &mut RunRecorder) {
         let usage = std::mem::take(&mut self.usage);
         let at = usage.at;
         for reply in usage.into_replies() {
-            scribe.set_record_time(at);
-            scribe.record_usage(reply);
+            recorder.set_record_time(at);
+            recorder.record_usage(reply);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::LOGS;
-use crate::{Finds, LogFile, ReplyTokens, ScanDepth};
+use crate::{LogFile, ReplyTokens, ScanDepth, ScanOutput};
 
-fn skimmed(records: &str) -> Finds {
-    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), Finds::default());
+fn skimmed(records: &str) -> ScanOutput {
+    let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), ScanOutput::default());
     for record in records.lines() {
         let before = std::mem::take(&mut found.facts);
         skim.scan_record(record, ScanDepth::All, &mut found);
@@ -17,7 +17,7 @@ fn skimmed(records: &str) -> Finds {
     found
 }
 
-fn spent(found: &Finds) -> BTreeMap<&str, &ReplyTokens> {
+fn spent(found: &ScanOutput) -> BTreeMap<&str, &ReplyTokens> {
     found.spent.iter().filter(|spent| spent.input > 0).map(|spent| (spent.key.as_str(), spent)).collect()
 }
 

@@ -2,7 +2,8 @@
 
 use switchboard_event::{Details, Item, Notice, Plan, Status, Topic};
 
-use crate::{JsonView, logs::PassageKind};
+use super::PassageKind;
+use crate::JsonView;
 
 /// Returns whether the item is the work of a tool.
 pub fn is_tool_item(item: &Item) -> bool {

@@ -284,6 +284,7 @@ fn merge_info(known: &mut Info, new: Info) {
 
 #[cfg(test)]
 mod tests {
+
     use super::is_relative;
 
     #[test]

@@ -2,21 +2,18 @@
 //! open, numbers the turns, attaches each record to the first event that it caused, and closes what an agent leaves
 //! open. It does not interpret records.
 
-mod close;
 mod items;
-mod names;
-mod relive;
+mod replay;
 mod session;
 mod turns;
 
 use foldhash::{HashMap, HashMapExt as _};
+use items::ItemIds;
+pub use replay::SessionRepair;
+pub use session::SessionEnding;
 use switchboard_event::{
     Decider, Event, EventBody, Fault, Id, Info, Item, Level, NativeRecord, Notice, Timestamp, Topic, TurnStatus, Usage,
 };
-
-pub use session::SessionEnding;
-
-use names::ItemIds;
 
 use crate::{SessionContext, StopCause};
 

@@ -1,12 +1,22 @@
-//! The life cycle of items.
+//! The life cycle of items: unique ids, start, updates, completion, and the closing of what an agent leaves open.
 
-use switchboard_event::{Delta, Details, EventBody, Field, Id, Item, Status};
+use switchboard_event::{
+    Decider, Delta, Details, EndReason, ErrorCode, EventBody, Fault, Field, Id, Item, Outcome, RequestResolved, Status,
+    Stop, TurnCompleted, TurnStatus,
+};
 
-use super::{ConversationScope, OpenItem, RunRecorder};
+use super::{ConversationScope, OpenItem, RunRecorder, SessionEnding};
+use crate::bounded::BoundedMap;
 
 /// How much text of an open item is kept. Text beyond it is only in the deltas, so that a session's memory stays
 /// bounded; an agent that repeats the whole text at the end still gives the whole item.
 const MAX_OPEN_TEXT_BYTES: usize = 4 << 20;
+
+/// The maximum number of open items and of open requests. No agent needs as many; a broken one must not exhaust memory.
+const MAX_OPEN_ENTRIES: usize = 4096;
+
+/// The maximum number of remembered ids. An agent that repeats one does so soon.
+const MAX_REMEMBERED_IDS: usize = 4096;
 
 impl RunRecorder {
     /// Starts an item, or replaces it if it is open.
@@ -123,7 +133,7 @@ impl RunRecorder {
         self.open_ids_in_order(|place| place.thread.as_deref() == thread)
     }
 
-    pub(super) fn open_ids_in_order(&self, mine: impl Fn(&ConversationScope) -> bool) -> Vec<Id> {
+    fn open_ids_in_order(&self, mine: impl Fn(&ConversationScope) -> bool) -> Vec<Id> {
         let mut open: Vec<_> = self.open.iter().filter(|(_, open)| mine(&open.place)).collect();
         open.sort_by_key(|(_, open)| open.order);
         open.into_iter().map(|(id, _)| id.clone()).collect()
@@ -196,4 +206,144 @@ fn append_bounded(kept: &mut String, text: &str) -> bool {
     let fits = text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= room).last().unwrap_or(0);
     kept.push_str(text.get(..fits).unwrap_or_default());
     true
+}
+
+impl RunRecorder {
+    /// Closes the oldest open items and requests if there are too many.
+    pub(super) fn evict_oldest_open(&mut self) {
+        if self.open.len() >= MAX_OPEN_ENTRIES {
+            let oldest = self.open_ids_in_order(|_| true).into_iter().take(MAX_OPEN_ENTRIES / 4);
+            for id in oldest {
+                self.item_closed(&id, Status::Interrupted);
+            }
+        }
+        if self.requests.len() >= MAX_OPEN_ENTRIES {
+            let oldest: Vec<_> = self.requests.iter().take(MAX_OPEN_ENTRIES / 4).map(|open| open.id.clone()).collect();
+            for request in oldest {
+                self.request_resolved(RequestResolved { request, ..RequestResolved::default() });
+            }
+        }
+    }
+
+    /// Closes the items of the turn. A background subagent outlives a turn that completed.
+    pub(super) fn close_turn_items(&mut self, status: TurnStatus) {
+        let all = status != TurnStatus::Completed;
+        self.close_requests(|place| all || place.thread.is_none());
+        self.close_items(status, |place| all || place.thread.is_none());
+    }
+
+    /// Closes a turn that the agent never ended although it began another.
+    pub(super) fn close_stale_turn(&mut self) {
+        if self.turn.is_some() {
+            let status = if self.interrupted { TurnStatus::Interrupted } else { TurnStatus::Completed };
+            self.close_turn_items(status);
+            let stop = if self.interrupted { Stop::Cancelled } else { Stop::EndTurn };
+            self.end_turn(TurnCompleted { status, stop, ..TurnCompleted::default() });
+        }
+    }
+
+    /// Closes everything at the end of the session.
+    pub(super) fn close_all(&mut self, ending: &SessionEnding) {
+        let (status, stop) = match ending.reason {
+            EndReason::Completed => (TurnStatus::Completed, Stop::EndTurn),
+            EndReason::Cancelled => (TurnStatus::Interrupted, Stop::Cancelled),
+            EndReason::Failed | EndReason::Timeout => (TurnStatus::Failed, Stop::Error),
+        };
+        self.close_requests(|_| true);
+        self.close_items(status, |_| true);
+        if self.turn.is_some() {
+            let error = match status {
+                TurnStatus::Failed => ending.error.clone(),
+                TurnStatus::Interrupted => Some(Fault::new(ErrorCode::Aborted, "interrupted")),
+                TurnStatus::Completed => None,
+            };
+            self.end_turn(TurnCompleted { status, stop, error, ..TurnCompleted::default() });
+        }
+    }
+
+    fn close_requests(&mut self, mine: impl Fn(&ConversationScope) -> bool) {
+        let ids: Vec<_> = self.requests.iter().filter(|open| mine(&open.place)).map(|open| open.id.clone()).collect();
+        for request in ids {
+            let outcome = if self.interrupted { Outcome::Cancelled } else { Outcome::Withdrawn };
+            self.request_resolved(RequestResolved {
+                request,
+                outcome,
+                by: Decider::Switchboard,
+                ..RequestResolved::default()
+            });
+        }
+    }
+
+    fn close_items(&mut self, turn: TurnStatus, mine: impl Fn(&ConversationScope) -> bool) {
+        let ids = self.open_ids_in_order(mine);
+        // Children first: a subagent's items end before their parent item.
+        for id in ids.into_iter().rev() {
+            let status = self.open_item(&id).map_or(Status::Interrupted, |item| status_left_open(&item.details, turn));
+            self.item_closed(&id, status);
+        }
+    }
+}
+
+/// A message is complete when its turn is; a tool without a result did not finish.
+fn status_left_open(details: &Details, turn: TurnStatus) -> Status {
+    match (details, turn) {
+        (
+            Details::AgentMessage(_) | Details::Reasoning(_) | Details::Plan(_) | Details::UserMessage(_),
+            TurnStatus::Completed,
+        ) => Status::Completed,
+        _ => Status::Interrupted,
+    }
+}
+
+/// The ids of items so far.
+pub struct ItemIds {
+    used: BoundedMap<u32, MAX_REMEMBERED_IDS>,
+    nameless: Id,
+}
+
+impl ItemIds {
+    pub fn new(run: u32) -> Self {
+        Self { used: BoundedMap::default(), nameless: Id::from(format!("r{run}.nameless")) }
+    }
+
+    /// Returns the id for a new item, given the agent's.
+    pub fn next_id(&mut self, agents: &Id) -> Id {
+        match self.used.get_mut(agents) {
+            Some(times) => *times = times.saturating_add(1),
+            None => {
+                self.used.insert(agents.clone(), 1);
+            }
+        }
+        self.current_id(agents)
+    }
+
+    /// Returns the id of the latest item with this agent id.
+    pub fn current_id(&self, agents: &Id) -> Id {
+        let name = if agents.is_empty() { &self.nameless } else { agents };
+        match self.used.get(agents) {
+            Some(times) if *times > 1 => Id::from(format!("{name}~{times}")),
+            _ => name.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use switchboard_event::Id;
+
+    use super::ItemIds;
+
+    #[test]
+    fn an_id_is_given_once() {
+        let mut names = ItemIds::new(2);
+        let mut fresh = |id: &str| names.next_id(&Id::from(id)).to_string();
+        assert_eq!(fresh("a"), "a");
+        assert_eq!(fresh("a"), "a~2");
+        assert_eq!(fresh("b"), "b");
+        assert_eq!(fresh(""), "r2.nameless");
+        assert_eq!(fresh(""), "r2.nameless~2");
+        assert_eq!(names.current_id(&Id::from("a")), "a~2");
+        assert_eq!(names.current_id(&Id::from("never seen")), "never seen");
+    }
 }
