@@ -39,7 +39,7 @@ pub const AGENTS: &[Agent] = &[
     gemini::AGENT,
     opencode::AGENT,
     acp::with_endpoints(
-        &acp::forking(&acp::row(
+        &acp::forking(&acp::agent_entry(
             "claude-acp",
             "Claude Agent (ACP adapter)",
             "anthropic",
@@ -48,13 +48,16 @@ pub const AGENTS: &[Agent] = &[
             None,
             |order| {
                 let known_state = Some(claude::state_directory as fn(&dyn HostAccess) -> crate::StateDirectory);
-                acp::start(order, acp::Row { program: "claude-agent-acp", known_state, ..acp::Row::default() })
+                acp::start(
+                    order,
+                    acp::AcpAgentEntry { program: "claude-agent-acp", known_state, ..acp::AcpAgentEntry::default() },
+                )
             },
         )),
         claude::endpoints,
     ),
     acp::with_endpoints(
-        &acp::forking(&acp::row(
+        &acp::forking(&acp::agent_entry(
             "codex-acp",
             "Codex (ACP adapter)",
             "openai",
@@ -63,14 +66,22 @@ pub const AGENTS: &[Agent] = &[
             version_range("0.16.0", "2.6.0"),
             |order| {
                 let known_state = Some(codex::state_directory as fn(&dyn HostAccess) -> crate::StateDirectory);
-                acp::start(order, acp::Row { program: "codex-acp", known_state, lingers: true, ..acp::Row::default() })
+                acp::start(
+                    order,
+                    acp::AcpAgentEntry {
+                        program: "codex-acp",
+                        known_state,
+                        lingers: true,
+                        ..acp::AcpAgentEntry::default()
+                    },
+                )
             },
         )),
         codex::endpoints,
     ),
     acp::with_endpoints(
         &acp::with_protected_paths(
-            &acp::row(
+            &acp::agent_entry(
                 "qwen",
                 "Qwen Code",
                 "qwen",
@@ -79,12 +90,12 @@ pub const AGENTS: &[Agent] = &[
                 version_range("0.15.0", "0.15.10"),
                 |order| {
                     let known_state = Some(qwen_state as fn(&dyn HostAccess) -> crate::StateDirectory);
-                    let row = acp::Row {
+                    let row = acp::AcpAgentEntry {
                         program: "qwen",
                         args: &["--acp"],
                         known_state,
                         lingers: true,
-                        ..acp::Row::default()
+                        ..acp::AcpAgentEntry::default()
                     };
                     acp::start(order, row)
                 },
@@ -104,14 +115,19 @@ pub const AGENTS: &[Agent] = &[
     ),
     acp::with_endpoints(
         &acp::with_protected_paths(
-            &acp::row(
+            &acp::agent_entry(
                 "copilot",
                 "GitHub Copilot CLI",
                 "github",
                 Some("copilot"),
                 Some("npm install -g @github/copilot"),
                 version_range("1.0.0", "1.0.102"),
-                |order| acp::start(order, acp::Row { program: "copilot", args: &["--acp"], ..acp::Row::default() }),
+                |order| {
+                    acp::start(
+                        order,
+                        acp::AcpAgentEntry { program: "copilot", args: &["--acp"], ..acp::AcpAgentEntry::default() },
+                    )
+                },
             ),
             &[
                 ".copilot/config.json",
@@ -127,7 +143,7 @@ pub const AGENTS: &[Agent] = &[
     ),
     acp::with_endpoints(
         &acp::with_protected_paths(
-            &acp::row(
+            &acp::agent_entry(
                 "auggie",
                 "Auggie",
                 "augment",
@@ -137,7 +153,12 @@ pub const AGENTS: &[Agent] = &[
                 |order| {
                     acp::start(
                         order,
-                        acp::Row { program: "auggie", args: &["--acp"], state: &["augment"], ..acp::Row::default() },
+                        acp::AcpAgentEntry {
+                            program: "auggie",
+                            args: &["--acp"],
+                            state: &["augment"],
+                            ..acp::AcpAgentEntry::default()
+                        },
                     )
                 },
             ),
@@ -153,14 +174,19 @@ pub const AGENTS: &[Agent] = &[
         augment_endpoints,
     ),
     acp::with_protected_paths(
-        &acp::row(
+        &acp::agent_entry(
             "pi",
             "pi (ACP adapter)",
             "pi",
             Some("pi-acp"),
             Some("npm install -g pi-acp @mariozechner/pi-coding-agent"),
             None,
-            |order| acp::start(order, acp::Row { program: "pi-acp", state: &["pi"], ..acp::Row::default() }),
+            |order| {
+                acp::start(
+                    order,
+                    acp::AcpAgentEntry { program: "pi-acp", state: &["pi"], ..acp::AcpAgentEntry::default() },
+                )
+            },
         ),
         &[
             ".pi/settings.json",

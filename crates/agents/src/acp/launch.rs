@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use switchboard_event::{ApprovalMode, SessionConfig};
 
-use super::driver::{Client, Habits, Setup, Start};
+use super::driver::{AcpAgentQuirks, AcpDriver, AcpSessionSetup, AcpSessionStart};
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, Login, StateDirectory,
     UnsupportedOperation, Versions, agent::no_config, launch::no_endpoints,
 };
 
 /// Any ACP agent, given by its command.
-pub const AGENT: Agent = forking(&row("acp", "any agent that speaks ACP", "acp", None, None, None, by_command));
+pub const AGENT: Agent = forking(&agent_entry("acp", "any agent that speaks ACP", "acp", None, None, None, by_command));
 
 /// The abilities of ACP agents. The agent itself announces optional ones.
 const ABILITIES: Abilities = Abilities {
@@ -30,7 +30,7 @@ const ABILITIES: Abilities = Abilities {
 };
 
 /// Defines an agent that only supports ACP.
-pub const fn row(
+pub const fn agent_entry(
     name: &'static str,
     title: &'static str,
     provider: &'static str,
@@ -77,7 +77,7 @@ fn unknown_login(_: &dyn HostAccess) -> Login {
 
 /// Properties of an agent in the table.
 #[derive(Clone, Copy, Default)]
-pub struct Row {
+pub struct AcpAgentEntry {
     pub program: &'static str,
     /// The arguments that enable ACP.
     pub args: &'static [&'static str],
@@ -89,9 +89,9 @@ pub struct Row {
     pub lingers: bool,
 }
 
-pub fn start(order: &LaunchRequest<'_>, row: Row) -> Result<AgentLaunch, UnsupportedOperation> {
-    let habits = Habits { lingers: row.lingers, ..Habits::default() };
-    let setup = Setup { habits, ..setup(order)? };
+pub fn start(order: &LaunchRequest<'_>, row: AcpAgentEntry) -> Result<AgentLaunch, UnsupportedOperation> {
+    let habits = AcpAgentQuirks { lingers: row.lingers, ..AcpAgentQuirks::default() };
+    let setup = AcpSessionSetup { habits, ..setup(order)? };
     let args = row.args.iter().map(|arg| (*arg).to_owned()).collect();
     let names: Vec<&str> = row.state.iter().copied().chain([row.program]).collect();
     let state: Vec<_> = row.known_state.iter().map(|known| known(order.host)).collect();
@@ -110,28 +110,28 @@ fn by_command(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOpera
     Ok(AgentLaunch { writable, ..launch(order, program.clone(), args.to_vec(), setup(order)?) })
 }
 
-fn launch(order: &LaunchRequest<'_>, program: String, args: Vec<String>, setup: Setup) -> AgentLaunch {
-    let driver = Some(Box::new(Client::new(setup)) as Box<dyn crate::AgentDriver>);
+fn launch(order: &LaunchRequest<'_>, program: String, args: Vec<String>, setup: AcpSessionSetup) -> AgentLaunch {
+    let driver = Some(Box::new(AcpDriver::new(setup)) as Box<dyn crate::AgentDriver>);
     AgentLaunch { program, args, source: "acp", driver, weaker: weaker(order.config), ..AgentLaunch::default() }
 }
 
 /// Returns the session setup for an agent without known quirks.
-fn setup(order: &LaunchRequest<'_>) -> Result<Setup, UnsupportedOperation> {
+fn setup(order: &LaunchRequest<'_>) -> Result<AcpSessionSetup, UnsupportedOperation> {
     if order.one_shot {
         return Err(UnsupportedOperation::new("an ACP agent has no form for one prompt and one answer"));
     }
     refuse_what_cannot_be_told(order.config)?;
-    Ok(Setup {
+    Ok(AcpSessionSetup {
         cwd: order.cwd.to_string_lossy().into_owned(),
         servers: order.config.mcp_servers.clone(),
         start: match order.resume {
-            None => Start::New,
-            Some(resume) if resume.fork => Start::Fork(resume.session.to_owned()),
-            Some(resume) => Start::Resume(resume.session.to_owned()),
+            None => AcpSessionStart::New,
+            Some(resume) if resume.fork => AcpSessionStart::Fork(resume.session.to_owned()),
+            Some(resume) => AcpSessionStart::Resume(resume.session.to_owned()),
         },
         model: order.config.model.clone(),
         approval: order.config.approval_mode.unwrap_or_default(),
-        ..Setup::default()
+        ..AcpSessionSetup::default()
     })
 }
 

@@ -6,11 +6,9 @@ use std::collections::VecDeque;
 use switchboard_event::{Fault, Item, Level, Notice, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage};
 
 use super::{
-    content::{contents, text_of},
-    errors,
-    live::{Live, Ours, answer_notice, control},
-    rpc::Key,
-    session::Place,
+    AcpReader, ClientRequestKind, RpcId, answer_notice, control, errors,
+    messages::{contents, text_of},
+    session::SessionScope,
 };
 use crate::{JsonObject, RunRecorder, bounded::push_bounded};
 
@@ -19,10 +17,10 @@ const WAITING: usize = 64;
 
 /// The prompts without a response.
 #[derive(Default)]
-pub struct Prompts {
+pub struct PromptTracker {
     /// The prompt of the current turn.
-    owner: Option<Prompt>,
-    waiting: VecDeque<Prompt>,
+    owner: Option<TrackedPrompt>,
+    waiting: VecDeque<TrackedPrompt>,
     /// Outcome of the latest turn. A response that only repeats it belongs to a prompt that joined the turn.
     latest: Option<Stop>,
     /// The client asked the agent to stop.
@@ -31,12 +29,12 @@ pub struct Prompts {
     failure: Option<String>,
 }
 
-struct Prompt {
-    key: Key,
+struct TrackedPrompt {
+    key: RpcId,
     text: String,
 }
 
-impl Prompts {
+impl PromptTracker {
     /// Returns whether this is the prompt of the current turn.
     pub fn is_owner(&self, key: &str) -> bool {
         self.owner.as_ref().is_some_and(|prompt| prompt.key == key)
@@ -64,30 +62,30 @@ impl Prompts {
         true
     }
 
-    fn wait(&mut self, prompt: Prompt) {
+    fn wait(&mut self, prompt: TrackedPrompt) {
         push_bounded(&mut self.waiting, prompt, WAITING);
     }
 
-    fn take_waiting(&mut self, key: &str) -> Option<Prompt> {
+    fn take_waiting(&mut self, key: &str) -> Option<TrackedPrompt> {
         let index = self.waiting.iter().position(|prompt| prompt.key == key)?;
         self.waiting.remove(index)
     }
 }
 
-impl Live {
+impl AcpReader {
     /// `session/prompt`.
-    pub(super) fn prompt(&mut self, id: Option<Key>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    pub(super) fn prompt(&mut self, id: Option<RpcId>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let place = self.place(params, recorder);
-        if matches!(place, Place::Replay(_)) {
+        if matches!(place, SessionScope::Replay(_)) {
             self.end_replay(recorder);
             recorder.set_scope(None, None);
         }
         self.asked("session/prompt", id.clone(), params);
         let content = contents(params.get_array("prompt"));
-        let main = place.thread().is_none() || matches!(place, Place::Replay(_));
+        let main = place.thread().is_none() || matches!(place, SessionScope::Replay(_));
         let queued = main && (self.prompts.owner.is_some() || !self.prompts.waiting.is_empty());
         if main {
-            let prompt = Prompt { key: id.unwrap_or_default(), text: text_of(&content) };
+            let prompt = TrackedPrompt { key: id.unwrap_or_default(), text: text_of(&content) };
             if queued {
                 self.prompts.wait(prompt);
             } else {
@@ -98,7 +96,7 @@ impl Live {
         recorder.item_completed(&id, Item::new(UserMessage { content, synthetic: false, queued }));
     }
 
-    fn begin(&mut self, prompt: Prompt, recorder: &mut RunRecorder) {
+    fn begin(&mut self, prompt: TrackedPrompt, recorder: &mut RunRecorder) {
         self.speeches.end(None, recorder);
         self.settle_declined(None, recorder);
         self.prompts.cancelling = false;
@@ -134,7 +132,7 @@ impl Live {
     pub(super) fn prompt_answered(
         &mut self,
         id: &str,
-        ours: &Ours,
+        ours: &ClientRequestKind,
         fields: &JsonObject<'_>,
         recorder: &mut RunRecorder,
     ) {

@@ -2,16 +2,12 @@
 
 use switchboard_event::{EndReason, Fault, Id, Info, Level, Notice, Status, Topic};
 
-use super::{
-    errors, info,
-    live::{Live, Ours, answer_notice, control},
-    rpc::Key,
-};
+use super::{AcpReader, ClientRequestKind, RpcId, answer_notice, control, errors, options};
 use crate::{JsonObject, JsonView, RunRecorder, SessionEnding};
 
 /// State of the session on this connection.
 #[derive(Default)]
-pub struct Session {
+pub struct AcpSession {
     /// The stream includes the messages to the agent.
     pub two_way: bool,
     /// The thread of a history that is being replayed. It separates the history from the answer.
@@ -30,9 +26,9 @@ pub struct Session {
     closed: bool,
 }
 
-impl Session {
+impl AcpSession {
     /// Replaces the fault with the driver's version, which may include a hint.
-    pub fn advised(&mut self, advice: &Fault) {
+    pub fn with_login_hint(&mut self, advice: &Fault) {
         if let Some(fault) = &mut self.fault
             && fault.code == advice.code
             && !self.advised
@@ -43,7 +39,7 @@ impl Session {
 }
 
 /// The conversation that an update belongs to.
-pub enum Place {
+pub enum SessionScope {
     /// The main conversation.
     Main,
     /// Its replayed history.
@@ -52,7 +48,7 @@ pub enum Place {
     Other(Id),
 }
 
-impl Place {
+impl SessionScope {
     pub fn thread(&self) -> Option<&Id> {
         match self {
             Self::Main => None,
@@ -61,16 +57,16 @@ impl Place {
     }
 }
 
-impl Live {
+impl AcpReader {
     /// Returns the conversation of a message. The first active session is the main session.
-    pub(super) fn place(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) -> Place {
+    pub(super) fn place(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) -> SessionScope {
         let session = session_id(params).unwrap_or_default();
         self.identify(&session, recorder);
         let other = !session.is_empty() && recorder.agent_session().is_some_and(|main| *main != *session);
         let place = match (&self.session.replay, other) {
-            (_, true) => Place::Other(Id::from(session)),
-            (Some(thread), false) => Place::Replay(thread.clone()),
-            (None, false) => Place::Main,
+            (_, true) => SessionScope::Other(Id::from(session)),
+            (Some(thread), false) => SessionScope::Replay(thread.clone()),
+            (None, false) => SessionScope::Main,
         };
         if let Some(thread) = place.thread() {
             recorder.set_scope(self.subagents.item_of(thread), Some(thread.clone()));
@@ -91,7 +87,7 @@ impl Live {
     pub(super) fn opening(
         &mut self,
         method: &str,
-        id: Option<Key>,
+        id: Option<RpcId>,
         params: &JsonObject<'_>,
         recorder: &mut RunRecorder,
     ) {
@@ -105,7 +101,7 @@ impl Live {
         }
         if recorder.agent_session().is_none() {
             self.session.from = session.map(Id::from);
-            let mcp = info::mcp_servers(params);
+            let mcp = options::mcp_servers(params);
             recorder.update_info(Info { cwd: params.get_non_empty("cwd"), mcp, ..Info::default() });
         }
         recorder.write_notice_if_no_event(control(method));
@@ -124,7 +120,7 @@ impl Live {
         recorder.write_notice_if_no_event(answer_notice(&ours.method, fields));
     }
 
-    fn granted(&mut self, ours: &Ours, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    fn granted(&mut self, ours: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mine = ours.session.as_deref().is_none_or(|id| recorder.agent_session().is_none_or(|main| *main == *id));
         match ours.method.as_str() {
             "initialize" => initialized(result, recorder),
@@ -140,7 +136,7 @@ impl Live {
         }
     }
 
-    fn opened(&mut self, ours: &Ours, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    fn opened(&mut self, ours: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let session = session_id(result).or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
         let session = session.unwrap_or_default();
         self.identify(&session, recorder);
@@ -148,7 +144,7 @@ impl Live {
             self.session.fault = None;
             self.session.closed = false;
             if ours.method == "session/new" {
-                self.session.default_model = info::offers(result).model;
+                self.session.default_model = options::offers(result).model;
             }
             self.offered(result, recorder);
         } else {
@@ -167,17 +163,17 @@ impl Live {
 
     /// Applies the choices in a response or an update.
     pub(super) fn offered(&mut self, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let mut info = info::offers(result);
+        let mut info = options::offers(result);
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
         }
-        let approval = info::approval(&info);
+        let approval = options::approval(&info);
         recorder.adjust_config(|config| config.approval_mode = config.approval_mode.or(approval));
         recorder.update_info(info);
     }
 
     /// Reports a refusal. If the user waits for the request, it is a warning; otherwise it is protocol traffic.
-    fn refused(&mut self, ours: &Ours, fault: Fault, recorder: &mut RunRecorder) {
+    fn refused(&mut self, ours: &ClientRequestKind, fault: Fault, recorder: &mut RunRecorder) {
         let topic = match ours.method.as_str() {
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
                 if ours.method == "session/load" {
@@ -227,7 +223,7 @@ pub fn session_id(fields: &JsonObject<'_>) -> Option<String> {
 }
 
 /// Guesses the request of a response from its structure, if the request is not in the stream.
-fn guess(result: &JsonObject<'_>) -> Ours {
+fn guess(result: &JsonObject<'_>) -> ClientRequestKind {
     let method = if result.contains_key("stopReason") {
         "session/prompt"
     } else if result.contains_key("protocolVersion") {
@@ -239,7 +235,7 @@ fn guess(result: &JsonObject<'_>) -> Ours {
     } else {
         "response"
     };
-    Ours { method: method.to_owned(), session: None, choice: None }
+    ClientRequestKind { method: method.to_owned(), session: None, choice: None }
 }
 
 fn initialized(result: &JsonObject<'_>, recorder: &mut RunRecorder) {

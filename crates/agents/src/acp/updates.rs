@@ -1,13 +1,15 @@
-//! Dispatches `session/update`, and handles the smaller updates.
+//! Dispatches `session/update`, and handles the smaller updates and those of subagents.
 
-use switchboard_event::{Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, SessionStatus, Status, Topic};
+use switchboard_event::{
+    Call, Details, ErrorCode, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, SessionStatus, Status,
+    Subagent, Topic,
+};
 
 use super::{
-    content::{contents, text_of},
-    info,
-    live::{Live, control},
-    session::Place,
-    speech::Kind,
+    AcpReader, control, errors,
+    messages::{MessageKind, contents, text_of},
+    options,
+    session::SessionScope,
 };
 use crate::{JsonObject, JsonView, RunRecorder};
 
@@ -15,19 +17,22 @@ use crate::{JsonObject, JsonView, RunRecorder};
 const HISTORY: [&str; 6] =
     ["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
 
-impl Live {
+/// Maximum number of remembered subagents.
+const MAX_SUBAGENTS: usize = 256;
+
+impl AcpReader {
     pub(super) fn update(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let place = self.place(params, recorder);
         let update = params.get_object("update");
         let kind = update.get_string("sessionUpdate").unwrap_or_default();
         // The event was reported when it happened.
-        if matches!(place, Place::Replay(_)) && HISTORY.contains(&kind.as_str()) {
+        if matches!(place, SessionScope::Replay(_)) && HISTORY.contains(&kind.as_str()) {
             return recorder.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
         match kind.as_str() {
-            "user_message_chunk" => self.chunk(Kind::User, &update, &place, recorder),
-            "agent_message_chunk" => self.chunk(Kind::Agent, &update, &place, recorder),
-            "agent_thought_chunk" => self.chunk(Kind::Thought, &update, &place, recorder),
+            "user_message_chunk" => self.chunk(MessageKind::User, &update, &place, recorder),
+            "agent_message_chunk" => self.chunk(MessageKind::Agent, &update, &place, recorder),
+            "agent_thought_chunk" => self.chunk(MessageKind::Thought, &update, &place, recorder),
             "tool_call" | "tool_call_update" => self.tool_call(kind == "tool_call", &update, &place, recorder),
             "plan" => self.plan(None, entries(&update), &place, recorder),
             "plan_update" => self.plan_update(&update.get_object("plan"), &place, recorder),
@@ -46,12 +51,12 @@ impl Live {
     }
 
     /// Reads updates about the session itself. Those of other sessions on the connection do not concern this one.
-    fn session_news(&mut self, kind: &str, update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
-        let mine = !matches!(place, Place::Other(_));
+    fn session_news(&mut self, kind: &str, update: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
+        let mine = !matches!(place, SessionScope::Other(_));
         recorder.set_scope(None, None);
         match kind {
             "available_commands_update" if mine => {
-                recorder.update_info(Info { commands: info::commands(update), ..Info::default() });
+                recorder.update_info(Info { commands: options::commands(update), ..Info::default() });
             }
             "current_mode_update" if mine => {
                 recorder.update_info(Info { mode: update.get_non_empty("currentModeId"), ..Info::default() });
@@ -74,8 +79,8 @@ impl Live {
     }
 
     /// Writes a plan. It is one item that is updated; an agent may have several named plans.
-    fn plan(&mut self, id: Option<Id>, plan: Plan, place: &Place, recorder: &mut RunRecorder) {
-        if matches!(place, Place::Main) {
+    fn plan(&mut self, id: Option<Id>, plan: Plan, place: &SessionScope, recorder: &mut RunRecorder) {
+        if matches!(place, SessionScope::Main) {
             self.active(recorder);
         }
         let thread = place.thread().map_or("", |thread| thread.as_str());
@@ -93,7 +98,7 @@ impl Live {
         recorder.item_started(&item, Item::new(plan));
     }
 
-    fn plan_update(&mut self, plan: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
+    fn plan_update(&mut self, plan: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
         let id = plan.get_str("planId").map(|id| Id::from(format!("plan:{id}")));
         let content = match plan.get_str("type").as_deref() {
             Some("markdown") => Plan { text: plan.get_string("content"), ..Plan::default() },
@@ -136,13 +141,13 @@ pub(super) fn plan_status(entry: &JsonObject<'_>) -> PlanStatus {
 }
 
 /// `compaction_update`: a compaction started or ended.
-fn compaction(update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
+fn compaction(update: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
     let status = update.get_string("status").unwrap_or_default();
     let running = status == "in_progress";
     let text = Some(text_of(&contents(update.get_array("summary")))).filter(|text| !text.is_empty());
     let notice = Notice::new(Topic::Compaction).with_status(if running { "started".to_owned() } else { status });
     recorder.write_notice(Notice { text: text.or_else(|| update.get_non_empty("error")), ..notice });
-    if matches!(place, Place::Main) {
+    if matches!(place, SessionScope::Main) {
         let status = match (running, recorder.in_turn()) {
             (true, _) => SessionStatus::Compacting,
             (false, true) => SessionStatus::Running,
@@ -175,4 +180,92 @@ fn session_message(update: &JsonObject<'_>, recorder: &mut RunRecorder) {
     };
     let name = update.get_string("messageId").unwrap_or_default();
     recorder.write_notice(Notice::new(Topic::Task).with_name(name).with_text(text_of(&contents(blocks))));
+}
+
+/// The subagents and their items.
+#[derive(Default)]
+pub struct AcpSubagents {
+    known: Vec<AcpSubagent>,
+}
+
+struct AcpSubagent {
+    session: Id,
+    item: Id,
+    label: String,
+}
+
+impl AcpSubagents {
+    /// Returns the item of a subagent's session.
+    pub fn item_of(&self, session: &str) -> Option<Id> {
+        self.get(session).map(|known| known.item.clone())
+    }
+
+    fn get(&self, session: &str) -> Option<&AcpSubagent> {
+        self.known.iter().find(|known| known.session == *session)
+    }
+
+    fn remember(&mut self, new: AcpSubagent) {
+        self.known.retain(|known| known.session != new.session);
+        if self.known.len() == MAX_SUBAGENTS {
+            self.known.remove(0);
+        }
+        self.known.push(new);
+    }
+}
+
+impl AcpReader {
+    fn subagent_update(&mut self, update: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let Some(session) = update.get_non_empty("sessionId").map(Id::from) else { return };
+        let state = update.get_object("state");
+        let idle = state.str_equals("state", "idle");
+        let open = self.subagents.item_of(&session).filter(|item| recorder.item_is_open(item));
+        match open {
+            Some(item) if idle => self.subagent_idle(&session, &item, &state, recorder),
+            Some(item) => describe(&item, update, recorder),
+            None if idle => {}
+            None => {
+                let item = self.next_id("subagent", recorder);
+                let named = update.get_non_empty("title").or_else(|| update.get_non_empty("description"));
+                let label = named.or_else(|| Some(self.subagents.get(&session)?.label.clone())).unwrap_or_default();
+                recorder.item_started(&item, subagent(&session, label.clone(), update));
+                self.subagents.remember(AcpSubagent { session, item, label });
+            }
+        }
+    }
+
+    fn subagent_idle(&mut self, session: &Id, item: &Id, state: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        self.end_thread(session, recorder);
+        let status = match state.get_str("stopReason").as_deref() {
+            Some("error") => Status::Failed,
+            Some("cancelled") => Status::Interrupted,
+            _ => Status::Completed,
+        };
+        let fault = state.get("error").map(|error| errors::fault(&error.as_object()));
+        let aborted = fault.as_ref().is_some_and(|fault| fault.code == ErrorCode::Aborted);
+        if let (Some(fault), Some(item)) = (fault, recorder.item_mut(item)) {
+            let call = item.call.get_or_insert_default();
+            call.error = Some(fault.message);
+        }
+        recorder.item_closed(item, if aborted { Status::Interrupted } else { status });
+    }
+}
+
+fn subagent(session: &Id, label: String, update: &JsonObject<'_>) -> Item {
+    Item::new(Subagent { thread: Some(session.clone()), label, ..Subagent::default() }).with_call(Call {
+        name: "subagent".to_owned(),
+        title: update.get_non_empty("description"),
+        ..Call::default()
+    })
+}
+
+/// Updates the title of a running subagent.
+fn describe(item: &Id, update: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    let Some(mut whole) = recorder.open_item(item).cloned() else { return };
+    let Some(title) = update.get_non_empty("title") else { return };
+    if let Details::Subagent(subagent) = &mut whole.details
+        && subagent.label != title
+    {
+        subagent.label = title;
+        recorder.item_set(item, whole);
+    }
 }

@@ -7,13 +7,13 @@ use crate::{JsonObject, RunRecorder};
 
 /// Usage of the session so far.
 #[derive(Default)]
-pub struct Spending {
+pub struct AcpUsage {
     cost: Option<f64>,
     /// The figures of this turn were reported per reply.
     piecewise: bool,
 }
 
-impl Spending {
+impl AcpUsage {
     /// `usage_update`: the context size and the cumulative cost.
     pub fn update(&mut self, update: &JsonObject<'_>, resumed: bool, recorder: &mut RunRecorder) {
         let (used, size) = (update.get_u64("used"), update.get_u64("size"));

@@ -2,11 +2,11 @@
 
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{config, policy, sessions, settings};
+use super::{policy, sessions, settings};
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, ResumeRequest, StateDirectory, StdinMode,
     UnsupportedOperation, Versions,
-    acp::{Client, Habits, Setup, Start},
+    acp::{AcpAgentQuirks, AcpDriver, AcpSessionSetup, AcpSessionStart},
     launch::{public_endpoints, vertex_endpoints},
 };
 
@@ -35,8 +35,8 @@ pub const AGENT: Agent = Agent {
         ..Abilities::NONE
     },
     launch,
-    login: config::check_login,
-    config: config::read_config,
+    login: settings::check_login,
+    config: settings::read_config,
     endpoints,
     protected_paths: &[
         ".gemini/settings.json",
@@ -173,16 +173,16 @@ fn set_api_key(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) {
 fn configure_acp(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Result<(), UnsupportedOperation> {
     // With an MCP server it never exits (0.61.0).
     let lingers = !order.config.mcp_servers.is_empty() || settings::has_mcp_servers(order.host, order.cwd);
-    let habits = Habits { late_history: true, expands: true, lingers };
-    let start = order.resume.map_or(Ok(Start::New), |resume| resume_session(order, resume, launch))?;
-    let setup = Setup {
+    let habits = AcpAgentQuirks { late_history: true, expands: true, lingers };
+    let start = order.resume.map_or(Ok(AcpSessionStart::New), |resume| resume_session(order, resume, launch))?;
+    let setup = AcpSessionSetup {
         cwd: order.cwd.to_string_lossy().into_owned(),
         servers: order.config.mcp_servers.clone(),
         start,
         approval: order.config.approval_mode.unwrap_or_default(),
         login: Some(LOGIN_HINT.to_owned()),
         habits,
-        ..Setup::default()
+        ..AcpSessionSetup::default()
     };
     // Its sandbox would read its input to the end before it starts.
     if settings::is_sandbox_enabled(order.host, order.cwd) && !order.confined {
@@ -194,7 +194,7 @@ fn configure_acp(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Result<
     launch.env.push(("GEMINI_SANDBOX".to_owned(), "false".to_owned()));
     launch.args.push("--acp".to_owned());
     launch.source = "gemini:acp";
-    launch.driver = Some(Box::new(Client::new(setup)));
+    launch.driver = Some(Box::new(AcpDriver::new(setup)));
     Ok(())
 }
 
@@ -205,8 +205,8 @@ fn resume_session(
     order: &LaunchRequest<'_>,
     resume: ResumeRequest<'_>,
     launch: &mut AgentLaunch,
-) -> Result<Start, UnsupportedOperation> {
-    let blank = |session: &str| Start::Resume(format!(" {session}"));
+) -> Result<AcpSessionStart, UnsupportedOperation> {
+    let blank = |session: &str| AcpSessionStart::Resume(format!(" {session}"));
     if resume.fork {
         let (id, file, text) = sessions::copy_session(order.host, order.cwd, resume.session, order.secret)
             .ok_or_else(|| session_not_found(resume.session))?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{config, launch::AGENT};
+use super::{launch::AGENT, settings};
 use crate::{
     AgentPrompt, Login, StdinMode,
     driver_tests::{FakeHost, LaunchFixture},
@@ -363,7 +363,7 @@ fn its_settings_are_read_in_our_words() {
         .with_file("~/.gemini/settings.json", settings)
         .with_file("/home/user/project/.gemini/settings.json", "{ not JSON")
         .with_file("~/.gemini/policies/a.toml", "");
-    let found = config::read_config(&machine, "/home/user/project".as_ref());
+    let found = settings::read_config(&machine, "/home/user/project".as_ref());
     let [user, project, policy] = found.as_slice() else { panic!("three files: {found:?}") };
     let told = serde_json::to_value(&user.config).unwrap();
     assert_eq!(
@@ -383,7 +383,7 @@ fn its_settings_are_read_in_our_words() {
 
 #[test]
 fn who_is_logged_in_is_told_from_files_and_variables() {
-    let login = |machine: FakeHost| config::check_login(&machine);
+    let login = |machine: FakeHost| settings::check_login(&machine);
     let settings = |kind: &str| {
         FakeHost::default()
             .with_file("~/.gemini/settings.json", &format!(r#"{{"security":{{"auth":{{"selectedType":"{kind}"}}}}}}"#))

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Map, Value, json, value::RawValue};
 use switchboard_event::Id;
 
-use super::fields;
+use super::client_messages;
 use crate::{JsonObject, RequestAnswer, RequestDecision};
 
 /// Maximum number of open requests. The oldest is cancelled beyond that.
@@ -15,36 +15,36 @@ const OPEN: usize = 256;
 const OUTLIVING: [&str; 6] = ["future", "save", "permanent", "forever", "in project", "for user"];
 
 #[derive(Default)]
-pub struct Questions {
-    open: VecDeque<Question>,
+pub struct OpenAgentRequests {
+    open: VecDeque<OpenAgentRequest>,
 }
 
 /// A request of the agent.
-pub struct Question {
+pub struct OpenAgentRequest {
     /// Switchboard's id of the request.
     request: Id,
     /// The agent's id of the request, as written.
     native: Box<RawValue>,
-    kind: Kind,
+    kind: OpenRequestKind,
 }
 
-enum Kind {
-    Permission(Vec<Offered>),
+enum OpenRequestKind {
+    Permission(Vec<OfferedOption>),
     /// The form's fields and their types.
     Form(Vec<(String, String)>),
 }
 
 /// An option of a permission request.
-struct Offered {
+struct OfferedOption {
     id: String,
     kind: String,
     /// The option's name says that it outlives the session.
     outlives: bool,
 }
 
-impl Questions {
+impl OpenAgentRequests {
     /// Adds a request. Returns the cancellation of the oldest one if there are too many.
-    pub fn opened(&mut self, question: Question) -> Option<Box<RawValue>> {
+    pub fn opened(&mut self, question: OpenAgentRequest) -> Option<Box<RawValue>> {
         self.open.push_back(question);
         if self.open.len() > OPEN { self.open.pop_front().map(|question| question.give_up()) } else { None }
     }
@@ -58,7 +58,7 @@ impl Questions {
     /// Removes a request that the agent withdrew, and returns the response to it.
     pub fn withdrawn(&mut self, native: &str) -> Option<Box<RawValue>> {
         let index = self.open.iter().position(|question| question.native.get() == native)?;
-        self.open.remove(index).map(|question| fields::refusal(&question.native, -32800, "cancelled"))
+        self.open.remove(index).map(|question| client_messages::refusal(&question.native, -32800, "cancelled"))
     }
 
     /// Cancels all requests at the end of a turn.
@@ -67,17 +67,17 @@ impl Questions {
     }
 }
 
-impl Question {
+impl OpenAgentRequest {
     pub fn permission(request: Id, native: Box<RawValue>, params: &JsonObject<'_>) -> Self {
         let offered = |option: crate::JsonView<'_>| {
             let option = option.as_object();
             let name = option.get_string("name").unwrap_or_default().to_lowercase();
             let id = option.get_string("optionId").unwrap_or_default();
             let outlives = OUTLIVING.iter().any(|words| name.contains(words));
-            Offered { outlives, kind: option.get_string("kind").unwrap_or_default(), id }
+            OfferedOption { outlives, kind: option.get_string("kind").unwrap_or_default(), id }
         };
         let options = params.get_array("options").into_iter().map(offered).collect();
-        Self { request, native, kind: Kind::Permission(options) }
+        Self { request, native, kind: OpenRequestKind::Permission(options) }
     }
 
     pub fn form(request: Id, native: Box<RawValue>, params: &JsonObject<'_>) -> Self {
@@ -86,33 +86,33 @@ impl Question {
             let kind = property.as_object().get_string("type").unwrap_or_default();
             (id.to_owned(), kind)
         });
-        Self { request, native, kind: Kind::Form(types.collect()) }
+        Self { request, native, kind: OpenRequestKind::Form(types.collect()) }
     }
 
     fn answer(&self, answer: &RequestAnswer) -> Box<RawValue> {
         let result = match &self.kind {
-            Kind::Permission(options) => permitted(options, answer),
-            Kind::Form(types) => filled_in(types, answer),
+            OpenRequestKind::Permission(options) => permitted(options, answer),
+            OpenRequestKind::Form(types) => filled_in(types, answer),
         };
-        fields::answer(&self.native, &result)
+        client_messages::answer(&self.native, &result)
     }
 
     /// Returns the response for a request without an answer.
     pub fn give_up(&self) -> Box<RawValue> {
         let result = match self.kind {
-            Kind::Permission(_) => fields::cancelled(),
-            Kind::Form(_) => json!({ "action": "cancel" }),
+            OpenRequestKind::Permission(_) => client_messages::cancelled(),
+            OpenRequestKind::Form(_) => json!({ "action": "cancel" }),
         };
-        fields::answer(&self.native, &result)
+        client_messages::answer(&self.native, &result)
     }
 }
 
 /// Returns the option for a decision. If the agent offers none, the request is answered as cancelled: nothing is
 /// allowed that was not approved.
-fn permitted(options: &[Offered], answer: &RequestAnswer) -> Value {
+fn permitted(options: &[OfferedOption], answer: &RequestAnswer) -> Value {
     let of_kind = |kind: &str| options.iter().find(|option| option.kind == kind);
     let named = answer.option.as_deref().and_then(|id| options.iter().find(|option| option.id == id));
-    let fits = |option: &&Offered| {
+    let fits = |option: &&OfferedOption| {
         let allows = matches!(answer.decision, RequestDecision::Allow | RequestDecision::AllowSession);
         option.kind.starts_with("allow_") == allows
     };
@@ -124,7 +124,7 @@ fn permitted(options: &[Offered], answer: &RequestAnswer) -> Value {
         RequestDecision::Decline => of_kind("reject_once").or_else(|| of_kind("reject_always")),
         RequestDecision::Cancel => None,
     };
-    chosen.map_or_else(fields::cancelled, |option| fields::selected(&option.id, answer))
+    chosen.map_or_else(client_messages::cancelled, |option| client_messages::selected(&option.id, answer))
 }
 
 fn filled_in(types: &[(String, String)], answer: &RequestAnswer) -> Value {

@@ -5,12 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_event::{ErrorCode, Fault};
 
-use super::{
-    approval_selectors::ApprovalStep,
-    client::{Asked, Client},
-    fields, servers,
-    setup::Start,
-};
+use super::{AcpDriver, AcpSessionStart, ClientRequestPurpose, client_messages, selectors::ApprovalStep};
 use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject, JsonView, acp::errors};
 
 /// Expires when no more history arrives.
@@ -22,7 +17,7 @@ const QUIET: Duration = Duration::from_millis(250);
 /// The capabilities that the agent announced.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own, as the protocol has them")]
-pub struct Agent {
+pub struct AgentCapabilities {
     pub images: bool,
     load: bool,
     resume: bool,
@@ -33,7 +28,7 @@ pub struct Agent {
     logins: Vec<String>,
 }
 
-impl Agent {
+impl AgentCapabilities {
     fn read(result: &JsonObject<'_>) -> Self {
         let can = result.get_object("agentCapabilities");
         let (session, mcp) = (can.get_object("sessionCapabilities"), can.get_object("mcpCapabilities"));
@@ -63,30 +58,35 @@ fn login(method: &JsonObject<'_>) -> Option<String> {
     Some(how.map_or_else(|| name.clone(), |how| format!("{name} ({how})")))
 }
 
-impl Client {
+impl AcpDriver {
     /// Handles a response before the first prompt.
-    pub(super) fn shaken(&mut self, what: Asked, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
+    pub(super) fn handle_opening_response(
+        &mut self,
+        what: ClientRequestPurpose,
+        answer: &JsonObject<'_>,
+        effects: &mut DriverEffects,
+    ) {
         let fault = answer.get("error").map(|error| errors::fault(&error.as_object()));
         let result = answer.get_object("result");
         match (what, fault) {
-            (Asked::Initialize, None) => self.met(&result, effects),
-            (Asked::Open(method), None) => self.opened(method, &result, effects),
-            (Asked::Open(method), Some(fault)) => self.not_opened(method, fault, effects),
-            (Asked::Approval, None) => self.approval_chosen(effects),
-            (Asked::Approval, Some(fault)) => effects.give_up(refused_to_ask(&fault.message)),
-            (Asked::Model, None) => effects.push(DriverEffect::Ready),
-            (_, Some(fault)) => effects.give_up(self.advised(fault)),
-            (Asked::Prompt | Asked::Other, None) => {}
+            (ClientRequestPurpose::Initialize, None) => self.handle_initialize_result(&result, effects),
+            (ClientRequestPurpose::Open(method), None) => self.opened(method, &result, effects),
+            (ClientRequestPurpose::Open(method), Some(fault)) => self.handle_open_failure(method, fault, effects),
+            (ClientRequestPurpose::Approval, None) => self.handle_approval_selected(effects),
+            (ClientRequestPurpose::Approval, Some(fault)) => effects.give_up(cannot_ask_fault(&fault.message)),
+            (ClientRequestPurpose::Model, None) => effects.push(DriverEffect::Ready),
+            (_, Some(fault)) => effects.give_up(self.with_login_hint(fault)),
+            (ClientRequestPurpose::Prompt | ClientRequestPurpose::Other, None) => {}
         }
     }
 
-    fn met(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn handle_initialize_result(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
         if let Some(version) = result.get_u64("protocolVersion").filter(|version| *version != 1) {
             let said = format!("the agent speaks version {version} of ACP, and only version 1 is spoken here");
             return effects.give_up(Fault::new(ErrorCode::ProtocolError, said));
         }
-        self.agent = Agent::read(result);
-        if let Some(said) = servers::unreachable(&self.setup.servers, self.agent.http, self.agent.sse) {
+        self.agent = AgentCapabilities::read(result);
+        if let Some(said) = client_messages::unreachable(&self.setup.servers, self.agent.http, self.agent.sse) {
             return effects.give_up(Fault::new(ErrorCode::ExecutionError, said));
         }
         self.open_session(effects);
@@ -95,26 +95,26 @@ impl Client {
     /// Opens the session in the best way that the agent supports: resuming replays no history, loading does.
     fn open_session(&mut self, effects: &mut DriverEffects) {
         let (method, session) = match &self.setup.start {
-            Start::New => ("session/new", None),
-            Start::Resume(session) if self.agent.resume => ("session/resume", Some(session.clone())),
-            Start::Resume(session) if self.agent.load => ("session/load", Some(session.clone())),
-            Start::Fork(session) if self.agent.fork => ("session/fork", Some(session.clone())),
-            Start::Resume(_) => return effects.give_up(unable("continue a session")),
-            Start::Fork(_) => return effects.give_up(unable("continue a copy of a session")),
+            AcpSessionStart::New => ("session/new", None),
+            AcpSessionStart::Resume(session) if self.agent.resume => ("session/resume", Some(session.clone())),
+            AcpSessionStart::Resume(session) if self.agent.load => ("session/load", Some(session.clone())),
+            AcpSessionStart::Fork(session) if self.agent.fork => ("session/fork", Some(session.clone())),
+            AcpSessionStart::Resume(_) => return effects.give_up(unsupported_fault("continue a session")),
+            AcpSessionStart::Fork(_) => return effects.give_up(unsupported_fault("continue a copy of a session")),
         };
-        let id = self.number(Asked::Open(method));
+        let id = self.number(ClientRequestPurpose::Open(method));
         let expands = self.setup.habits.expands;
         let params = |servers: Vec<Value>| {
             let mut params = json!({ "cwd": self.setup.cwd, "mcpServers": servers });
             if let Some(session) = &session {
                 params["sessionId"] = json!(session);
             }
-            fields::request(id, method, &params)
+            client_messages::request(id, method, &params)
         };
-        let record = params(servers::list(&self.setup.servers, expands));
+        let record = params(client_messages::list(&self.setup.servers, expands));
         let secret = self.setup.servers.values().any(|server| !server.env.is_empty() || !server.headers.is_empty());
         if secret {
-            effects.send_masked_record(&record, &params(servers::masked(&self.setup.servers)));
+            effects.send_masked_record(&record, &params(client_messages::masked(&self.setup.servers)));
         } else {
             effects.send_record(&record);
         }
@@ -138,16 +138,16 @@ impl Client {
 
     /// Handles a failure to open the session. A session that cannot be resumed may be loaded: Qwen Code 0.15.10
     /// announces both and implements only loading.
-    fn not_opened(&mut self, method: &'static str, fault: Fault, effects: &mut DriverEffects) {
+    fn handle_open_failure(&mut self, method: &'static str, fault: Fault, effects: &mut DriverEffects) {
         if method == "session/resume" && self.agent.load && fault.info.as_deref() == Some("-32601") {
             self.agent.resume = false;
             return self.open_session(effects);
         }
-        effects.give_up(self.advised(fault));
+        effects.give_up(self.with_login_hint(fault));
     }
 
     /// Waits for more history after a message of the agent.
-    pub(super) fn still_history(&self, effects: &mut DriverEffects) {
+    pub(super) fn wait_for_history(&self, effects: &mut DriverEffects) {
         if self.history {
             effects.push(DriverEffect::Arm(HISTORY, QUIET));
         }
@@ -163,11 +163,11 @@ impl Client {
         match self.offers.approvals.next_step(self.setup.approval) {
             ApprovalStep::Nothing => self.choose_model(effects),
             ApprovalStep::Choose(choice) if self.chosen_approvals.contains(&choice) => {
-                effects.give_up(refused_to_ask("it stayed in its mode"));
+                effects.give_up(cannot_ask_fault("it stayed in its mode"));
             }
             ApprovalStep::Choose(choice) => {
                 self.chosen_approvals.push(choice.clone());
-                self.choose(Asked::Approval, choice, effects);
+                self.choose(ClientRequestPurpose::Approval, choice, effects);
             }
             ApprovalStep::Impossible(mode) => {
                 let said = format!(
@@ -181,7 +181,7 @@ impl Client {
 
     /// Handles an accepted approval selection. The response to `session/set_mode` is empty; the others contain the new
     /// state.
-    fn approval_chosen(&mut self, effects: &mut DriverEffects) {
+    fn handle_approval_selected(&mut self, effects: &mut DriverEffects) {
         if let Some(("session/set_mode", params)) = self.chosen_approvals.last()
             && let Some(mode) = params["modeId"].as_str()
         {
@@ -193,13 +193,13 @@ impl Client {
     fn choose_model(&mut self, effects: &mut DriverEffects) {
         let Some(model) = self.setup.model.take() else { return effects.push(DriverEffect::Ready) };
         match self.offers.model(&model) {
-            Ok(choice) => self.choose(Asked::Model, choice, effects),
+            Ok(choice) => self.choose(ClientRequestPurpose::Model, choice, effects),
             Err(unsupported) => effects.give_up(Fault::new(ErrorCode::ModelNotFound, unsupported.to_string())),
         }
     }
 
     /// Adds a hint about logging in to a fault.
-    fn advised(&self, fault: Fault) -> Fault {
+    fn with_login_hint(&self, fault: Fault) -> Fault {
         if fault.code != ErrorCode::ProviderAuth {
             return fault;
         }
@@ -212,7 +212,7 @@ impl Client {
     }
 }
 
-fn refused_to_ask(why: &str) -> Fault {
+fn cannot_ask_fault(why: &str) -> Fault {
     let said = format!(
         "the agent could not be set to ask before it acts: {why}\n\
          hint: choose a mode that asks in the agent's own settings, or the approval mode autoAll"
@@ -220,6 +220,6 @@ fn refused_to_ask(why: &str) -> Fault {
     Fault::new(ErrorCode::PermissionDenied, said)
 }
 
-fn unable(what: &str) -> Fault {
+fn unsupported_fault(what: &str) -> Fault {
     Fault::new(ErrorCode::SessionNotFound, format!("the agent cannot {what}"))
 }

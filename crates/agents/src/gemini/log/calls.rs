@@ -2,11 +2,8 @@
 
 use switchboard_event::{Change, ChangeKind, Details, Id, Item, Status};
 
-use super::{GeminiLogReader, parse_time, parts};
-use crate::{
-    JsonObject, JsonView, RunRecorder, diff,
-    gemini::{items, results},
-};
+use super::{GeminiLogReader, messages, parse_time};
+use crate::{JsonObject, JsonView, RunRecorder, diff, gemini::items};
 
 impl GeminiLogReader {
     /// Reads the calls of a message, which may have no results at first.
@@ -63,7 +60,7 @@ fn is_call_over(call: &JsonObject<'_>) -> bool {
 
 fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let Some(item) = recorder.open_item(id).cloned() else { return };
-    let responses = parts::function_responses(call.get("result"));
+    let responses = messages::function_responses(call.get("result"));
     let told = responses.iter().find(|response| response.get_str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| parse_response(&response.get_object("response")));
     let shown = call.get("resultDisplay").map(display_text).filter(|text| !text.is_empty());
@@ -79,8 +76,7 @@ fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
     if let Some(call) = &mut item.call {
         call.display = shown;
     }
-    if call.get_str("status").is_some_and(|status| results::is_cancelled_status(&status))
-        && item.status == Status::Failed
+    if call.get_str("status").is_some_and(|status| items::is_cancelled_status(&status)) && item.status == Status::Failed
     {
         item.status = Status::Interrupted;
     }
@@ -90,7 +86,7 @@ fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
 
 /// Returns the text that is displayed to the user; for a file change, its diff.
 fn display_text(shown: JsonView<'_>) -> String {
-    let text = parts::content_text(shown);
+    let text = messages::content_text(shown);
     if text.is_empty() { shown.as_object().get_string("fileDiff").unwrap_or_default() } else { text }
 }
 
@@ -112,7 +108,7 @@ fn complete_item(mut item: Item, given: GeminiToolResponse, shown: Option<String
         Some(_) => Status::Failed,
         None => Status::Completed,
     };
-    let exit_code = results::parse_exit_code(&told).or_else(|| why.as_deref().and_then(results::parse_exit_code));
+    let exit_code = items::parse_exit_code(&told).or_else(|| why.as_deref().and_then(items::parse_exit_code));
     let output = shown.filter(|_| why.is_none()).unwrap_or_else(|| told.clone());
     match &mut item.details {
         Details::Command(command) => {

@@ -1,12 +1,14 @@
 //! Messages of the user, the model and the program.
 
+use std::borrow::Cow;
+
 use switchboard_event::{
     AgentMessage, Content, ContentType, ErrorCode, Fault, Id, Info, Item, Level, Notice, Reasoning, Scope, Topic,
     TurnStarted, Usage, UserMessage,
 };
 
-use super::{GeminiLogReader, context, parse_time, parts};
-use crate::{JsonObject, JsonView, RunRecorder, gemini::usage};
+use super::{GeminiLogReader, context_cwd, is_injected_context, parse_time};
+use crate::{JsonObject, JsonView, RunRecorder, gemini::raw};
 
 impl GeminiLogReader {
     /// Reads a message, which can occur repeatedly: Gemini CLI writes an answer before its tool results, and again with
@@ -49,23 +51,23 @@ impl GeminiLogReader {
 
     fn read_user_message(&mut self, id: String, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.seen.entry(id.clone()).or_default();
-        let responses = parts::function_responses(fields.get("content"));
+        let responses = function_responses(fields.get("content"));
         for response in &responses {
             self.read_function_response(response, recorder);
         }
         let content = fields.get("displayContent").or_else(|| fields.get("content"));
-        let text = content.map(parts::content_text).unwrap_or_default();
+        let text = content.map(content_text).unwrap_or_default();
         let pictures: Vec<_> =
-            content.map(parts::attachment_types).unwrap_or_default().into_iter().map(attachment_content).collect();
+            content.map(attachment_types).unwrap_or_default().into_iter().map(attachment_content).collect();
         if text.is_empty() && pictures.is_empty() {
             return recorder.write_notice_if_no_event(
                 Notice::new(Topic::Echo).with_level(Level::Debug).with_name("functionResponse"),
             );
         }
-        let synthetic = !responses.is_empty() || context::is_injected_context(&text);
+        let synthetic = !responses.is_empty() || is_injected_context(&text);
         if synthetic
             && recorder.working_directory().is_none()
-            && let Some(cwd) = context::context_cwd(&text)
+            && let Some(cwd) = context_cwd(&text)
         {
             recorder.update_info(Info { cwd: Some(cwd), ..Info::default() });
         }
@@ -85,7 +87,7 @@ impl GeminiLogReader {
         }
         // Usage precedes the content that it belongs to: the answer or its calls, and thoughts only if there is nothing
         // else.
-        let text = fields.get("content").filter(|_| !recorder.is_brief()).map(parts::content_text).unwrap_or_default();
+        let text = fields.get("content").filter(|_| !recorder.is_brief()).map(content_text).unwrap_or_default();
         if text.is_empty() && fields.get_array("toolCalls").is_empty() {
             self.count_usage(id, fields, recorder);
         }
@@ -131,7 +133,7 @@ impl GeminiLogReader {
         let Some(seen) = self.seen.get_mut(id) else { return };
         let tokens = fields.get_object("tokens");
         let model = fields.get_non_empty("model").or_else(|| recorder.current_model().map(str::to_owned));
-        let used = usage::parse_log_usage(&tokens, model);
+        let used = raw::parse_log_usage(&tokens, model);
         let key = match &seen.usage {
             _ if used.is_zero() => return,
             None => Id::from(id),
@@ -163,7 +165,7 @@ fn attachment_content(media_type: String) -> Content {
 
 /// Reports a message of the program to the user.
 fn report_program_message(kind: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
-    let text = fields.get("content").map(parts::content_text).unwrap_or_default();
+    let text = fields.get("content").map(content_text).unwrap_or_default();
     let notice = match kind {
         "info" => Notice::new(Topic::Status),
         "warning" => Notice::new(Topic::Warning).with_level(Level::Warning),
@@ -173,4 +175,70 @@ fn report_program_message(kind: &str, fields: &JsonObject<'_>, recorder: &mut Ru
         },
     };
     recorder.write_notice(notice.with_text(text));
+}
+
+/// Returns the text of a message or of a tool's display: a string, parts with texts, or lines of styled terminal cells.
+/// Deeper nesting does not occur and is not followed, because unbounded nesting could overflow the stack.
+pub fn content_text(content: JsonView<'_>) -> String {
+    let parts = content.as_array();
+    match parts.iter().any(|part| is_array(*part)) {
+        true => parts.into_iter().map(line_text).collect::<Vec<_>>().join("\n"),
+        false => line_text(content),
+    }
+}
+
+fn line_text(line: JsonView<'_>) -> String {
+    match is_array(line) {
+        true => line.as_array().into_iter().map(part_text).collect(),
+        false => part_text(line),
+    }
+}
+
+fn part_text(part: JsonView<'_>) -> String {
+    part.as_str().map(Cow::into_owned).or_else(|| part.as_object().get_string("text")).unwrap_or_default()
+}
+
+fn is_array(content: JsonView<'_>) -> bool {
+    content.raw_text().starts_with('[')
+}
+
+/// Returns the tool results in a message.
+pub fn function_responses<'a>(content: Option<JsonView<'a>>) -> Vec<JsonObject<'a>> {
+    let Some(content) = content else { return Vec::new() };
+    let parts = if content.is_object() { vec![content] } else { content.as_array() };
+    let response =
+        |part: JsonView<'a>| Some(part.as_object().get_object("functionResponse")).filter(|fields| !fields.is_empty());
+    parts.into_iter().filter_map(response).collect()
+}
+
+/// Returns the media types of images and files among the parts.
+pub fn attachment_types(content: JsonView<'_>) -> Vec<String> {
+    let kind = |part: JsonView<'_>| {
+        let part = part.as_object();
+        let data =
+            ["inlineData", "fileData"].into_iter().map(|key| part.get_object(key)).find(|data| !data.is_empty())?;
+        data.get_non_empty("mimeType")
+    };
+    content.as_array().into_iter().filter_map(kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::content_text;
+    use crate::JsonView;
+
+    #[test]
+    fn a_text_is_said_in_several_ways() {
+        for (content, expected) in [
+            (r#""a""#, "a"),
+            (r#"{"text":"a"}"#, "a"),
+            (r#"["a",{"text":"b"},{"inlineData":{}},7]"#, "ab"),
+            (r#"[[{"text":"a"},{"text":"b"}],[],["c"],{"text":"d"}]"#, "ab\n\nc\nd"),
+            (r#"[["a",["too deep"]]]"#, "a"),
+            ("7", ""),
+        ] {
+            assert_eq!(content_text(JsonView::parse(content).unwrap()), expected, "{content}");
+        }
+    }
 }

@@ -36,11 +36,11 @@ fn config_option(option: &JsonObject<'_>, info: &mut Info) {
     match option.get_str("category").as_deref() {
         Some("model") => {
             info.model = Some(value).filter(|value| !value.is_empty());
-            info.models = values.into_iter().map(Choice::into_model).collect();
+            info.models = values.into_iter().map(OfferedChoice::into_model).collect();
         }
         Some("mode") => {
             info.mode = Some(value).filter(|value| !value.is_empty());
-            info.modes = values.into_iter().map(Choice::into_mode).collect();
+            info.modes = values.into_iter().map(OfferedChoice::into_mode).collect();
         }
         category => info.options.push(Selector {
             id: option.get_string("id").unwrap_or_default(),
@@ -48,15 +48,15 @@ fn config_option(option: &JsonObject<'_>, info: &mut Info) {
             description: option.get_non_empty("description"),
             group: category.map(str::to_owned),
             value,
-            values: values.into_iter().map(Choice::into_value).collect(),
+            values: values.into_iter().map(OfferedChoice::into_value).collect(),
         }),
     }
 }
 
 /// Returns the values of an option: a flat list, groups of lists, or on and off.
-fn values(option: &JsonObject<'_>) -> Vec<Choice> {
+fn values(option: &JsonObject<'_>) -> Vec<OfferedChoice> {
     if option.str_equals("type", "boolean") {
-        let word = |id: &str, name: &str| Choice { id: id.to_owned(), name: name.to_owned(), description: None };
+        let word = |id: &str, name: &str| OfferedChoice { id: id.to_owned(), name: name.to_owned(), description: None };
         return vec![word("true", "On"), word("false", "Off")];
     }
     let flat = |entry: JsonView<'_>| {
@@ -70,22 +70,22 @@ fn values(option: &JsonObject<'_>) -> Vec<Choice> {
 }
 
 /// A value of any kind of option.
-struct Choice {
+struct OfferedChoice {
     id: String,
     name: String,
     description: Option<String>,
 }
 
-fn choice(fields: &JsonObject<'_>, id: &str) -> Choice {
+fn choice(fields: &JsonObject<'_>, id: &str) -> OfferedChoice {
     let id = fields.get_string(id).unwrap_or_default();
-    Choice {
+    OfferedChoice {
         name: fields.get_non_empty("name").unwrap_or_else(|| id.clone()),
         id,
         description: fields.get_non_empty("description"),
     }
 }
 
-impl Choice {
+impl OfferedChoice {
     fn into_mode(self) -> Mode {
         Mode { id: self.id, name: self.name, description: self.description }
     }

@@ -1,31 +1,32 @@
 //! Tool calls. `tool_call`, `tool_call_update` and permission requests may describe a call in any order. This module
-//! starts, updates and completes their items.
+//! starts, updates and completes their items, and links them to the client's terminals in which they run.
 
 use std::collections::VecDeque;
 
 use switchboard_event::{Decider, Denied, Details, Field, Id, Item, Notice, Outcome, RequestResolved, Status, Topic};
 
 use super::{
-    call::{Source, ToolCall, piece, without_output},
-    items,
-    live::{Live, control},
-    names,
-    session::Place,
-    shown::Shown,
+    AcpReader, control, items,
+    session::SessionScope,
+    tool_call::{CallRecordKind, ShellDisplay, ToolCall, piece, without_output},
+    tool_names,
 };
-use crate::{JsonObject, RunRecorder, bounded::push_bounded};
+use crate::{JsonObject, JsonView, RunRecorder, bounded::push_bounded};
 
 /// Maximum number of open calls, and of remembered closed calls.
-const REMEMBERED: usize = 256;
+const MAX_CLOSED_CALLS: usize = 256;
+
+/// Maximum number of remembered terminals.
+const MAX_TERMINALS: usize = 64;
 
 #[derive(Default)]
-pub struct Calls {
+pub struct ToolCallTracker {
     open: Vec<ToolCall>,
     closed: VecDeque<(Option<Id>, String)>,
     denied: Vec<Denied>,
 }
 
-impl Calls {
+impl ToolCallTracker {
     /// Returns an open call by its item.
     pub fn by_item(&mut self, item: &Id) -> Option<&mut ToolCall> {
         self.open.iter_mut().find(|call| call.item == *item)
@@ -61,7 +62,7 @@ impl Calls {
     }
 
     fn close(&mut self, thread: Option<Id>, id: String) {
-        push_bounded(&mut self.closed, (thread, id), REMEMBERED);
+        push_bounded(&mut self.closed, (thread, id), MAX_CLOSED_CALLS);
     }
 
     fn was_closed(&self, thread: Option<&Id>, id: &str) -> bool {
@@ -70,7 +71,7 @@ impl Calls {
 
     fn deny(&mut self, item: &Item, id: &Id) {
         let call = item.call.as_deref();
-        self.denied.truncate(REMEMBERED - 1);
+        self.denied.truncate(MAX_CLOSED_CALLS - 1);
         self.denied.push(Denied {
             tool: call.map(|call| call.name.clone()).unwrap_or_default(),
             item: Some(id.clone()),
@@ -79,9 +80,15 @@ impl Calls {
     }
 }
 
-impl Live {
+impl AcpReader {
     /// `tool_call` and `tool_call_update`.
-    pub(super) fn tool_call(&mut self, new: bool, update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
+    pub(super) fn tool_call(
+        &mut self,
+        new: bool,
+        update: &JsonObject<'_>,
+        place: &SessionScope,
+        recorder: &mut RunRecorder,
+    ) {
         let Some(id) = update.get_non_empty("toolCallId") else { return };
         let status = update.get_str("status");
         let over = matches!(status.as_deref(), Some("completed" | "failed"));
@@ -109,20 +116,27 @@ impl Live {
 
     /// Returns the source of a description. A record that only describes a call states the intention, not the result:
     /// the call itself, or an update without a status before the call has begun.
-    fn nature(&mut self, id: &str, new: bool, bare: bool, place: &Place, recorder: &RunRecorder) -> Source {
+    fn nature(
+        &mut self,
+        id: &str,
+        new: bool,
+        bare: bool,
+        place: &SessionScope,
+        recorder: &RunRecorder,
+    ) -> CallRecordKind {
         let waiting = |call: &mut ToolCall| !recorder.item_is_open(&call.item);
         let describes = new || bare && self.calls.find(place.thread(), id).is_some_and(waiting);
-        if describes { Source::Call } else { Source::Update }
+        if describes { CallRecordKind::Call } else { CallRecordKind::Update }
     }
 
     /// Stores a description of a call. Returns `None` if the call is already over.
     pub(super) fn upsert(
         &mut self,
         id: &str,
-        source: Source,
+        source: CallRecordKind,
         new: bool,
         fields: &JsonObject<'_>,
-        place: &Place,
+        place: &SessionScope,
         recorder: &mut RunRecorder,
     ) -> Option<Id> {
         if let Some(call) = self.calls.find(place.thread(), id) {
@@ -136,7 +150,7 @@ impl Live {
         }
         self.settle_declined(place.thread(), recorder);
         self.speeches.end(place.thread(), recorder);
-        if matches!(place, Place::Main) {
+        if matches!(place, SessionScope::Main) {
             self.active(recorder);
         }
         let item = match place.thread() {
@@ -145,11 +159,11 @@ impl Live {
             Some(thread) => Id::from(format!("{thread}.{id}")),
         };
         let mut call = ToolCall::new(id, item.clone(), place);
-        call.name = names::tool_name(fields, id, self.prefixed_ids);
-        call.reply = matches!(place, Place::Main).then(|| self.reply_of_call(id, recorder));
+        call.name = tool_names::tool_name(fields, id, self.prefixed_ids);
+        call.reply = matches!(place, SessionScope::Main).then(|| self.reply_of_call(id, recorder));
         call.merge(source, fields, recorder);
         self.terminals.link(&mut call);
-        if self.calls.open.len() == REMEMBERED {
+        if self.calls.open.len() == MAX_CLOSED_CALLS {
             let oldest = self.calls.open.remove(0);
             recorder.item_closed(&oldest.item, Status::Interrupted);
         }
@@ -160,7 +174,7 @@ impl Live {
     /// Returns the reply that made a call. Calls of one reply may run one after the other; the ids of Gemini CLI 0.61.0
     /// show this by a trailing number.
     fn reply_of_call(&mut self, id: &str, recorder: &RunRecorder) -> Id {
-        let further = names::number_in_id(id).is_some_and(|number| number > 0);
+        let further = tool_names::number_in_id(id).is_some_and(|number| number > 0);
         if further { self.replies.id_for_parallel_call(recorder) } else { self.replies.id_for_output(recorder) }
     }
 
@@ -206,7 +220,7 @@ impl Live {
             }
         }
         if !failed {
-            commented(&mut item);
+            apply_exit_remark(&mut item);
         }
         if let Some(request) = call.request {
             let outcome = if self.prompts.cancelling { Outcome::Cancelled } else { Outcome::Withdrawn };
@@ -252,12 +266,66 @@ impl Live {
 }
 
 /// A command reported as completed may have failed. The output is then a remark about this.
-fn commented(item: &mut Item) {
+fn apply_exit_remark(item: &mut Item) {
     let Details::Command(command) = &mut item.details else { return };
-    let Some(mut shown) = Shown::remark(&command.output) else { return };
+    let Some(mut shown) = ShellDisplay::remark(&command.output) else { return };
     item.status = shown.status();
     if let Some(call) = &mut item.call {
         call.error = shown.remark.take();
     }
     shown.tell(command);
+}
+
+/// The command line of each terminal.
+#[derive(Default)]
+pub struct ClientTerminals {
+    commands: VecDeque<(String, String)>,
+}
+
+impl ClientTerminals {
+    /// Returns the command line that a terminal is requested to run.
+    pub fn asked(&self, params: &JsonObject<'_>) -> Option<String> {
+        let words = params.get_non_empty("command").into_iter().chain(params.get_strings("args"));
+        Some(words.collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty())
+    }
+
+    fn remember(&mut self, terminal: String, command: String) {
+        push_bounded(&mut self.commands, (terminal, command), MAX_TERMINALS);
+    }
+
+    /// Sets the command of a call from the terminal that it shows.
+    pub fn link(&self, call: &mut ToolCall) {
+        if call.run.is_none() {
+            let shown = self.commands.iter().find(|(terminal, _)| call.shows(terminal));
+            call.run = shown.map(|(_, command)| command.clone());
+        }
+    }
+}
+
+impl AcpReader {
+    /// Reads the client's response about a terminal. `what` is the command line for `terminal/create`, otherwise the
+    /// terminal.
+    pub(super) fn read_terminal_response(
+        &mut self,
+        method: &str,
+        what: Option<String>,
+        result: &JsonObject<'_>,
+        recorder: &mut RunRecorder,
+    ) {
+        let Some(what) = what else { return };
+        if method == "terminal/create" {
+            if let Some(terminal) = result.get_non_empty("terminalId") {
+                self.terminals.remember(terminal, what);
+            }
+            return;
+        }
+        let Some(call) = self.calls.by_terminal(&what) else { return };
+        if let Some(output) = result.get_string("output") {
+            call.printed = output;
+        }
+        let exit = result.get("exitStatus").map(JsonView::as_object);
+        call.exit = exit.as_ref().unwrap_or(result).get_i32("exitCode").or(call.exit);
+        let item = call.item.clone();
+        self.show_call(&item, recorder);
+    }
 }

@@ -1,43 +1,39 @@
-//! Chunks of messages and thoughts, joined into items. Message ids group the chunks if the agent sends them; otherwise
-//! a message lasts until another event.
+//! Content blocks, and chunks of messages and thoughts, joined into items. Message ids group the chunks if the agent
+//! sends them; otherwise a message lasts until another event.
 
 use switchboard_event::{
     AgentMessage, Content, ContentType, Details, Field, Id, Info, Item, Notice, Reasoning, Status, Topic, UserMessage,
 };
 
-use super::{
-    content::content,
-    live::{Live, control},
-    session::Place,
-};
-use crate::{JsonObject, RunRecorder};
+use super::{AcpReader, control, session::SessionScope};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Maximum number of messages open at once, one per session on the connection.
 const SPEAKERS: usize = 64;
 
 /// The open messages by thread.
 #[derive(Default)]
-pub struct Speeches {
-    open: Vec<(Option<Id>, Speech)>,
+pub struct OpenMessages {
+    open: Vec<(Option<Id>, OpenMessage)>,
 }
 
-struct Speech {
+struct OpenMessage {
     item: Id,
-    kind: Kind,
+    kind: MessageKind,
     /// The agent's id of the message.
     message: Option<String>,
 }
 
 /// Author and kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     User,
     Agent,
     /// Reasoning of the agent.
     Thought,
 }
 
-impl Speeches {
+impl OpenMessages {
     /// Completes the open message of a thread.
     pub fn end(&mut self, thread: Option<&Id>, recorder: &mut RunRecorder) {
         if let Some(speech) = self.forget(thread) {
@@ -52,14 +48,14 @@ impl Speeches {
     }
 
     /// Returns the item that a chunk continues.
-    fn going_on(&self, thread: Option<&Id>, kind: Kind, message: Option<&str>) -> Option<Id> {
+    fn going_on(&self, thread: Option<&Id>, kind: MessageKind, message: Option<&str>) -> Option<Id> {
         let (_, speech) = self.open.iter().find(|(known, _)| known.as_ref() == thread)?;
         // Messages of the user arrive whole; only an id shows that one continues.
         let same = speech.kind == kind && speech.message.as_deref() == message;
-        (same && (kind != Kind::User || message.is_some())).then(|| speech.item.clone())
+        (same && (kind != MessageKind::User || message.is_some())).then(|| speech.item.clone())
     }
 
-    fn begin(&mut self, thread: Option<&Id>, speech: Speech, recorder: &mut RunRecorder) {
+    fn begin(&mut self, thread: Option<&Id>, speech: OpenMessage, recorder: &mut RunRecorder) {
         if self.open.len() == SPEAKERS {
             let (_, oldest) = self.open.remove(0);
             recorder.item_closed(&oldest.item, Status::Completed);
@@ -68,24 +64,30 @@ impl Speeches {
     }
 }
 
-impl Live {
+impl AcpReader {
     /// Reads `agent_message_chunk`, `agent_thought_chunk` and `user_message_chunk`.
-    pub(super) fn chunk(&mut self, kind: Kind, update: &JsonObject<'_>, place: &Place, recorder: &mut RunRecorder) {
+    pub(super) fn chunk(
+        &mut self,
+        kind: MessageKind,
+        update: &JsonObject<'_>,
+        place: &SessionScope,
+        recorder: &mut RunRecorder,
+    ) {
         let Some(piece) = update.get("content").map(content) else { return };
         let text = piece.text.as_deref().unwrap_or_default();
-        if kind == Kind::Agent && mode_told(text, recorder) {
+        if kind == MessageKind::Agent && mode_told(text, recorder) {
             return;
         }
-        if kind == Kind::User && matches!(place, Place::Main) && self.prompts.is_echo(text) {
+        if kind == MessageKind::User && matches!(place, SessionScope::Main) && self.prompts.is_echo(text) {
             return recorder.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
         let message = update.get_non_empty("messageId");
-        let explains = kind == Kind::Agent && matches!(place, Place::Main);
+        let explains = kind == MessageKind::Agent && matches!(place, SessionScope::Main);
         if explains && self.prompts.explain_failure(text, message.as_deref()) {
             return recorder.write_notice(control("agent_message_chunk").with_text(text.trim()));
         }
         self.settle_declined(place.thread(), recorder);
-        if matches!(place, Place::Main) {
+        if matches!(place, SessionScope::Main) {
             self.active(recorder);
         }
         let thread = place.thread();
@@ -93,15 +95,19 @@ impl Live {
             self.speeches.going_on(thread, kind, message.as_deref()).filter(|item| recorder.item_is_open(item));
         let item = match (going_on, kind) {
             (Some(item), _) => item,
-            (None, Kind::User) => {
+            (None, MessageKind::User) => {
                 self.speak(kind, message, thread, whole(piece), recorder);
                 return;
             }
-            (None, Kind::Agent) => self.speak(kind, message, thread, Item::new(AgentMessage::default()), recorder),
-            (None, Kind::Thought) => self.speak(kind, message, thread, Item::new(Reasoning::default()), recorder),
+            (None, MessageKind::Agent) => {
+                self.speak(kind, message, thread, Item::new(AgentMessage::default()), recorder)
+            }
+            (None, MessageKind::Thought) => {
+                self.speak(kind, message, thread, Item::new(Reasoning::default()), recorder)
+            }
         };
         add(&item, piece, recorder);
-        if matches!(place, Place::Main) {
+        if matches!(place, SessionScope::Main) {
             let reply = recorder.open_item(&item).and_then(|item| item.reply.clone());
             self.spending.replied(&update.get_object("_meta").get_object("usage"), reply, recorder);
         }
@@ -110,25 +116,31 @@ impl Live {
     /// Starts a new message and completes the previous one.
     fn speak(
         &mut self,
-        kind: Kind,
+        kind: MessageKind,
         message: Option<String>,
         thread: Option<&Id>,
         item: Item,
         recorder: &mut RunRecorder,
     ) -> Id {
         self.speeches.end(thread, recorder);
-        let id = self.next_id(if kind == Kind::Thought { "thought" } else { "message" }, recorder);
+        let id = self.next_id(if kind == MessageKind::Thought { "thought" } else { "message" }, recorder);
         let reply = self.reply(kind, message.as_deref(), thread, recorder);
         recorder.item_started(&id, Item { reply, ..item });
-        self.speeches.begin(thread, Speech { item: id.clone(), kind, message }, recorder);
+        self.speeches.begin(thread, OpenMessage { item: id.clone(), kind, message }, recorder);
         id
     }
 
     /// Returns the model reply that a message belongs to, by the agent's id or a generated one.
-    fn reply(&mut self, kind: Kind, message: Option<&str>, thread: Option<&Id>, recorder: &RunRecorder) -> Option<Id> {
+    fn reply(
+        &mut self,
+        kind: MessageKind,
+        message: Option<&str>,
+        thread: Option<&Id>,
+        recorder: &RunRecorder,
+    ) -> Option<Id> {
         let named = message.map(Id::from);
         match (kind, thread, &named) {
-            (Kind::User, ..) => None,
+            (MessageKind::User, ..) => None,
             (_, None, Some(name)) => {
                 self.replies.set_current_id(name.clone());
                 named
@@ -178,4 +190,53 @@ fn add(item: &Id, piece: Content, recorder: &mut RunRecorder) {
 /// In a replayed history, some agents include messages that they sent to the model in the user's name.
 fn is_made_up(text: &str) -> bool {
     text.starts_with("<session_context>") || text.starts_with("[Function Response: ")
+}
+
+pub fn content(block: JsonView<'_>) -> Content {
+    let fields = block.as_object();
+    match fields.get_str("type").as_deref() {
+        Some("text") => Content::text(fields.get_string("text").unwrap_or_default()),
+        Some("image") => media(ContentType::Image, &fields),
+        Some("audio") => media(ContentType::File, &fields),
+        Some("resource_link") => Content {
+            kind: ContentType::File,
+            text: fields.get_non_empty("title").or_else(|| fields.get_non_empty("name")),
+            media_type: fields.get_string("mimeType"),
+            url: fields.get_string("uri"),
+            ..Content::default()
+        },
+        Some("resource") => resource(&fields.get_object("resource")),
+        _ => Content { kind: ContentType::Other, text: Some(block.raw_text().to_owned()), ..Content::default() },
+    }
+}
+
+fn media(kind: ContentType, fields: &JsonObject<'_>) -> Content {
+    Content {
+        kind,
+        media_type: fields.get_string("mimeType"),
+        data: fields.get_string("data"),
+        url: fields.get_string("uri"),
+        ..Content::default()
+    }
+}
+
+fn resource(fields: &JsonObject<'_>) -> Content {
+    Content {
+        kind: ContentType::File,
+        text: fields.get_string("text"),
+        media_type: fields.get_string("mimeType"),
+        data: fields.get_string("blob"),
+        url: fields.get_string("uri"),
+        ..Content::default()
+    }
+}
+
+pub fn contents(blocks: Vec<JsonView<'_>>) -> Vec<Content> {
+    blocks.into_iter().map(content).collect()
+}
+
+/// Returns the text of text blocks, one per line.
+pub fn text_of(contents: &[Content]) -> String {
+    let texts = contents.iter().filter(|c| c.kind == ContentType::Text).filter_map(|c| c.text.as_deref());
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -1,8 +1,10 @@
-//! The client's messages as JSON.
+//! The client's messages as JSON, with the MCP servers in the format of `session/new`.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
-use switchboard_event::to_raw_json;
+use switchboard_event::{McpServerConfig, McpTransport, to_raw_json};
 
 use crate::{AgentPrompt, JsonView, RequestAnswer};
 
@@ -19,7 +21,7 @@ pub fn notification(method: &str, params: &Value) -> Value {
 
 /// A response to the agent. Its id is returned as written.
 #[derive(Serialize)]
-struct Response<'a> {
+struct RpcResponse<'a> {
     jsonrpc: &'static str,
     id: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,12 +31,12 @@ struct Response<'a> {
 }
 
 pub fn answer(id: &RawValue, result: &Value) -> Box<RawValue> {
-    to_raw_json(&Response { jsonrpc: "2.0", id, result: Some(result), error: None })
+    to_raw_json(&RpcResponse { jsonrpc: "2.0", id, result: Some(result), error: None })
 }
 
 pub fn refusal(id: &RawValue, code: i32, message: &str) -> Box<RawValue> {
     let error = Some(json!({ "code": code, "message": message }));
-    to_raw_json(&Response { jsonrpc: "2.0", id, result: None, error })
+    to_raw_json(&RpcResponse { jsonrpc: "2.0", id, result: None, error })
 }
 
 /// Returns the parameters of `initialize`. Files and terminals of the host are not offered: the agent has its own,
@@ -80,4 +82,48 @@ pub fn cancelled() -> Value {
 /// Returns the reason in a response of this client.
 pub fn reason(result: JsonView<'_>) -> Option<String> {
     result.as_object().get_object("_meta").get_object(NAME).get_non_empty("message")
+}
+
+/// Returns an error for a server whose transport the agent does not support.
+pub fn unreachable(servers: &BTreeMap<String, McpServerConfig>, http: bool, sse: bool) -> Option<String> {
+    servers.iter().find_map(|(name, server)| match transport(server) {
+        McpTransport::Http if !http => Some(format!("the agent cannot reach the MCP server {name} over HTTP")),
+        McpTransport::Sse if !sse => Some(format!("the agent cannot reach the MCP server {name} over SSE")),
+        _ => None,
+    })
+}
+
+/// Returns the servers in the agent's format. For an agent that expands variables, every `$` is escaped.
+pub fn list(servers: &BTreeMap<String, McpServerConfig>, expands: bool) -> Vec<Value> {
+    let value = |text: &String| if expands { text.replace('$', "\\$") } else { text.clone() };
+    let pairs = |map: &BTreeMap<String, String>| -> Vec<Value> {
+        map.iter().map(|(name, text)| json!({ "name": name, "value": value(text) })).collect()
+    };
+    let entry = |(name, server): (&String, &McpServerConfig)| match transport(server) {
+        McpTransport::Stdio => {
+            json!({ "name": name, "command": server.command, "args": server.args, "env": pairs(&server.env) })
+        }
+        McpTransport::Http => {
+            json!({ "type": "http", "name": name, "url": server.url, "headers": pairs(&server.headers) })
+        }
+        McpTransport::Sse => {
+            json!({ "type": "sse", "name": name, "url": server.url, "headers": pairs(&server.headers) })
+        }
+    };
+    servers.iter().map(entry).collect()
+}
+
+/// Returns the servers with likely secrets masked.
+pub fn masked(servers: &BTreeMap<String, McpServerConfig>) -> Vec<Value> {
+    let config = switchboard_event::SessionConfig { mcp_servers: servers.clone(), ..Default::default() };
+    list(&config.with_masked_secrets().mcp_servers, false)
+}
+
+/// Returns the transport of a server. A URL without an explicit transport uses HTTP.
+fn transport(server: &McpServerConfig) -> McpTransport {
+    match server.transport {
+        Some(McpTransport::Stdio) | None if server.command.is_none() => McpTransport::Http,
+        Some(transport) => transport,
+        None => McpTransport::Stdio,
+    }
 }

@@ -1,13 +1,13 @@
 //! A tool call, merged from all records with its id. Missing fields keep their value; lists are replaced.
 
 use serde_json::value::RawValue;
-use switchboard_event::{CallKind, Change, Content, Details, Id, Item};
+use switchboard_event::{CallKind, Change, Command, Content, Details, Id, Item, Status};
 
 use super::{
-    changes,
-    content::{contents, text_of},
-    names,
-    session::Place,
+    items,
+    messages::{contents, text_of},
+    session::SessionScope,
+    tool_names,
 };
 use crate::{JsonObject, JsonView, RunRecorder};
 
@@ -51,7 +51,7 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Creates a call of which only the id is known.
-    pub fn new(id: &str, item: Id, place: &Place) -> Self {
+    pub fn new(id: &str, item: Id, place: &SessionScope) -> Self {
         Self {
             thread: place.thread().cloned(),
             id: id.to_owned(),
@@ -77,8 +77,8 @@ impl ToolCall {
 
     /// Merges a record about the call. A permission request describes the call differently, so it only adds missing
     /// information.
-    pub fn merge(&mut self, record: Source, fields: &JsonObject<'_>, recorder: &RunRecorder) {
-        let asks = record == Source::Permission;
+    pub fn merge(&mut self, record: CallRecordKind, fields: &JsonObject<'_>, recorder: &RunRecorder) {
+        let asks = record == CallRecordKind::Permission;
         let keep = |known: bool| asks && known;
         self.name = fields.get_non_empty("name").or(self.name.take());
         // An agent that announces a call before its input is complete describes it in the permission request.
@@ -87,7 +87,7 @@ impl ToolCall {
         if !keep(self.title.is_some() && !prepared) {
             self.title = fields.get_non_empty("title").or(self.title.take());
         }
-        let kind = fields.get_str("kind").map(|word| names::kind(&word));
+        let kind = fields.get_str("kind").map(|word| tool_names::kind(&word));
         self.kind = match (self.kind, kind) {
             (Some(known), Some(told)) => Some(stronger(known, told, asks)),
             (known, told) => told.or(known),
@@ -101,8 +101,8 @@ impl ToolCall {
             let input = fields.get_raw("rawInput").filter(|input| !described || is_filled(input));
             self.input = input.or(self.input.take());
         }
-        if self.input.is_none() && record != Source::Update {
-            self.input = self.title.as_deref().and_then(names::mcp_title).and_then(|_| announced_input(fields));
+        if self.input.is_none() && record != CallRecordKind::Update {
+            self.input = self.title.as_deref().and_then(tool_names::mcp_title).and_then(|_| announced_input(fields));
         }
         self.output = fields.get_raw("rawOutput").or(self.output.take());
         self.exit = fields.get_object("_meta").get_object("terminal_exit").get_i32("exit_code").or(self.exit);
@@ -110,23 +110,23 @@ impl ToolCall {
         self.merge_content(record, fields, recorder);
     }
 
-    fn merge_content(&mut self, record: Source, fields: &JsonObject<'_>, recorder: &RunRecorder) {
+    fn merge_content(&mut self, record: CallRecordKind, fields: &JsonObject<'_>, recorder: &RunRecorder) {
         if let Some(content) = fields.get("content") {
-            let shown = changes::diffs(content, recorder);
+            let shown = items::diffs(content, recorder);
             if !shown.is_empty() {
-                let shown: Vec<_> = shown.into_iter().map(|change| changes::better(&self.changes, change)).collect();
+                let shown: Vec<_> = shown.into_iter().map(|change| items::better(&self.changes, change)).collect();
                 // The decision also covers changes that were announced before.
-                let is_asked = record == Source::Permission;
+                let is_asked = record == CallRecordKind::Permission;
                 self.changes.retain(|known| is_asked && shown.iter().all(|new| new.path != known.path));
                 self.changes.splice(..0, shown);
             }
-            if record != Source::Permission {
+            if record != CallRecordKind::Permission {
                 self.content = Some(content.to_raw());
-                self.announced = record == Source::Call;
+                self.announced = record == CallRecordKind::Call;
             }
         }
         if let [change] = self.changes.as_mut_slice() {
-            changes::own_diff(change, &fields.get_object("rawOutput"));
+            items::own_diff(change, &fields.get_object("rawOutput"));
         }
     }
 
@@ -222,7 +222,7 @@ pub fn parsed(raw: Option<&RawValue>) -> Option<JsonView<'_>> {
 
 /// The record that describes a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum CallRecordKind {
     /// `tool_call` for a new call.
     Call,
     /// `tool_call_update`, or a `tool_call` without later updates.
@@ -263,4 +263,52 @@ pub fn without_output(mut item: Item) -> (Item, String) {
         _ => String::new(),
     };
     (item, output)
+}
+
+/// Content of the display text: the output, or a remark if there is none.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ShellDisplay {
+    pub output: String,
+    pub exit_code: Option<i32>,
+    pub remark: Option<String>,
+    /// The command continues in the background.
+    pub background: bool,
+    /// The user stopped the command.
+    pub stopped: bool,
+}
+
+impl ShellDisplay {
+    /// Parses a text if it is a remark.
+    pub fn remark(display: &str) -> Option<Self> {
+        let remark = || Self { remark: Some(display.to_owned()), ..Self::default() };
+        if let Some(code) = display.strip_prefix("Command exited with code: ") {
+            return Some(Self { exit_code: code.trim().parse().ok(), ..remark() });
+        }
+        if display.starts_with("Command moved to background (PID: ") {
+            return Some(Self { output: display.to_owned(), background: true, ..Self::default() });
+        }
+        if display.starts_with("Command terminated by signal: ") || display.starts_with("Command failed: ") {
+            return Some(remark());
+        }
+        let stopped = display.starts_with("Command cancelled by user.");
+        if !stopped && !display.starts_with("Command was automatically cancelled") {
+            return None;
+        }
+        let (remark, output) = display.split_once("\n\nOutput before cancellation:\n").unwrap_or((display, ""));
+        Some(Self { output: output.to_owned(), remark: Some(remark.to_owned()), stopped, ..Self::default() })
+    }
+
+    pub fn status(&self) -> Status {
+        match (self.stopped, &self.remark, self.exit_code) {
+            (true, ..) => Status::Interrupted,
+            (_, None, None | Some(0)) => Status::Completed,
+            _ => Status::Failed,
+        }
+    }
+
+    /// Applies the content to a command.
+    pub fn tell(self, command: &mut Command) {
+        (command.output, command.exit_code) = (self.output, self.exit_code);
+        command.background |= self.background;
+    }
 }

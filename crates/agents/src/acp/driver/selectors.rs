@@ -2,11 +2,15 @@
 //! permissions. An agent that starts in a state that violates the session's approval mode is set to one that satisfies
 //! it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_event::ApprovalMode;
 
-use super::offers::Choice;
-use crate::{JsonObject, JsonView, acp::approval_policy::ApprovalPolicy};
+use crate::{
+    JsonObject, JsonView, UnsupportedOperation, acp::approval_policy::ApprovalPolicy, commands::SlashCommands,
+};
+
+/// Id of the reasoning effort option, as other agents call it.
+const EFFORT: &str = "reasoning_effort";
 
 /// The selectors about approvals, as last announced by the agent.
 #[derive(Default)]
@@ -29,7 +33,7 @@ pub enum ApprovalStep {
     /// Nothing to do: the agent asks, or makes no statement.
     Nothing,
     /// A request to the agent.
-    Choose(Choice),
+    Choose(SelectionRequest),
     /// The agent is in this mode, which does not ask, and offers none that does.
     Impossible(String),
 }
@@ -84,7 +88,7 @@ impl ApprovalSelector {
         }
     }
 
-    fn choose(&self, value: &str) -> Choice {
+    fn choose(&self, value: &str) -> SelectionRequest {
         match &self.option {
             None => ("session/set_mode", json!({ "modeId": value })),
             Some(id) if self.is_boolean => {
@@ -140,4 +144,95 @@ fn of_value(value: &JsonObject<'_>, id: &str) -> Option<(String, ApprovalPolicy)
     let word = |field: &str| value.get_string(field).unwrap_or_default();
     let policy = ApprovalPolicy::of_mode(&id, &word("name"), &word("description"));
     Some((id, policy))
+}
+
+/// The choices offered in the session.
+#[derive(Default)]
+pub struct AgentSelectors {
+    options: Vec<AgentSelector>,
+    modes: bool,
+    models: bool,
+    /// The announced slash commands.
+    pub commands: SlashCommands,
+    /// The selectors that control what the agent does without asking.
+    pub approvals: ApprovalSelectors,
+}
+
+struct AgentSelector {
+    id: String,
+    category: Option<String>,
+    yes_or_no: bool,
+}
+
+/// A request: its method, and its parameters without the session.
+pub type SelectionRequest = (&'static str, Value);
+
+impl AgentSelectors {
+    /// Reads the choices in a response or an update.
+    pub fn observe_message(&mut self, fields: &JsonObject<'_>) {
+        self.modes |= fields.get("modes").is_some();
+        self.models |= fields.get("models").is_some();
+        self.approvals.read(fields);
+        if fields.get("availableCommands").is_some() {
+            let names = fields.get_array("availableCommands").into_iter();
+            self.commands.set_names(names.filter_map(|command| command.as_object().get_non_empty("name")));
+        }
+        if fields.get("configOptions").is_some() {
+            let offer = |option: JsonView<'_>| {
+                let option = option.as_object();
+                Some(AgentSelector {
+                    id: option.get_non_empty("id")?,
+                    category: option.get_non_empty("category"),
+                    yes_or_no: option.str_equals("type", "boolean"),
+                })
+            };
+            self.options = fields.get_array("configOptions").into_iter().filter_map(offer).collect();
+        }
+    }
+
+    pub fn model(&self, model: &str) -> Result<SelectionRequest, UnsupportedOperation> {
+        match self.of_category("model") {
+            Some(offer) => Ok(offer.choose(model)),
+            // Removed from the protocol in the middle of 2026, but agents still use it.
+            None if self.models => Ok(("session/set_model", json!({ "modelId": model }))),
+            None => Err(UnsupportedOperation::new("the agent offers no choice of models")
+                .with_hint("choose the model in the agent's own settings")),
+        }
+    }
+
+    pub fn mode(&self, mode: &str) -> Result<SelectionRequest, UnsupportedOperation> {
+        match self.of_category("mode") {
+            Some(offer) => Ok(offer.choose(mode)),
+            None if self.modes => Ok(("session/set_mode", json!({ "modeId": mode }))),
+            None => Err(UnsupportedOperation::new("the agent offers no modes")),
+        }
+    }
+
+    pub fn option(&self, id: &str, value: &str) -> Result<SelectionRequest, UnsupportedOperation> {
+        let offer = self.options.iter().find(|offer| offer.id == id);
+        // Agents have different names for this option, but the protocol has a category.
+        let offer = offer.or_else(|| self.of_category("thought_level").filter(|_| id == EFFORT));
+        offer.map(|offer| offer.choose(value)).ok_or_else(|| {
+            let known: Vec<_> = self.options.iter().map(|offer| offer.id.as_str()).collect();
+            UnsupportedOperation::new(format!("the agent has no option {id}")).with_hint(match known.as_slice() {
+                [] => "it offers none".to_owned(),
+                known => format!("it has {}", known.join(", ")),
+            })
+        })
+    }
+
+    fn of_category(&self, category: &str) -> Option<&AgentSelector> {
+        self.options.iter().find(|offer| offer.category.as_deref() == Some(category))
+    }
+}
+
+impl AgentSelector {
+    fn choose(&self, value: &str) -> SelectionRequest {
+        let params = if self.yes_or_no {
+            json!({ "configId": self.id, "type": "boolean", "value": value == "true" })
+        } else {
+            json!({ "configId": self.id, "value": value })
+        };
+        ("session/set_config_option", params)
+    }
 }
