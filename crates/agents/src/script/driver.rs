@@ -7,7 +7,7 @@ use switchboard_event::{Event, EventBody, Fault};
 
 use super::{
     offers,
-    verb::{Verb, Wait},
+    verb::{ScriptVerb, VerbWait},
 };
 use crate::{
     Abilities, Agent, AgentCommand, AgentDriver, AgentLaunch, DriverEffect, DriverEffects, DriverSignal, DriverTimer,
@@ -59,7 +59,11 @@ fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation
     Ok(AgentLaunch {
         source: "script",
         input: StdinMode::Closed,
-        driver: Some(Box::new(Performance { session, greets: order.prompt.text.is_empty(), ..Performance::default() })),
+        driver: Some(Box::new(ScriptDriver {
+            session,
+            greets: order.prompt.text.is_empty(),
+            ..ScriptDriver::default()
+        })),
         counts_turns: true,
         ..AgentLaunch::default()
     })
@@ -67,24 +71,24 @@ fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation
 
 /// Performs a script.
 #[derive(Default)]
-struct Performance {
+struct ScriptDriver {
     session: String,
     /// There is no first prompt, so the session only reports its offers.
     greets: bool,
     /// The remaining lines of this turn.
     lines: VecDeque<String>,
     /// The event that the next line waits for.
-    waiting: Option<Waiting>,
+    waiting: Option<ScriptPause>,
     performing: bool,
 }
 
 #[derive(PartialEq)]
-enum Waiting {
+enum ScriptPause {
     Time(Duration),
     Answer,
 }
 
-impl AgentDriver for Performance {
+impl AgentDriver for ScriptDriver {
     fn open(&mut self, effects: &mut DriverEffects) {
         if self.greets {
             effects.send_record(&json!({ "type": "open", "session": self.session }));
@@ -94,7 +98,7 @@ impl AgentDriver for Performance {
 
     fn observe_record(&mut self, _: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
         if events.iter().any(|event| matches!(event.body, EventBody::RequestOpened(_))) {
-            self.waiting = Some(Waiting::Answer);
+            self.waiting = Some(ScriptPause::Answer);
         }
         if events.iter().any(|event| matches!(event.body, EventBody::RequestResolved(_))) {
             self.waiting = None;
@@ -104,7 +108,7 @@ impl AgentDriver for Performance {
             effects.disarm_timer(SLEEP);
             return effects.push(DriverEffect::Settled);
         }
-        self.go_on(effects);
+        self.perform_next_line(effects);
     }
 
     fn handle_command(
@@ -114,7 +118,7 @@ impl AgentDriver for Performance {
     ) -> Result<(), UnsupportedOperation> {
         match handle_command {
             AgentCommand::Prompt(prompt) => self.begin(&prompt.text, effects),
-            AgentCommand::Answer(answer) => effects.send_record(&answered(&answer)),
+            AgentCommand::Answer(answer) => effects.send_record(&answer_record(&answer)),
             AgentCommand::Interrupt => {
                 self.stop();
                 effects.send_record(&json!({ "type": "interrupt" }));
@@ -137,12 +141,12 @@ impl AgentDriver for Performance {
     fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
         if signal == DriverSignal::Timer(SLEEP) {
             self.waiting = None;
-            self.go_on(effects);
+            self.perform_next_line(effects);
         }
     }
 }
 
-impl Performance {
+impl ScriptDriver {
     fn begin(&mut self, script: &str, effects: &mut DriverEffects) {
         self.lines = script.lines().filter(|line| !line.trim().is_empty()).flat_map(pieces).collect();
         (self.performing, self.waiting) = (true, None);
@@ -167,10 +171,10 @@ impl Performance {
     }
 
     /// Performs the next line, unless the script is waiting. The resulting record continues the script.
-    fn go_on(&mut self, effects: &mut DriverEffects) {
+    fn perform_next_line(&mut self, effects: &mut DriverEffects) {
         match self.waiting {
-            Some(Waiting::Time(time)) => return effects.push(DriverEffect::Arm(SLEEP, time)),
-            Some(Waiting::Answer) => return,
+            Some(ScriptPause::Time(time)) => return effects.push(DriverEffect::Arm(SLEEP, time)),
+            Some(ScriptPause::Answer) => return,
             None if !self.performing => return,
             None => {}
         }
@@ -178,14 +182,14 @@ impl Performance {
             self.performing = false;
             return effects.push(DriverEffect::Hear(json!({ "type": "done" }).to_string()));
         };
-        let verb = Verb::parse(&line);
-        if verb == Verb::Crash {
+        let verb = ScriptVerb::parse(&line);
+        if verb == ScriptVerb::Crash {
             self.stop();
             effects.push(DriverEffect::Hear(line));
             return effects.give_up(Fault::new(switchboard_event::ErrorCode::ExecutionError, "the script crashed"));
         }
-        if let Wait::Time(time) = verb.wait() {
-            self.waiting = Some(Waiting::Time(time));
+        if let VerbWait::Time(time) = verb.wait() {
+            self.waiting = Some(ScriptPause::Time(time));
         }
         effects.push(DriverEffect::Hear(line));
     }
@@ -194,7 +198,7 @@ impl Performance {
 /// Splits a long burst into pieces, so that no client receives it all at once. With a rate, each piece lasts a fixed
 /// time.
 fn pieces(line: &str) -> Vec<String> {
-    let Verb::Burst { from: 1, to, of, rate } = Verb::parse(line) else { return vec![line.to_owned()] };
+    let ScriptVerb::Burst { from: 1, to, of, rate } = ScriptVerb::parse(line) else { return vec![line.to_owned()] };
     let size = rate.map_or(PIECES, |rate| (rate / MOMENTS).max(1));
     if to != of || of <= size {
         return vec![line.to_owned()];
@@ -204,7 +208,7 @@ fn pieces(line: &str) -> Vec<String> {
     (0..of.div_ceil(size)).map(piece).collect()
 }
 
-fn answered(answer: &RequestAnswer) -> serde_json::Value {
+fn answer_record(answer: &RequestAnswer) -> serde_json::Value {
     let decision = match answer.decision {
         RequestDecision::Allow => "accept",
         RequestDecision::AllowSession => "acceptForSession",

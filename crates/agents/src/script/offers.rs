@@ -28,13 +28,13 @@ pub fn has_command(name: &str) -> Result<(), UnsupportedOperation> {
 }
 
 #[derive(Default)]
-pub struct Choices {
+pub struct ScriptSelections {
     model: Option<String>,
     mode: Option<String>,
     pace: Option<String>,
 }
 
-impl Choices {
+impl ScriptSelections {
     /// Returns all choices and the current selection.
     pub fn info(&self, cwd: Option<String>) -> Info {
         Info {

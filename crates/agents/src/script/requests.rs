@@ -8,21 +8,21 @@ use switchboard_event::{
 };
 
 use super::{
-    live::Live,
-    stage::Printing,
-    verb::{Shell, Sides},
+    ScriptReader,
+    actions::CommandProgress,
+    verb::{CommandVerb, EditVerb},
 };
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// An open request.
-pub struct Asking {
+pub struct PendingScriptRequest {
     request: Id,
     item: Id,
-    subject: Subject,
+    subject: RequestedAction,
 }
 
-enum Subject {
-    Command(Printing),
+enum RequestedAction {
+    Command(CommandProgress),
     Edit,
     Question,
 }
@@ -38,12 +38,12 @@ const OPTIONS: [(&str, &str, OptionKind); 4] = [
     ("cancel", "Decline and stop", OptionKind::Cancel),
 ];
 
-impl Live {
-    pub(super) fn approve(&mut self, shell: &Shell<'_>, recorder: &mut RunRecorder) {
+impl ScriptReader {
+    pub(super) fn approve(&mut self, shell: &CommandVerb<'_>, recorder: &mut RunRecorder) {
         let command = shell.command;
         let item = self.start_command(command, recorder);
         if runs_unasked(recorder) {
-            return self.finish_command(&item, &Printing::of(shell), recorder);
+            return self.finish_command(&item, &CommandProgress::of(shell), recorder);
         }
         let opened = RequestOpened {
             about: About::Command,
@@ -52,10 +52,10 @@ impl Live {
             cwd: recorder.working_directory().map(str::to_owned),
             ..RequestOpened::default()
         };
-        self.open(item, Subject::Command(Printing::of(shell)), opened, recorder);
+        self.open(item, RequestedAction::Command(CommandProgress::of(shell)), opened, recorder);
     }
 
-    pub(super) fn approve_edit(&mut self, file: &Sides<'_>, recorder: &mut RunRecorder) {
+    pub(super) fn approve_edit(&mut self, file: &EditVerb<'_>, recorder: &mut RunRecorder) {
         let item = self.start_edit(file, recorder);
         if runs_unasked(recorder) {
             return self.finish_edit(&item, recorder);
@@ -66,7 +66,7 @@ impl Live {
         };
         let title = format!("Edit {}", file.path);
         let opened = RequestOpened { about: About::FileChange, title, changes, ..RequestOpened::default() };
-        self.open(item, Subject::Edit, opened, recorder);
+        self.open(item, RequestedAction::Edit, opened, recorder);
     }
 
     pub(super) fn ask(&mut self, question: &str, choices: &[&str], recorder: &mut RunRecorder) {
@@ -87,13 +87,13 @@ impl Live {
         let title = question.to_owned();
         let opened =
             RequestOpened { about: About::Question, title, questions: vec![asked], ..RequestOpened::default() };
-        self.open(item, Subject::Question, opened, recorder);
+        self.open(item, RequestedAction::Question, opened, recorder);
     }
 
-    fn open(&mut self, item: Id, subject: Subject, mut opened: RequestOpened, recorder: &mut RunRecorder) {
+    fn open(&mut self, item: Id, subject: RequestedAction, mut opened: RequestOpened, recorder: &mut RunRecorder) {
         opened.request = self.next_id("request", recorder);
         opened.call = recorder.open_item(&item).and_then(|item| item.call.clone());
-        if !matches!(subject, Subject::Question) {
+        if !matches!(subject, RequestedAction::Question) {
             let option = |(id, label, kind): &(&str, &str, OptionKind)| RequestOption {
                 id: (*id).to_owned(),
                 label: (*label).to_owned(),
@@ -101,12 +101,12 @@ impl Live {
             };
             opened.options = OPTIONS.iter().map(option).collect();
         }
-        self.asking = Some(Asking { request: opened.request.clone(), item: item.clone(), subject });
+        self.asking = Some(PendingScriptRequest { request: opened.request.clone(), item: item.clone(), subject });
         recorder.request_opened(Some(item), opened);
     }
 
     /// Declines an unanswered request when the script continues.
-    pub(super) fn nobody_answers(&mut self, recorder: &mut RunRecorder) {
+    pub(super) fn decline_unanswered(&mut self, recorder: &mut RunRecorder) {
         if let Some(asking) = self.asking.take() {
             let resolved = RequestResolved {
                 outcome: Outcome::Declined,
@@ -120,7 +120,8 @@ impl Live {
     /// Reads `answer`: the decision about a request, who made it, and the answers to its questions.
     pub(super) fn answer(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         use switchboard_event::{Notice, Topic};
-        let meant = |asking: &Asking| fields.get_str("request").is_none_or(|request| asking.request == *request);
+        let meant =
+            |asking: &PendingScriptRequest| fields.get_str("request").is_none_or(|request| asking.request == *request);
         match self.asking.take_if(|asking| meant(asking)) {
             Some(asking) => {
                 let resolved = decision(fields, &asking.subject);
@@ -130,12 +131,14 @@ impl Live {
         }
     }
 
-    fn resolve(&mut self, asking: Asking, resolved: RequestResolved, recorder: &mut RunRecorder) {
+    fn resolve(&mut self, asking: PendingScriptRequest, resolved: RequestResolved, recorder: &mut RunRecorder) {
         let (outcome, answers) = (resolved.outcome, resolved.answers.clone());
         recorder.request_resolved(RequestResolved { request: asking.request, ..resolved });
         match (outcome, asking.subject) {
-            (Outcome::Allowed, Subject::Command(command)) => self.finish_command(&asking.item, &command, recorder),
-            (Outcome::Allowed, Subject::Edit) => self.finish_edit(&asking.item, recorder),
+            (Outcome::Allowed, RequestedAction::Command(command)) => {
+                self.finish_command(&asking.item, &command, recorder)
+            }
+            (Outcome::Allowed, RequestedAction::Edit) => self.finish_edit(&asking.item, recorder),
             (Outcome::Answered, _) => {
                 if let Some(Details::Tool(tool)) = recorder.item_mut(&asking.item).map(|item| &mut item.details) {
                     tool.output = answers.into_values().flatten().collect::<Vec<_>>().join(", ");
@@ -154,7 +157,7 @@ impl Live {
 }
 
 /// Returns the meaning of an answer. An unknown word is a refusal.
-fn decision(fields: &JsonObject<'_>, subject: &Subject) -> RequestResolved {
+fn decision(fields: &JsonObject<'_>, subject: &RequestedAction) -> RequestResolved {
     let option = fields.get_string("decision");
     let answers = answers(fields);
     let by = match fields.get_str("by").as_deref() {
@@ -167,8 +170,8 @@ fn decision(fields: &JsonObject<'_>, subject: &Subject) -> RequestResolved {
         (Decider::Timeout, ..) => Outcome::Expired,
         (_, Some("cancel"), _) => Outcome::Cancelled,
         (_, Some("decline" | "reject" | "deny"), _) => Outcome::Declined,
-        (.., Subject::Question) if !answers.is_empty() => Outcome::Answered,
-        (.., Subject::Question) => Outcome::Declined,
+        (.., RequestedAction::Question) if !answers.is_empty() => Outcome::Answered,
+        (.., RequestedAction::Question) => Outcome::Declined,
         (_, Some("accept" | "acceptForSession" | "allow" | "approve"), _) => Outcome::Allowed,
         _ => Outcome::Declined,
     };

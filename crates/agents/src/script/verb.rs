@@ -1,12 +1,18 @@
-//! The verbs of a script, one per line: parsing, and which lines make the driver wait.
+//! The verbs of a script, one per line: parsing, literals, and which lines make the driver wait.
 
 use std::time::Duration;
 
-use super::literal::literal;
+use serde_json::Deserializer;
+
+/// Maximum number of pieces of a burst.
+pub const LARGEST_BURST: u64 = 1_000_000;
+
+/// Maximum size of a literal.
+const LARGEST: usize = 16 << 20;
 
 /// The instruction of one line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verb<'a> {
+pub enum ScriptVerb<'a> {
     /// `title WORDS`: the title of the session.
     Title(&'a str),
     /// `text WORDS`: a message of the agent.
@@ -16,15 +22,15 @@ pub enum Verb<'a> {
     /// `think WORDS`: reasoning of the agent.
     Think(&'a str),
     /// `run CMD`: a command without approval.
-    Run(Shell<'a>),
+    Run(CommandVerb<'a>),
     /// `edit PATH`: a file change without approval.
-    Edit(Sides<'a>),
+    Edit(EditVerb<'a>),
     /// `plan A, B`: a plan with these steps.
     Plan(Vec<&'a str>),
     /// `approve CMD`: a command with approval.
-    Approve(Shell<'a>),
+    Approve(CommandVerb<'a>),
     /// `approve-edit PATH`: a file change with approval.
-    ApproveEdit(Sides<'a>),
+    ApproveEdit(EditVerb<'a>),
     /// `mcp SERVER TOOL`: a call of an MCP tool.
     Mcp {
         server: &'a str,
@@ -69,7 +75,7 @@ pub enum Verb<'a> {
 
 /// `CMD`, or `CMD => LITERAL [exit N]`: a command, its output and its exit code.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shell<'a> {
+pub struct CommandVerb<'a> {
     pub command: &'a str,
     /// The output, if given.
     pub output: Option<String>,
@@ -78,7 +84,7 @@ pub struct Shell<'a> {
 
 /// `PATH`, or `PATH => LITERAL => LITERAL`: a file before and after. An empty side means that the file does not exist.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sides<'a> {
+pub struct EditVerb<'a> {
     pub path: &'a str,
     /// The content before and after, if given.
     pub sides: Option<(String, String)>,
@@ -86,7 +92,7 @@ pub struct Sides<'a> {
 
 /// The condition for performing the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum VerbWait {
     Nothing,
     /// Some time passes.
     Time(Duration),
@@ -94,10 +100,7 @@ pub enum Wait {
     Answer,
 }
 
-/// Maximum number of pieces of a burst.
-pub const LARGEST_BURST: u64 = 1_000_000;
-
-impl<'a> Verb<'a> {
+impl<'a> ScriptVerb<'a> {
     #[must_use]
     pub fn parse(line: &'a str) -> Self {
         let line = line.trim_start();
@@ -107,11 +110,11 @@ impl<'a> Verb<'a> {
             "text" => Self::Text(rest),
             "think" => Self::Think(rest),
             "say" => whole(rest).map_or(Self::Unknown(line), Self::Say),
-            "run" => Self::Run(Shell::parse(rest.trim())),
-            "edit" => Self::Edit(Sides::parse(rest.trim())),
+            "run" => Self::Run(CommandVerb::parse(rest.trim())),
+            "edit" => Self::Edit(EditVerb::parse(rest.trim())),
             "plan" => Self::Plan(list(rest, ',')),
-            "approve" => Self::Approve(Shell::parse(rest.trim())),
-            "approve-edit" => Self::ApproveEdit(Sides::parse(rest.trim())),
+            "approve" => Self::Approve(CommandVerb::parse(rest.trim())),
+            "approve-edit" => Self::ApproveEdit(EditVerb::parse(rest.trim())),
             "mcp" => mcp(rest).unwrap_or(Self::Unknown(line)),
             "search" => Self::Search(rest.trim()),
             "image" => Self::Image(rest.trim()),
@@ -130,7 +133,7 @@ impl<'a> Verb<'a> {
 
     /// Returns the prompt that a script represents: its title, if it begins with one.
     #[must_use]
-    pub fn asked(script: &'a str) -> &'a str {
+    pub fn represented_prompt(script: &'a str) -> &'a str {
         match script.lines().next().map(Self::parse) {
             Some(Self::Title(title)) => title,
             _ => script,
@@ -143,17 +146,19 @@ impl<'a> Verb<'a> {
     }
 
     #[must_use]
-    pub fn wait(&self) -> Wait {
+    pub fn wait(&self) -> VerbWait {
         match self {
-            Self::Sleep(time) => Wait::Time(*time),
-            Self::Burst { from, to, rate: Some(rate), .. } => Wait::Time(time((to + 1).saturating_sub(*from), *rate)),
-            Self::Approve(_) | Self::ApproveEdit(_) | Self::Ask { .. } => Wait::Answer,
-            _ => Wait::Nothing,
+            Self::Sleep(time) => VerbWait::Time(*time),
+            Self::Burst { from, to, rate: Some(rate), .. } => {
+                VerbWait::Time(time((to + 1).saturating_sub(*from), *rate))
+            }
+            Self::Approve(_) | Self::ApproveEdit(_) | Self::Ask { .. } => VerbWait::Answer,
+            _ => VerbWait::Nothing,
         }
     }
 }
 
-impl<'a> Shell<'a> {
+impl<'a> CommandVerb<'a> {
     fn parse(text: &'a str) -> Self {
         let told = text.match_indices("=>").find_map(|(at, arrow)| {
             let (output, rest) = literal(text.get(at + arrow.len()..)?)?;
@@ -164,7 +169,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-impl<'a> Sides<'a> {
+impl<'a> EditVerb<'a> {
     fn parse(text: &'a str) -> Self {
         let told = text.split_once("=>").and_then(|(path, sides)| {
             let (before, rest) = literal(sides)?;
@@ -179,16 +184,16 @@ fn whole(text: &str) -> Option<String> {
     literal(text).and_then(|(text, rest)| rest.is_empty().then_some(text))
 }
 
-fn mcp(text: &str) -> Option<Verb<'_>> {
+fn mcp(text: &str) -> Option<ScriptVerb<'_>> {
     let (names, output) = match text.split_once("=>") {
         Some((names, output)) => (names, whole(output)?),
         None => (text, "done".to_owned()),
     };
     let (server, tool) = names.trim().split_once(' ')?;
-    Some(Verb::Mcp { server, tool: tool.trim(), output })
+    Some(ScriptVerb::Mcp { server, tool: tool.trim(), output })
 }
 
-fn burst<'a>(text: &str) -> Option<Verb<'a>> {
+fn burst<'a>(text: &str) -> Option<ScriptVerb<'a>> {
     let number = |text: &str| text.trim().parse::<u64>().ok().map(|n| n.min(LARGEST_BURST));
     let (text, rate) = match text.split_once(" at ") {
         Some((text, rate)) => (text, Some(number(rate).filter(|rate| *rate > 0)?)),
@@ -196,11 +201,11 @@ fn burst<'a>(text: &str) -> Option<Verb<'a>> {
     };
     let Some((range, of)) = text.split_once(" of ") else {
         let of = number(text)?;
-        return Some(Verb::Burst { from: 1, to: of, of, rate });
+        return Some(ScriptVerb::Burst { from: 1, to: of, of, rate });
     };
     let (from, to) = range.split_once('-')?;
     let (from, to, of) = (number(from)?, number(to)?, number(of)?);
-    Some(Verb::Burst { from: from.max(1), to: to.min(of), of, rate })
+    Some(ScriptVerb::Burst { from: from.max(1), to: to.min(of), of, rate })
 }
 
 /// Returns the duration of a number of pieces.
@@ -216,57 +221,106 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
+/// Parses a literal. Returns its text and the rest of the line.
+pub fn literal(text: &str) -> Option<(String, &str)> {
+    let (mut whole, mut rest) = piece(text)?;
+    while let Some((more, after)) = piece(rest) {
+        whole.push_str(&more);
+        rest = after;
+    }
+    (whole.len() <= LARGEST).then_some((whole, rest))
+}
+
+/// Parses one string and its repetition count.
+fn piece(text: &str) -> Option<(String, &str)> {
+    let text = text.trim_start();
+    if !text.starts_with('"') {
+        return None;
+    }
+    let mut strings = Deserializer::from_str(text).into_iter::<String>();
+    let string = strings.next()?.ok()?;
+    let rest = text.get(strings.byte_offset()..)?.trim_start();
+    let Some(times) = rest.strip_prefix('*') else { return Some((string, rest)) };
+    let times = times.trim_start();
+    let end = times.find(|c: char| !c.is_ascii_digit()).unwrap_or(times.len());
+    let (digits, rest) = times.split_at_checked(end)?;
+    let times: usize = digits.parse().ok()?;
+    (string.len().checked_mul(times)? <= LARGEST).then(|| (string.repeat(times), rest.trim_start()))
+}
+
 #[cfg(test)]
 mod tests {
 
     use std::time::Duration;
 
-    use super::{LARGEST_BURST, Shell, Sides, Verb, Wait};
+    use super::{CommandVerb, EditVerb, LARGEST_BURST, ScriptVerb, VerbWait, literal};
 
     #[test]
     fn lines_are_read() {
         for (line, expected) in [
-            ("text hello  world", Verb::Text("hello  world")),
-            ("  run echo hi ", Verb::Run(Shell { command: "echo hi", output: None, exit: 0 })),
-            ("plan one, two,", Verb::Plan(vec!["one", "two"])),
-            ("ask Why? | A | B", Verb::Ask { question: "Why?", choices: vec!["A", "B"] }),
-            ("ask Why?", Verb::Ask { question: "Why?", choices: vec![] }),
-            ("sleep 0.5", Verb::Sleep(Duration::from_millis(500))),
-            ("sleep -1", Verb::Unknown("sleep -1")),
-            ("sleep NaN", Verb::Unknown("sleep NaN")),
-            ("burst 99999999999", Verb::Burst { from: 1, to: LARGEST_BURST, of: LARGEST_BURST, rate: None }),
-            ("burst 11-20 of 30", Verb::Burst { from: 11, to: 20, of: 30, rate: None }),
-            ("burst 5-99 of 30 at 100", Verb::Burst { from: 5, to: 30, of: 30, rate: Some(100) }),
-            ("burst 5 at 0", Verb::Unknown("burst 5 at 0")),
-            ("say \"a\\nb\" * 2", Verb::Say("a\nba\nb".to_owned())),
-            ("say hello", Verb::Unknown("say hello")),
-            ("run a => \"b\" exit 3", Verb::Run(Shell { command: "a", output: Some("b".to_owned()), exit: 3 })),
-            ("run x => y => \"z\"", Verb::Run(Shell { command: "x => y", output: Some("z".to_owned()), exit: 0 })),
-            ("run x => y", Verb::Run(Shell { command: "x => y", output: None, exit: 0 })),
-            ("edit a => \"1\" => \"2\"", Verb::Edit(Sides { path: "a", sides: Some(("1".into(), "2".into())) })),
-            ("mcp files read => \"x\"", Verb::Mcp { server: "files", tool: "read", output: "x".to_owned() }),
-            ("mcp files", Verb::Unknown("mcp files")),
-            ("burst many", Verb::Unknown("burst many")),
-            ("title A fix", Verb::Title("A fix")),
-            ("crash", Verb::Crash),
-            ("# a remark", Verb::Remark),
-            ("dance wildly", Verb::Unknown("dance wildly")),
+            ("text hello  world", ScriptVerb::Text("hello  world")),
+            ("  run echo hi ", ScriptVerb::Run(CommandVerb { command: "echo hi", output: None, exit: 0 })),
+            ("plan one, two,", ScriptVerb::Plan(vec!["one", "two"])),
+            ("ask Why? | A | B", ScriptVerb::Ask { question: "Why?", choices: vec!["A", "B"] }),
+            ("ask Why?", ScriptVerb::Ask { question: "Why?", choices: vec![] }),
+            ("sleep 0.5", ScriptVerb::Sleep(Duration::from_millis(500))),
+            ("sleep -1", ScriptVerb::Unknown("sleep -1")),
+            ("sleep NaN", ScriptVerb::Unknown("sleep NaN")),
+            ("burst 99999999999", ScriptVerb::Burst { from: 1, to: LARGEST_BURST, of: LARGEST_BURST, rate: None }),
+            ("burst 11-20 of 30", ScriptVerb::Burst { from: 11, to: 20, of: 30, rate: None }),
+            ("burst 5-99 of 30 at 100", ScriptVerb::Burst { from: 5, to: 30, of: 30, rate: Some(100) }),
+            ("burst 5 at 0", ScriptVerb::Unknown("burst 5 at 0")),
+            ("say \"a\\nb\" * 2", ScriptVerb::Say("a\nba\nb".to_owned())),
+            ("say hello", ScriptVerb::Unknown("say hello")),
+            (
+                "run a => \"b\" exit 3",
+                ScriptVerb::Run(CommandVerb { command: "a", output: Some("b".to_owned()), exit: 3 }),
+            ),
+            (
+                "run x => y => \"z\"",
+                ScriptVerb::Run(CommandVerb { command: "x => y", output: Some("z".to_owned()), exit: 0 }),
+            ),
+            ("run x => y", ScriptVerb::Run(CommandVerb { command: "x => y", output: None, exit: 0 })),
+            (
+                "edit a => \"1\" => \"2\"",
+                ScriptVerb::Edit(EditVerb { path: "a", sides: Some(("1".into(), "2".into())) }),
+            ),
+            ("mcp files read => \"x\"", ScriptVerb::Mcp { server: "files", tool: "read", output: "x".to_owned() }),
+            ("mcp files", ScriptVerb::Unknown("mcp files")),
+            ("burst many", ScriptVerb::Unknown("burst many")),
+            ("title A fix", ScriptVerb::Title("A fix")),
+            ("crash", ScriptVerb::Crash),
+            ("# a remark", ScriptVerb::Remark),
+            ("dance wildly", ScriptVerb::Unknown("dance wildly")),
         ] {
-            assert_eq!(Verb::parse(line), expected, "{line}");
+            assert_eq!(ScriptVerb::parse(line), expected, "{line}");
         }
     }
 
     #[test]
     fn a_title_stands_for_the_script() {
-        assert_eq!(Verb::asked("title A fix\ntext done"), "A fix");
-        assert_eq!(Verb::asked("text done\ntitle A fix"), "text done\ntitle A fix");
+        assert_eq!(ScriptVerb::represented_prompt("title A fix\ntext done"), "A fix");
+        assert_eq!(ScriptVerb::represented_prompt("text done\ntitle A fix"), "text done\ntitle A fix");
     }
 
     #[test]
     fn some_lines_wait() {
-        assert_eq!(Verb::parse("sleep 2").wait(), Wait::Time(Duration::from_secs(2)));
-        assert_eq!(Verb::parse("burst 1-20 of 30 at 1000").wait(), Wait::Time(Duration::from_millis(20)));
-        assert_eq!(Verb::parse("approve rm x").wait(), Wait::Answer);
-        assert_eq!(Verb::parse("run rm x").wait(), Wait::Nothing);
+        assert_eq!(ScriptVerb::parse("sleep 2").wait(), VerbWait::Time(Duration::from_secs(2)));
+        assert_eq!(ScriptVerb::parse("burst 1-20 of 30 at 1000").wait(), VerbWait::Time(Duration::from_millis(20)));
+        assert_eq!(ScriptVerb::parse("approve rm x").wait(), VerbWait::Answer);
+        assert_eq!(ScriptVerb::parse("run rm x").wait(), VerbWait::Nothing);
+    }
+
+    #[test]
+    fn literals_are_read() {
+        let read = |text| literal(text).map(|(text, rest)| (text, rest.to_owned()));
+        let is = |text: &str, rest: &str| Some((text.to_owned(), rest.to_owned()));
+        assert_eq!(read(r#""a\nb""#), is("a\nb", ""));
+        assert_eq!(read(r#" "ab" * 3 "\u001b" exit 1"#), is("ababab\u{1b}", "exit 1"));
+        assert_eq!(read(r#""a"*2"b""#), is("aab", ""));
+        for wrong in ["", "words", "\"open", "\"a\" * x", "\"a\" * 999999999999", "\"ab\" * 16000000 \"ab\" * 16000000"]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 }
