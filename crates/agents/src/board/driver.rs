@@ -19,7 +19,7 @@ use crate::{
 const REST: (DriverTimer, Duration) = (DriverTimer("rest"), Duration::from_secs(3));
 
 /// Configuration of the driver.
-pub struct Wanted {
+pub struct BoardSessionRequest {
     /// The address of the server.
     pub url: String,
     /// The value of the `Authorization` header.
@@ -30,12 +30,12 @@ pub struct Wanted {
     pub project: String,
     /// The settings for the server.
     pub config: SessionConfig,
-    pub start: Start,
+    pub start: BoardSessionStart,
 }
 
 /// How the session begins.
 #[derive(Clone, Debug)]
-pub enum Start {
+pub enum BoardSessionStart {
     /// A new session.
     New,
     /// An existing session.
@@ -46,7 +46,7 @@ pub enum Start {
 
 /// The pending request before the first prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum BoardDriverStage {
     /// The session was requested.
     Session(u64),
     /// The number of its messages was requested.
@@ -56,10 +56,10 @@ enum Stage {
 }
 
 /// Drives a session on a server.
-pub struct Client {
-    wanted: Wanted,
+pub struct BoardDriver {
+    wanted: BoardSessionRequest,
     session: Option<String>,
-    stage: Stage,
+    stage: BoardDriverStage,
     requests: u64,
     /// The last prompt, until there is a response.
     posted: Option<u64>,
@@ -74,16 +74,16 @@ pub struct Client {
     unwanted: bool,
 }
 
-impl Client {
-    pub fn new(wanted: Wanted) -> Self {
+impl BoardDriver {
+    pub fn new(wanted: BoardSessionRequest) -> Self {
         let session = match &wanted.start {
-            Start::Known(session) => Some(session.clone()),
-            Start::New | Start::CopyOf(_) => None,
+            BoardSessionStart::Known(session) => Some(session.clone()),
+            BoardSessionStart::New | BoardSessionStart::CopyOf(_) => None,
         };
         Self {
             wanted,
             session,
-            stage: Stage::Ready,
+            stage: BoardDriverStage::Ready,
             requests: 0,
             posted: None,
             offset: 0,
@@ -139,21 +139,21 @@ impl Client {
         let number = match self.path("/prompt") {
             Some(path) => self.request("POST", path, Some(&json!({ "prompt": text })), effects),
             None => {
-                let body = self.beginning(text);
+                let body = self.session_request_body(text);
                 self.request("POST", SESSIONS.to_owned(), Some(&body), effects)
             }
         };
         self.posted = Some(number);
     }
 
-    fn beginning(&self, prompt: &str) -> Value {
-        let Wanted { agent, project, config, start, .. } = &self.wanted;
+    fn session_request_body(&self, prompt: &str) -> Value {
+        let BoardSessionRequest { agent, project, config, start, .. } = &self.wanted;
         let mut body = json!({ "agentId": agent, "projectId": project, "prompt": prompt });
         if let Some(body) = body.as_object_mut() {
             if *config != SessionConfig::default() {
                 body.insert("config".to_owned(), json!(config));
             }
-            if let Start::CopyOf(session) = start {
+            if let BoardSessionStart::CopyOf(session) = start {
                 body.insert("sessionId".to_owned(), json!(session));
                 body.insert("fork".to_owned(), json!(true));
             }
@@ -167,25 +167,27 @@ impl Client {
         self.unwanted = !known || self.tell("/cancel", None, effects).is_err();
     }
 
-    fn answered(&mut self, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn handle_response(&mut self, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
         let (number, body) = (answer.get_count("id"), answer.get_object("body"));
         let fault = failure(answer);
         if self.posted == Some(number) {
             self.posted = None;
-            return self.prompt_answered(&body, fault, effects);
+            return self.handle_prompt_response(&body, fault, effects);
         }
         match (self.stage, fault) {
-            (Stage::Session(awaited) | Stage::Count(awaited), Some(fault)) if awaited == number => {
+            (BoardDriverStage::Session(awaited) | BoardDriverStage::Count(awaited), Some(fault))
+                if awaited == number =>
+            {
                 let message = format!("the session cannot be continued: {}", fault.message);
                 effects.give_up(Fault { message, ..fault });
             }
-            (Stage::Session(awaited), None) if awaited == number => self.count(&body, effects),
-            (Stage::Count(awaited), None) if awaited == number => self.counted(&body, effects),
+            (BoardDriverStage::Session(awaited), None) if awaited == number => self.count(&body, effects),
+            (BoardDriverStage::Count(awaited), None) if awaited == number => self.handle_message_count(&body, effects),
             _ => {}
         }
     }
 
-    fn prompt_answered(&mut self, body: &JsonObject<'_>, fault: Option<Fault>, effects: &mut DriverEffects) {
+    fn handle_prompt_response(&mut self, body: &JsonObject<'_>, fault: Option<Fault>, effects: &mut DriverEffects) {
         match (fault, self.session.clone().or_else(|| body.get_non_empty("id"))) {
             (None, Some(session)) => {
                 self.session = Some(session);
@@ -210,18 +212,18 @@ impl Client {
     fn count(&mut self, session: &JsonObject<'_>, effects: &mut DriverEffects) {
         let rest = format!("/events?after={}&limit=1", session.get_count("events"));
         if let Some(number) = self.ask(&rest, effects) {
-            self.stage = Stage::Count(number);
+            self.stage = BoardDriverStage::Count(number);
         }
     }
 
-    fn counted(&mut self, page: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn handle_message_count(&mut self, page: &JsonObject<'_>, effects: &mut DriverEffects) {
         let Some(next) = page.get_u64("nextOffset") else {
             let message = "the session cannot be continued: the server does not count its messages";
             return effects.give_up(Fault::new(ErrorCode::ProtocolError, message));
         };
         let new = u64::try_from(page.get_array("events").len()).unwrap_or_default();
         self.offset = next.saturating_sub(new);
-        self.stage = Stage::Ready;
+        self.stage = BoardDriverStage::Ready;
         effects.push(DriverEffect::Ready);
     }
 
@@ -236,14 +238,14 @@ impl Client {
         effects.push(DriverEffect::Follow { feed, offset: self.offset });
     }
 
-    fn heard(&mut self, message: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn observe_message(&mut self, message: &JsonObject<'_>, effects: &mut DriverEffects) {
         self.offset += 1;
         if message.get_object("payload").get_non_empty("request").is_some() {
             self.ask("/approvals", effects);
         }
     }
 
-    fn told(&mut self, events: &[Event]) -> bool {
+    fn apply_events(&mut self, events: &[Event]) -> bool {
         let before = self.in_turn;
         for event in events {
             match &event.body {
@@ -263,24 +265,28 @@ impl Client {
     }
 }
 
-impl AgentDriver for Client {
+impl AgentDriver for BoardDriver {
     fn open(&mut self, effects: &mut DriverEffects) {
-        let Wanted { url, authorization, .. } = &self.wanted;
+        let BoardSessionRequest { url, authorization, .. } = &self.wanted;
         let (url, authorization) = (url.clone(), authorization.clone());
         effects.push(DriverEffect::Connect { url, authorization, anywhere: true });
         match self.ask("", effects) {
-            Some(number) => self.stage = Stage::Session(number),
+            Some(number) => self.stage = BoardDriverStage::Session(number),
             None => effects.push(DriverEffect::Ready),
         }
     }
 
     fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
-        let ended = self.told(events);
+        let ended = self.apply_events(events);
         match (record.dir, &record.body) {
             (Dir::Out, _) => {}
             (Dir::In, RecordBody::Json(json)) => {
                 let fields = JsonView::from_raw(json).as_object();
-                if is_exchange(&fields) { self.answered(&fields, effects) } else { self.heard(&fields, effects) }
+                if is_exchange(&fields) {
+                    self.handle_response(&fields, effects)
+                } else {
+                    self.observe_message(&fields, effects)
+                }
             }
             // The message is unreadable, but it counts.
             (Dir::In, _) => self.offset += 1,

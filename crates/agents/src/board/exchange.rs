@@ -8,7 +8,7 @@ use switchboard_event::{
     TurnCompleted, TurnStarted, TurnStatus, UserMessage,
 };
 
-use super::{live::Live, routes::Route};
+use super::{BoardReader, routes::BoardRoute};
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Returns whether the record is a request to the server or its response.
@@ -48,65 +48,65 @@ fn code(status: u16) -> ErrorCode {
     }
 }
 
-impl Live {
+impl BoardReader {
     /// Reads a request to the server.
-    pub(super) fn sent(&mut self, request: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    pub(super) fn read_request(&mut self, request: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (method, path) =
             (request.get_str("method").unwrap_or_default(), request.get_str("path").unwrap_or_default());
         let body = request.get_object("body");
-        match Route::of(&path) {
-            Route::Sessions => {
+        match BoardRoute::of(&path) {
+            BoardRoute::Sessions => {
                 know_agent(&body, recorder);
-                self.prompted(&body, recorder);
+                self.begin_prompted_turn(&body, recorder);
             }
-            Route::Prompt => self.prompted(&body, recorder),
-            Route::Cancel => {
+            BoardRoute::Prompt => self.begin_prompted_turn(&body, recorder),
+            BoardRoute::Cancel => {
                 recorder.mark_interrupted();
                 recorder.write_notice(Notice::new(Topic::Interrupt));
             }
-            Route::Approval(id) => resolved(&id, &body, recorder),
+            BoardRoute::Approval(id) => resolve_request(&id, &body, recorder),
             _ => {}
         }
-        recorder.write_notice_if_no_event(debug(&method, &path));
+        recorder.write_notice_if_no_event(debug_notice(&method, &path));
     }
 
-    fn prompted(&mut self, body: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    fn begin_prompted_turn(&mut self, body: &JsonObject<'_>, recorder: &mut RunRecorder) {
         self.begin_turn();
         let prompt = body.get_string("prompt");
-        let id = self.made_up("prompt", recorder);
+        let id = self.generate_id("prompt", recorder);
         recorder.turn_started(TurnStarted { prompt: prompt.clone(), ..TurnStarted::default() });
         recorder.item_completed(&id, Item::new(UserMessage::text(prompt.unwrap_or_default())));
     }
 
     /// Reads a response of the server.
-    pub(super) fn heard_back(&mut self, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    pub(super) fn read_response(&mut self, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let (method, path) = (answer.get_str("method").unwrap_or_default(), answer.get_str("path").unwrap_or_default());
-        let (route, body) = (Route::of(&path), answer.get_object("body"));
+        let (route, body) = (BoardRoute::of(&path), answer.get_object("body"));
         match (failure(answer), &route) {
-            (Some(fault), Route::Sessions | Route::Prompt | Route::State) => {
+            (Some(fault), BoardRoute::Sessions | BoardRoute::Prompt | BoardRoute::State) => {
                 if recorder.in_turn() {
-                    recorder.turn_completed(failed(fault.clone()));
+                    recorder.turn_completed(failed_turn(fault.clone()));
                 }
-                let notice = debug(&method, &path).with_text(fault.message.clone());
+                let notice = debug_notice(&method, &path).with_text(fault.message.clone());
                 return recorder.write_notice_if_no_event(Notice { error: Some(fault), ..notice });
             }
             (Some(fault), _) => {
-                let notice = debug(&method, &path).with_level(Level::Warning).with_text(fault.message.clone());
+                let notice = debug_notice(&method, &path).with_level(Level::Warning).with_text(fault.message.clone());
                 return recorder.write_notice(Notice { error: Some(fault), ..notice });
             }
-            (None, Route::Sessions) => {
+            (None, BoardRoute::Sessions) => {
                 know_agent(&body, recorder);
                 recorder.set_agent_session(&body.get_str("id").unwrap_or_default());
             }
-            (None, Route::State) => {
+            (None, BoardRoute::State) => {
                 know_agent(&body, recorder);
                 recorder.set_agent_session(&body.get_str("id").unwrap_or_default());
-                ended(&body, recorder);
+                complete_turn(&body, recorder);
             }
-            (None, Route::Approvals) => asked(&body, recorder),
+            (None, BoardRoute::Approvals) => open_requests(&body, recorder),
             (None, _) => {}
         }
-        recorder.write_notice_if_no_event(debug(&method, &path));
+        recorder.write_notice_if_no_event(debug_notice(&method, &path));
     }
 }
 
@@ -117,16 +117,16 @@ fn know_agent(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
     }
 }
 
-fn debug(method: &str, path: &str) -> Notice {
+fn debug_notice(method: &str, path: &str) -> Notice {
     Notice::new(Topic::Control).with_level(Level::Debug).with_name(format!("{method} {path}"))
 }
 
-fn failed(fault: Fault) -> TurnCompleted {
+fn failed_turn(fault: Fault) -> TurnCompleted {
     TurnCompleted { status: TurnStatus::Failed, stop: Stop::Error, error: Some(fault), ..TurnCompleted::default() }
 }
 
 /// Completes the turn at the end of the stream, with the outcome in the session's state.
-fn ended(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
+fn complete_turn(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
     if !recorder.in_turn() {
         return;
     }
@@ -135,7 +135,7 @@ fn ended(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
         Some("done") => recorder.turn_completed(TurnCompleted::default()),
         Some("failed") => {
             let message = error.unwrap_or_else(|| "the session failed without a message".to_owned());
-            recorder.turn_completed(failed(super::errors::from_message(message)));
+            recorder.turn_completed(failed_turn(from_message(message)));
         }
         Some("cancelled") => {
             let (status, stop) = (TurnStatus::Interrupted, Stop::Cancelled);
@@ -146,7 +146,7 @@ fn ended(session: &JsonObject<'_>, recorder: &mut RunRecorder) {
 }
 
 /// Opens the pending requests of the remote agent. Known requests are not opened again.
-fn asked(body: &JsonObject<'_>, recorder: &mut RunRecorder) {
+fn open_requests(body: &JsonObject<'_>, recorder: &mut RunRecorder) {
     for approval in body.get_array("approvals").into_iter().map(JsonView::as_object) {
         let Some(id) = approval.get_non_empty("id") else { continue };
         let request = RequestOpened {
@@ -173,7 +173,7 @@ fn read<T: DeserializeOwned>(of: &JsonObject<'_>, key: &str) -> Option<T> {
     serde_json::from_str(of.get(key)?.raw_text()).ok()
 }
 
-fn resolved(request: &str, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
+fn resolve_request(request: &str, answer: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let answers: std::collections::BTreeMap<String, Vec<String>> = read(answer, "answers").unwrap_or_default();
     let outcome = match answer.get_str("decision").as_deref() {
         Some("accept" | "acceptForSession") if !answers.is_empty() => Outcome::Answered,
@@ -190,4 +190,72 @@ fn resolved(request: &str, answer: &JsonObject<'_>, recorder: &mut RunRecorder) 
         answers,
         message: answer.get_string("reason"),
     });
+}
+
+/// Parses the payload of an `error`.
+pub fn fault(payload: &JsonObject<'_>) -> Fault {
+    let message = payload.get_non_empty("message").unwrap_or_else(|| "the session failed without a message".to_owned());
+    match payload.get_str("errorType").as_deref().and_then(known) {
+        Some(code) => Fault::new(code, message),
+        None => from_message(message),
+    }
+}
+
+/// Derives a fault from a message.
+pub fn from_message(message: String) -> Fault {
+    Fault::new(error_code(&message), message)
+}
+
+/// Maps the error types that another Switchboard sends in addition to the message.
+fn known(kind: &str) -> Option<ErrorCode> {
+    Some(match kind {
+        "connectionFailed" => ErrorCode::ConnectionFailed,
+        "authenticationFailed" => ErrorCode::ProviderAuth,
+        "sessionNotFound" => ErrorCode::SessionNotFound,
+        "permissionDenied" => ErrorCode::PermissionDenied,
+        "toolExecutionFailed" => ErrorCode::ToolFailed,
+        "timeout" => ErrorCode::Timeout,
+        "protocolError" => ErrorCode::ProtocolError,
+        _ => return None,
+    })
+}
+
+fn error_code(message: &str) -> ErrorCode {
+    let message = message.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    if says(&["permission denied", "not allowed", "denied by"]) {
+        ErrorCode::PermissionDenied
+    } else if says(&["unauthorized", "authentication", "api key", "log in", "login"]) {
+        ErrorCode::ProviderAuth
+    } else if says(&["rate limit", "too many requests", "overloaded"]) {
+        ErrorCode::RateLimit
+    } else if says(&["session not found", "no such session"]) {
+        ErrorCode::SessionNotFound
+    } else if says(&["timed out", "timeout"]) {
+        ErrorCode::Timeout
+    } else if says(&["connection", "unreachable", "network"]) {
+        ErrorCode::ConnectionFailed
+    } else {
+        ErrorCode::ExecutionError
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use switchboard_event::ErrorCode;
+
+    use super::error_code;
+
+    #[test]
+    fn words_decide() {
+        for (message, expected) in [
+            ("Session failed: Permission denied", ErrorCode::PermissionDenied),
+            ("Authentication required", ErrorCode::ProviderAuth),
+            ("the session timed out", ErrorCode::Timeout),
+            ("boom", ErrorCode::ExecutionError),
+        ] {
+            assert_eq!(error_code(message), expected, "{message}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use switchboard_event::SessionConfig;
 
-use super::driver::{Client, Start, Wanted};
+use super::driver::{BoardDriver, BoardSessionRequest, BoardSessionStart};
 use crate::{
     Abilities, Agent, AgentLaunch, HostAccess, LaunchRequest, Login, StdinMode, UnsupportedOperation, WhileRunning,
     agent::no_config, launch::no_endpoints,
@@ -64,20 +64,20 @@ fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation
         None => (link.clone(), None),
     };
     let token = order.host.env_var(TOKEN).filter(|token| !token.is_empty()).or(linked);
-    let wanted = Wanted {
+    let wanted = BoardSessionRequest {
         url,
         authorization: token.map(|token| format!("Bearer {}", token.trim())),
         agent: agent.clone(),
         project: project(order),
         config: settings(order.config, folder),
         start: match order.resume {
-            None => Start::New,
-            Some(resume) if resume.fork => Start::CopyOf(resume.session.to_owned()),
-            Some(resume) => Start::Known(resume.session.to_owned()),
+            None => BoardSessionStart::New,
+            Some(resume) if resume.fork => BoardSessionStart::CopyOf(resume.session.to_owned()),
+            Some(resume) => BoardSessionStart::Known(resume.session.to_owned()),
         },
     };
     let weaker = weaker(&wanted.config);
-    let driver = Some(Box::new(Client::new(wanted)) as Box<dyn crate::AgentDriver>);
+    let driver = Some(Box::new(BoardDriver::new(wanted)) as Box<dyn crate::AgentDriver>);
     Ok(AgentLaunch {
         source: "board",
         input: StdinMode::Closed,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Purpose of a path.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Route<'a> {
+pub enum BoardRoute<'a> {
     /// All sessions, where new ones are started.
     Sessions,
     State,
@@ -21,7 +21,7 @@ pub enum Route<'a> {
 
 pub const SESSIONS: &str = "/api/sessions";
 
-impl<'a> Route<'a> {
+impl<'a> BoardRoute<'a> {
     pub fn of(path: &'a str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
         let Some(rest) = path.strip_prefix(SESSIONS) else { return Self::Other };
@@ -73,21 +73,21 @@ fn decoded(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
 
-    use super::{Route, encoded};
+    use super::{BoardRoute, encoded};
 
     #[test]
     fn paths_are_read_as_they_are_written() {
-        let check = |path: &str, route: Route<'_>| assert_eq!(Route::of(path), route, "{path}");
-        check("/api/sessions", Route::Sessions);
-        check("/api/sessions/a", Route::State);
-        check("/api/sessions/a?x=1", Route::State);
-        check("/api/sessions/a/prompt", Route::Prompt);
-        check("/api/sessions/a/cancel", Route::Cancel);
-        check("/api/sessions/a/approvals", Route::Approvals);
-        check("/api/sessions/a/events?offset=1", Route::Other);
-        check("/api/health", Route::Other);
+        let check = |path: &str, route: BoardRoute<'_>| assert_eq!(BoardRoute::of(path), route, "{path}");
+        check("/api/sessions", BoardRoute::Sessions);
+        check("/api/sessions/a", BoardRoute::State);
+        check("/api/sessions/a?x=1", BoardRoute::State);
+        check("/api/sessions/a/prompt", BoardRoute::Prompt);
+        check("/api/sessions/a/cancel", BoardRoute::Cancel);
+        check("/api/sessions/a/approvals", BoardRoute::Approvals);
+        check("/api/sessions/a/events?offset=1", BoardRoute::Other);
+        check("/api/health", BoardRoute::Other);
         for request in ["r-1", "a/b c%é"] {
-            check(&format!("/api/sessions/s/approvals/{}", encoded(request)), Route::Approval(request.into()));
+            check(&format!("/api/sessions/s/approvals/{}", encoded(request)), BoardRoute::Approval(request.into()));
         }
     }
 }

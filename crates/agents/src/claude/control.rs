@@ -6,12 +6,11 @@ use serde_json::value::RawValue;
 use switchboard_event::{Decider, Id, Info, Item, Level, Notice, Outcome, RequestResolved, Topic};
 
 use super::{
+    ClaudeStreamReader,
     driver::INITIALIZE_REQUEST_ID,
     items,
-    live::ClaudeStreamReader,
-    modes,
     offers::{self, DEFAULT, EFFORT_OPTION_ID, THINKING_BUDGET_OPTION_ID},
-    requests,
+    requests, rules,
 };
 use crate::{JsonObject, JsonView, RunRecorder, bounded::push_bounded};
 
@@ -234,8 +233,8 @@ impl ClaudeStreamReader {
             self.offers.set_model(&model);
         }
         // Claude Code reports its mode with the first turn, but the mode of the launch is already known.
-        let mode = (id == INITIALIZE_REQUEST_ID).then(|| modes::INITIAL_MODE.to_owned());
-        recorder.update_info(Info { modes: modes::permission_modes(), mode, ..self.offers.session_info() });
+        let mode = (id == INITIALIZE_REQUEST_ID).then(|| rules::INITIAL_MODE.to_owned());
+        recorder.update_info(Info { modes: rules::permission_modes(), mode, ..self.offers.session_info() });
     }
 
     /// Applies a changed setting.

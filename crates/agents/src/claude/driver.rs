@@ -5,15 +5,15 @@ use serde_json::{Value, json, value::RawValue};
 use switchboard_event::{Dir, ErrorCode, Event, EventBody, Fault};
 
 use super::{
-    answers::{self, PendingControlRequests},
-    errors, launch, modes,
+    errors, launch,
     offers::ClaudeOptions,
-    pace::{ClaudeTurnTracker, SETTLE_TIMER},
-    prompts::{self, PromptIds},
+    requests::{self, PendingControlRequests},
+    rules,
+    turn_tracker::{ClaudeTurnTracker, SETTLE_TIMER},
 };
 use crate::{
     AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, JsonObject, JsonView,
-    LaunchRequest, Record, RecordBody, RequestAnswer, UnsupportedOperation,
+    LaunchRequest, PromptImage, Record, RecordBody, RequestAnswer, UnsupportedOperation,
     commands::{self, SlashCommands},
 };
 
@@ -116,7 +116,7 @@ impl AgentDriver for ClaudeDriver {
                 self.send_request(json!({ "subtype": "set_model", "model": model }), effects);
             }
             AgentCommand::SetMode(mode) => {
-                modes::check_mode(&mode)?;
+                rules::check_mode(&mode)?;
                 self.send_request(json!({ "subtype": "set_permission_mode", "mode": mode }), effects);
             }
             AgentCommand::SetOption { id, value } => {
@@ -159,7 +159,7 @@ impl ClaudeDriver {
                 .with_hint("give the schema with the first prompt, or resume the session with it"));
         }
         let id = self.ids.next();
-        effects.send_record(&prompts::prompt_message(prompt, Some(&id)));
+        effects.send_record(&prompt_message(prompt, Some(&id)));
         if self.pace.is_working() {
             // Any cheap request serves as a marker.
             let mark = self.send_request(json!({ "subtype": "get_binary_version" }), effects);
@@ -180,8 +180,8 @@ impl ClaudeDriver {
     fn send_answer(&mut self, answer: &RequestAnswer, effects: &mut DriverEffects) -> Result<(), UnsupportedOperation> {
         let asked = self.asked.get(&answer.request);
         let asked = asked.ok_or_else(|| UnsupportedOperation::new("Claude Code no longer waits for this answer"))?;
-        let response = answers::decision_response(asked, answer, &self.cwd)?;
-        effects.send_record(&answers::success_response(&answer.request, &response));
+        let response = requests::decision_response(asked, answer, &self.cwd)?;
+        effects.send_record(&requests::success_response(&answer.request, &response));
         self.asked.remove_request(&answer.request);
         Ok(())
     }
@@ -230,11 +230,11 @@ impl ClaudeDriver {
                 self.asked.insert_request(&id, fields.get_raw("request").unwrap_or_default());
             }
             // Switchboard registers no hooks; an empty response lets Claude Code continue.
-            Some("hook_callback") => effects.send_record(&answers::success_response(&id, &json!({}))),
+            Some("hook_callback") => effects.send_record(&requests::success_response(&id, &json!({}))),
             Some("request_user_dialog") => {
-                effects.send_record(&answers::success_response(&id, &json!({ "behavior": "cancelled" })))
+                effects.send_record(&requests::success_response(&id, &json!({ "behavior": "cancelled" })))
             }
-            _ => effects.send_record(&answers::error_response(&id, "not supported here")),
+            _ => effects.send_record(&requests::error_response(&id, "not supported here")),
         }
     }
 
@@ -273,5 +273,83 @@ impl ClaudeDriver {
             return effects.give_up(Fault::new(ErrorCode::SessionNotFound, text));
         }
         self.pace.mark_turn_ended(effects);
+    }
+}
+
+/// Builds the message of a prompt. An id allows it to be cancelled while it is queued, and identifies it on disk.
+pub fn prompt_message(prompt: &AgentPrompt, id: Option<&str>) -> Value {
+    let mut message = json!({
+        "type": "user",
+        "message": { "role": "user", "content": prompt_content(prompt) },
+        "parent_tool_use_id": null,
+        "session_id": "",
+    });
+    if let (Some(id), Some(fields)) = (id, message.as_object_mut()) {
+        fields.insert("uuid".to_owned(), id.into());
+    }
+    message
+}
+
+fn prompt_content(prompt: &AgentPrompt) -> Value {
+    if prompt.images.is_empty() {
+        return prompt.text.clone().into();
+    }
+    // The API rejects empty text.
+    let text = (!prompt.text.is_empty()).then(|| json!({ "type": "text", "text": prompt.text }));
+    text.into_iter().chain(prompt.images.iter().map(image_block)).collect()
+}
+
+fn image_block(image: &PromptImage) -> Value {
+    let source = json!({ "type": "base64", "media_type": image.media_type, "data": image.data });
+    json!({ "type": "image", "source": source })
+}
+
+/// Ids for prompts: UUIDs, as Claude Code requires. Another process of the same conversation must not generate the same
+/// ones, so they are derived from a secret of this one.
+pub struct PromptIds {
+    seed: u128,
+    given: u128,
+}
+
+impl PromptIds {
+    /// Derives ids from a secret without revealing it.
+    pub fn new(secret: &str) -> Self {
+        // FNV-1a with 128 bits.
+        let mix = |seed: u128, byte: u8| (seed ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        Self { seed: secret.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, mix), given: 0 }
+    }
+
+    /// Returns a new id.
+    pub fn next(&mut self) -> String {
+        self.given += 1;
+        let id =
+            (self.seed.wrapping_add(self.given) & !(0xf000 << 64) & !(0xc000 << 48)) | (0x4000 << 64) | (0x8000 << 48);
+        let part = |shift: u32, bits: u32| (id >> shift) & ((1 << bits) - 1);
+        format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            part(96, 32),
+            part(80, 16),
+            part(64, 16),
+            part(48, 16),
+            part(0, 48)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::PromptIds;
+
+    #[test]
+    fn ids_are_uuids_and_never_twice_the_same() {
+        let (mut one, mut other) = (PromptIds::new("a secret"), PromptIds::new("another"));
+        let ids = [one.next(), one.next(), other.next()];
+        for id in &ids {
+            let parts: Vec<_> = id.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12], "{id}");
+            assert!(id.chars().nth(14) == Some('4') && id.chars().nth(19).is_some_and(|c| "89ab".contains(c)), "{id}");
+        }
+        assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2]);
     }
 }

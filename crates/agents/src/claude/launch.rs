@@ -1,14 +1,49 @@
-//! The launch of Claude Code: flags, environment and files from the settings of a session.
+//! The launch of Claude Code: its login state, and flags, environment and files from the settings of a session.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{driver::ClaudeDriver, login, mcp, offers, prompts, rules, settings};
+use super::{
+    driver::{
+        ClaudeDriver, {self},
+    },
+    offers, rules, settings,
+};
 use crate::{
-    Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, LaunchRequest, StateDirectory, StdinMode,
-    UnsupportedOperation, Versions, WhileRunning,
+    Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, JsonView, LaunchRequest, Login, StateDirectory,
+    StdinMode, UnsupportedOperation, Versions, WhileRunning,
     launch::{bedrock_endpoints, is_variable_enabled, public_endpoints, vertex_endpoints},
 };
+
+/// Variables that an outer Claude Code sets for its commands. They describe the outer session. `CLAUDECODE` makes
+/// versions before 2.1.97 refuse to start; `CLAUDE_CODE_CHILD_SESSION` can keep a session from being written to disk.
+const OUTER_SESSION_VARIABLES: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_EFFORT",
+    "CLAUDE_PROJECT_DIR",
+    "AI_AGENT",
+];
+
+/// Variables that redirect Claude Code to another server.
+const BASE_URL_VARIABLES: &[&str] =
+    &["ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"];
+
+/// Providers other than Anthropic, by the variable that selects them.
+const PROVIDER_VARIABLES: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_USE_BEDROCK", "Amazon Bedrock"),
+    ("CLAUDE_CODE_USE_VERTEX", "Google Vertex AI"),
+    ("CLAUDE_CODE_USE_FOUNDRY", "Microsoft Foundry"),
+];
+
+/// Variables that hold a key or a token, in order of precedence.
+const API_KEY_VARIABLES: &[&str] = &["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
 
 pub const AGENT: Agent = Agent {
     name: "claude",
@@ -37,7 +72,7 @@ pub const AGENT: Agent = Agent {
         detailed_one_shot: false,
     },
     launch,
-    login: login::login_state,
+    login: login_state,
     config: settings::read_config,
     endpoints,
     protected_paths: &[
@@ -56,20 +91,6 @@ pub const AGENT: Agent = Agent {
     ],
 };
 
-/// Variables that an outer Claude Code sets for its commands. They describe the outer session. `CLAUDECODE` makes
-/// versions before 2.1.97 refuse to start; `CLAUDE_CODE_CHILD_SESSION` can keep a session from being written to disk.
-const OUTER_SESSION_VARIABLES: &[&str] = &[
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_EXECPATH",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_EFFORT",
-    "CLAUDE_PROJECT_DIR",
-    "AI_AGENT",
-];
-
 fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     check_request(order)?;
     let mut launch = AgentLaunch {
@@ -86,7 +107,7 @@ fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation
     launch.args.extend(session_args(order));
     launch.args.extend(rules::tool_flags(order));
     for (flag, name, content) in [
-        ("--mcp-config", "mcp.json", mcp::mcp_config_file(order)),
+        ("--mcp-config", "mcp.json", rules::mcp_config_file(order)),
         ("--settings", "settings.json", rules::session_settings(order)),
     ] {
         if let Some(content) = content {
@@ -107,10 +128,6 @@ pub fn state_directory(host: &dyn HostAccess) -> StateDirectory {
         kept_files: &[".credentials.json"],
     }
 }
-
-/// Variables that redirect Claude Code to another server.
-const BASE_URL_VARIABLES: &[&str] =
-    &["ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "ANTHROPIC_FOUNDRY_BASE_URL"];
 
 /// The API, and the logins of Claude accounts and of the console. Variables may also be set in the user's settings.
 pub fn endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
@@ -147,7 +164,7 @@ fn check_request(order: &LaunchRequest<'_>) -> Result<(), UnsupportedOperation> 
         return Err(UnsupportedOperation::new("Claude Code needs a prompt to run once"));
     }
     settings::check_hooks(order.host, order.cwd)?;
-    mcp::check_servers(order.config)
+    rules::check_servers(order.config)
 }
 
 /// Configures input and output. In two-way mode everything goes through standard input, including the prompt: many
@@ -161,7 +178,7 @@ fn configure_io(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) {
             launch.input = StdinMode::Text(order.prompt.text.clone());
         } else {
             args.push("--input-format=stream-json");
-            launch.input = StdinMode::Text(prompts::prompt_message(order.prompt, None).to_string() + "\n");
+            launch.input = StdinMode::Text(driver::prompt_message(order.prompt, None).to_string() + "\n");
         }
     } else {
         args.extend(["--input-format=stream-json", "--permission-prompt-tool=stdio"]);
@@ -239,4 +256,47 @@ fn weaker_guarantees(order: &LaunchRequest<'_>) -> Vec<String> {
 pub fn sandbox_override(order: &LaunchRequest<'_>) -> Option<Value> {
     let off = order.confined || order.config.sandbox_mode == Some(SandboxMode::FullAccess);
     off.then(|| json!({ "enabled": false }))
+}
+
+pub fn login_state(host: &dyn HostAccess) -> Login {
+    let provider =
+        PROVIDER_VARIABLES.iter().find(|(name, _)| host.env_var(name).is_some_and(|to_value| is_yes(&to_value)));
+    if let Some((name, provider)) = provider {
+        return Login::Yes(format!("{provider} ({name})"));
+    }
+    if let Some(name) = API_KEY_VARIABLES.iter().find(|name| host.env_var(name).is_some_and(|value| !value.is_empty()))
+    {
+        return Login::Yes((*name).to_owned());
+    }
+    login_from_files(host).map_or_else(
+        || Login::No("run `claude` and type /login, or set ANTHROPIC_API_KEY".to_owned()),
+        |how| Login::Yes(how.to_owned()),
+    )
+}
+
+fn is_yes(value: &str) -> bool {
+    !matches!(value.to_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
+}
+
+fn login_from_files(host: &dyn HostAccess) -> Option<&'static str> {
+    let (folder, state) = (settings::config_directory(host), settings::state_file_path(host));
+    if has_non_empty_field(host, &folder.join(".credentials.json"), "claudeAiOauth", "accessToken") {
+        return Some("a Claude account (.credentials.json)");
+    }
+    if has_non_empty_field(host, &folder.join("settings.json"), "", "apiKeyHelper") {
+        return Some("apiKeyHelper (settings.json)");
+    }
+    if has_non_empty_field(host, &state, "", "primaryApiKey") {
+        return Some("a key of the Anthropic console (.claude.json)");
+    }
+    // On macOS the token itself is in the keychain.
+    has_non_empty_field(host, &state, "oauthAccount", "accountUuid").then_some("a Claude account (.claude.json)")
+}
+
+/// Returns whether a file, or one of its objects, has a non-empty field.
+fn has_non_empty_field(host: &dyn HostAccess, file: &Path, object: &str, key: &str) -> bool {
+    let text = host.read_file(file).unwrap_or_default();
+    let fields = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default();
+    let fields = if object.is_empty() { fields } else { fields.get_object(object) };
+    fields.get_non_empty(key).is_some()
 }

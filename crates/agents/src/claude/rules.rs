@@ -1,19 +1,11 @@
-//! The session's settings as Claude Code's own rules: its permission mode, the tool lists, and a settings file for
-//! everything without a flag. The rest is decided on the approval channel.
+//! The session's settings as Claude Code's own rules: its permission mode, the tool lists, the MCP servers, and a
+//! settings file for everything without a flag. The rest is decided on the approval channel.
 
 use serde_json::{Map, Value, json};
-use switchboard_event::ApprovalMode;
+use switchboard_event::{ApprovalMode, McpServerConfig, McpTransport, Mode, SessionConfig};
 
-use super::{launch, mcp, modes};
-use crate::LaunchRequest;
-
-/// A group of tools, as named in `allowedTools` and `blockedTools`. MCP servers are handled separately.
-struct ToolGroup {
-    name: &'static str,
-    allowed: &'static str,
-    /// Includes tools that only some versions have: unknown names are not an error.
-    blocked: &'static str,
-}
+use super::launch;
+use crate::{LaunchRequest, UnsupportedOperation};
 
 const TOOL_GROUPS: &[ToolGroup] = &[
     ToolGroup { name: "command", allowed: "Bash", blocked: "Bash,PowerShell,Monitor,REPL" },
@@ -33,6 +25,26 @@ const BUILT_IN_TOOLS: &str = "Bash,Edit,Write,NotebookEdit,Read,Glob,Grep,WebFet
 /// and the like.
 const EDIT_RULE: &str = "Edit(./**)";
 
+/// The mode in which a session begins.
+pub const INITIAL_MODE: &str = "default";
+
+/// The modes that can be set in a session: id, name and description.
+const PERMISSION_MODES: &[(&str, &str, &str)] = &[
+    ("default", "Ask", "asks before it changes something"),
+    ("acceptEdits", "Accept edits", "changes, moves and deletes files in the folder without asking"),
+    ("plan", "Plan", "changes nothing, and makes a plan to agree to"),
+    ("dontAsk", "Don't ask", "declines what would have to be asked"),
+    ("auto", "Auto", "lets a model decide what may be done"),
+];
+
+/// A group of tools, as named in `allowedTools` and `blockedTools`. MCP servers are handled separately.
+struct ToolGroup {
+    name: &'static str,
+    allowed: &'static str,
+    /// Includes tools that only some versions have: unknown names are not an error.
+    blocked: &'static str,
+}
+
 pub fn approval_mode(order: &LaunchRequest<'_>) -> ApprovalMode {
     order.config.approval_mode.unwrap_or_default()
 }
@@ -45,7 +57,7 @@ pub fn permission_mode(order: &LaunchRequest<'_>) -> &'static str {
         !order.root || order.confined || order.host.env_var("IS_SANDBOX").is_some_and(|value| value == "1");
     match order.one_shot && approval_mode(order) == ApprovalMode::AutoAll && may_bypass {
         true => "bypassPermissions",
-        false => modes::INITIAL_MODE,
+        false => INITIAL_MODE,
     }
 }
 
@@ -53,13 +65,13 @@ pub fn permission_mode(order: &LaunchRequest<'_>) -> &'static str {
 pub fn tool_flags(order: &LaunchRequest<'_>) -> Vec<String> {
     let (mut allowed, mut blocked) = (Vec::new(), Vec::new());
     for entry in order.config.allowed_tools.iter().flatten().filter(|entry| order.one_shot || !allows_edits(entry)) {
-        allowed.extend(entry_rules(entry, |kind| kind.allowed, || mcp::allow_rules(order.config)));
+        allowed.extend(entry_rules(entry, |kind| kind.allowed, || allow_rules(order.config)));
     }
     for entry in order.config.blocked_tools.iter().flatten() {
         blocked.extend(entry_rules(entry, |kind| kind.blocked, || vec!["mcp__*".to_owned()]));
     }
-    allowed.extend(mcp::trusted_tool_rules(order.config));
-    blocked.extend(mcp::excluded_tool_rules(order.config));
+    allowed.extend(trusted_tool_rules(order.config));
+    blocked.extend(excluded_tool_rules(order.config));
     allowed.extend(one_shot_allow_rule(order).map(str::to_owned));
     let flag = |name: &str, rules: &[String]| (!rules.is_empty()).then(|| format!("--{name}={}", rules.join(",")));
     [flag("allowedTools", &allowed), flag("disallowedTools", &blocked)].into_iter().flatten().collect()
@@ -77,7 +89,7 @@ fn one_shot_allow_rule(order: &LaunchRequest<'_>) -> Option<&'static str> {
     match approval_mode(order) {
         _ if !order.one_shot => None,
         ApprovalMode::AskDangerous | ApprovalMode::AutoEdit => Some(EDIT_RULE),
-        ApprovalMode::AutoAll if permission_mode(order) == modes::INITIAL_MODE => Some(BUILT_IN_TOOLS),
+        ApprovalMode::AutoAll if permission_mode(order) == INITIAL_MODE => Some(BUILT_IN_TOOLS),
         ApprovalMode::AutoAll | ApprovalMode::Ask => None,
     }
 }
@@ -101,7 +113,7 @@ pub fn session_settings(order: &LaunchRequest<'_>) -> Option<Value> {
         file.insert("permissions".to_owned(), json!({ "ask": asked }));
     }
     file.extend(launch::sandbox_override(order).map(|sandbox| ("sandbox".to_owned(), sandbox)));
-    let hooks = mcp::include_list_hooks(order.config);
+    let hooks = include_list_hooks(order.config);
     if !hooks.is_empty() {
         file.insert("hooks".to_owned(), json!({ "PreToolUse": hooks }));
     }
@@ -114,4 +126,103 @@ fn ask_rules(order: &LaunchRequest<'_>) -> Vec<&'static str> {
         |tool: &&str| order.config.allowed_tools.iter().flatten().any(|entry| entry.eq_ignore_ascii_case(tool));
     let silent = UNPROMPTED_TOOLS.iter().copied().filter(|tool| !allowed(tool));
     silent.filter(|_| approval_mode(order) != ApprovalMode::AutoAll).collect()
+}
+
+/// Checks that every server has a command or a URL.
+pub fn check_servers(config: &SessionConfig) -> Result<(), UnsupportedOperation> {
+    let nothing = config.mcp_servers.iter().find(|(_, server)| server.command.is_none() && server.url.is_none());
+    match nothing {
+        Some((name, _)) => {
+            Err(UnsupportedOperation::new(format!("the MCP server `{name}` has neither a command nor an address"))
+                .with_hint("give it `command` or `url`"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The file for `--mcp-config`: these servers in addition to the user's own.
+pub fn mcp_config_file(order: &LaunchRequest<'_>) -> Option<Value> {
+    let servers: Map<_, _> =
+        order.config.mcp_servers.iter().map(|(name, of)| (name.clone(), server_json(of))).collect();
+    (!servers.is_empty()).then(|| json!({ "mcpServers": servers }))
+}
+
+fn server_json(server: &McpServerConfig) -> Value {
+    match (&server.command, &server.url) {
+        (Some(command), _) => {
+            json!({ "type": "stdio", "command": command, "args": server.args, "env": server.env })
+        }
+        (None, url) => {
+            let transport = if server.transport == Some(McpTransport::Sse) { "sse" } else { "http" };
+            json!({ "type": transport, "url": url, "headers": server.headers })
+        }
+    }
+}
+
+/// Rules that allow all tools of the session's servers. Claude Code 2.1.197 does not accept `mcp__*` here: the user's
+/// own servers are left to the approval channel.
+pub fn allow_rules(config: &SessionConfig) -> Vec<String> {
+    config.mcp_servers.keys().map(|name| format!("mcp__{}", sanitize_tool_name(name))).collect()
+}
+
+/// Rules that allow the tools of trusted servers.
+pub fn trusted_tool_rules(config: &SessionConfig) -> Vec<String> {
+    let trusted = config.mcp_servers.iter().filter(|(_, server)| server.trust);
+    trusted.flat_map(|(name, server)| tool_rules(name, server.include_tools.as_deref())).collect()
+}
+
+/// Rules that forbid excluded tools.
+pub fn excluded_tool_rules(config: &SessionConfig) -> Vec<String> {
+    let servers = config.mcp_servers.iter().filter(|(_, server)| !server.exclude_tools.is_empty());
+    servers.flat_map(|(name, server)| tool_rules(name, Some(&server.exclude_tools))).collect()
+}
+
+fn tool_rules(server: &str, tools: Option<&[String]>) -> Vec<String> {
+    let server = sanitize_tool_name(server);
+    match tools {
+        Some(tools) => tools.iter().map(|tool| format!("mcp__{server}__{}", sanitize_tool_name(tool))).collect(),
+        None => vec![format!("mcp__{server}")],
+    }
+}
+
+/// Hooks that block all tools except the included ones: there is no rule for "all but these", and only the server knows
+/// its other tools.
+pub fn include_list_hooks(config: &SessionConfig) -> Vec<Value> {
+    let limited = config.mcp_servers.iter().filter_map(|(name, server)| Some((name, server.include_tools.as_ref()?)));
+    limited.map(|(name, tools)| include_list_hook(&sanitize_tool_name(name), tools)).collect()
+}
+
+fn include_list_hook(server: &str, tools: &[String]) -> Value {
+    let tools: Vec<_> = tools.iter().map(|tool| sanitize_tool_name(tool)).collect();
+    let others = if tools.is_empty() { String::new() } else { format!("(?!(?:{})$)", tools.join("|")) };
+    let command = "echo 'this tool is not among those that the session may use' >&2; exit 2";
+    json!({ "matcher": format!("^mcp__{server}__{others}"), "hooks": [{ "type": "command", "command": command }] })
+}
+
+/// Converts a name to its form in tool names.
+fn sanitize_tool_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
+}
+
+pub fn permission_modes() -> Vec<Mode> {
+    let mode = |(id, name, description): &(&str, &str, &str)| Mode {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        description: Some((*description).to_owned()),
+    };
+    PERMISSION_MODES.iter().map(mode).collect()
+}
+
+/// Checks that a mode can be set in a session.
+pub fn check_mode(mode: &str) -> Result<(), UnsupportedOperation> {
+    if PERMISSION_MODES.iter().any(|(id, ..)| *id == mode) {
+        return Ok(());
+    }
+    if mode == "bypassPermissions" {
+        return Err(UnsupportedOperation::new("Claude Code cannot stop asking in a session that began with asking")
+            .with_hint("start the session with the approval mode autoAll"));
+    }
+    let known: Vec<_> = PERMISSION_MODES.iter().map(|(id, ..)| *id).collect();
+    Err(UnsupportedOperation::new(format!("Claude Code has no mode `{mode}`"))
+        .with_hint(format!("one of {}", known.join(", "))))
 }

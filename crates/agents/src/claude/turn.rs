@@ -4,7 +4,7 @@ use switchboard_event::{
     AgentMessage, Denied, Details, ErrorCode, Fault, Id, Item, Scope, Status, Stop, TurnCompleted, TurnStatus, Usage,
 };
 
-use super::{errors, live::ClaudeStreamReader};
+use super::{ClaudeStreamReader, errors};
 use crate::{JsonObject, JsonView, RunRecorder, bounded::BoundedMap};
 
 /// The maximum number of replies remembered as counted: more than a turn has. A reply may be repeated much later, when

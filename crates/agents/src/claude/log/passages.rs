@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use switchboard_event::Timestamp;
 
 use super::{
-    skim::{ClaudeLogScanner, LogRecordFields},
-    words::{self, UserTextKind},
+    scanner::{ClaudeLogScanner, LogRecordFields},
+    user_records::{self, UserTextKind},
 };
 use crate::{JsonView, PassageKind, ScanDepth, ScanOutput, split};
 
@@ -154,7 +154,7 @@ impl ClaudeLogScanner {
             || fields.is_sidechain
             || fields.has_result
             || origin.is_some_and(|origin| !origin.str_equals("kind", "human"));
-        match words::classify_user_text(text) {
+        match user_records::classify_user_text(text) {
             UserTextKind::Printed(printed) => found.add_passage(PassageKind::Log, self.last, None, &printed),
             UserTextKind::Interrupted => found.add_passage(PassageKind::SystemMessage, self.last, None, text),
             _ if injected => found.add_passage(PassageKind::Meta, self.last, None, text),
@@ -175,7 +175,7 @@ impl ClaudeLogScanner {
         let attachment = attachment.as_object();
         let mut text = String::new();
         append_readable(attachment.get("prompt"), &mut text);
-        match super::asides::is_typed_by_user(&attachment) {
+        match super::other_records::is_typed_by_user(&attachment) {
             true => add_prompt(&text, self.last, found),
             false => found.add_passage(PassageKind::Meta, self.last, None, &text),
         }
@@ -184,7 +184,7 @@ impl ClaudeLogScanner {
     fn scan_system(&self, fields: &LogRecordFields<'_>, found: &mut ScanOutput) {
         let content = fields.content.and_then(JsonView::as_str).unwrap_or_default();
         match fields.subtype.and_then(JsonView::as_str).as_deref() {
-            Some("local_command") => match words::classify_user_text(&content) {
+            Some("local_command") => match user_records::classify_user_text(&content) {
                 UserTextKind::Command(command) => add_prompt(&command, self.last, found),
                 UserTextKind::Printed(printed) => found.add_passage(PassageKind::Log, self.last, None, &printed),
                 _ => found.add_passage(PassageKind::Log, self.last, None, &content),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{AGENT, login::login_state, settings};
+use super::{AGENT, launch::login_state, settings};
 use crate::{
     AgentLaunch, AgentPrompt, Login, PromptImage, StdinMode, UnsupportedOperation,
     driver_tests::{FakeHost, LaunchFixture},

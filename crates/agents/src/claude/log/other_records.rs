@@ -3,8 +3,8 @@
 
 use switchboard_event::{Fault, Id, Info, Item, Level, Notice, Origin, Topic, UserMessage};
 
-use super::{figures, read::ClaudeLogReader, threads::SubagentThread, words};
-use crate::{JsonObject, JsonView, RunRecorder, claude::user};
+use super::{SubagentThread, reader::ClaudeLogReader, replies, user_records};
+use crate::{JsonObject, JsonView, RunRecorder, claude::messages};
 
 impl ClaudeLogReader {
     pub(super) fn read_system(
@@ -48,12 +48,12 @@ impl ClaudeLogReader {
     /// Reads a command that Claude Code answers itself: first its name, then its output.
     fn read_local_command(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let text = fields.get_string("content").unwrap_or_default();
-        match words::classify_user_text(&text) {
-            words::UserTextKind::Command(command) => {
+        match user_records::classify_user_text(&text) {
+            user_records::UserTextKind::Command(command) => {
                 self.begin_turn(Origin::Command, Some(command.clone()), fields, recorder);
                 self.write_user_message(fields, vec![switchboard_event::Content::text(command)], false, recorder);
             }
-            words::UserTextKind::Printed(printed) => recorder.write_notice(stdout_notice(&printed)),
+            user_records::UserTextKind::Printed(printed) => recorder.write_notice(stdout_notice(&printed)),
             _ => recorder.write_notice(stdout_notice(&text)),
         }
     }
@@ -91,11 +91,11 @@ impl ClaudeLogReader {
         is_main: bool,
         recorder: &mut RunRecorder,
     ) {
-        let content = user::parse_contents(attachment.get("prompt"));
+        let content = messages::parse_contents(attachment.get("prompt"));
         let typed = is_main && is_typed_by_user(attachment);
         self.rests = false;
         if typed && !recorder.in_turn() {
-            self.begin_turn(Origin::Prompt, Some(user::contents_text(&content)), fields, recorder);
+            self.begin_turn(Origin::Prompt, Some(messages::contents_text(&content)), fields, recorder);
         }
         let id = fields.get_non_empty("uuid").map(Id::from).unwrap_or_else(|| self.generate_id("message", recorder));
         recorder.item_completed(&id, Item::new(UserMessage { content, synthetic: !typed, queued: typed }));
@@ -176,7 +176,7 @@ impl ClaudeLogReader {
                 let text = fields.get_non_empty("trackingPath");
                 recorder.write_notice(Notice { text, ..Notice::new(Topic::Snapshot).with_name(kind) });
             }
-            "cost-state" => recorder.record_usage(figures::running_total(fields)),
+            "cost-state" => recorder.record_usage(replies::running_total(fields)),
             // A copy of the request to the model: the conversation already has its content.
             "api-request" | "api-request-blob" | "api-request-shape" | "atis-latch" | "tools-used" => {
                 recorder.write_notice(Notice::new(Topic::Control).with_name(kind).with_level(Level::Debug));

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
-use super::{figures, places::subagent_of_file};
+use super::{replies, subagent_of_file};
 use crate::{
     JsonView, LogFile, LogScanner, ReplyTokens, ScanDepth, ScanOutput, ToolCallRef, claude::turn,
     logs::usage_figure_problem, walk::JsonWalker,
@@ -30,7 +30,7 @@ pub struct ClaudeLogScanner {
     /// The session, from the file name; in a subagent's file, the subagent.
     pub(super) file: Option<String>,
     /// The file belongs to a subagent.
-    pub(super) is_sub: bool,
+    is_sub: bool,
     /// The time of the first record.
     began: Option<Timestamp>,
     /// The time of the last reply.
@@ -329,9 +329,9 @@ impl ClaudeLogScanner {
         let [id, request, uuid] = [message.id, fields.request, fields.uuid].map(|id| id.and_then(JsonView::as_str));
         let nameless = || {
             let [session, at] = [fields.session, fields.time].map(|text| text.and_then(JsonView::as_str));
-            Cow::Owned(figures::reply_fingerprint(session.as_deref().or(self.file.as_deref()), at.as_deref(), usage))
+            Cow::Owned(replies::reply_fingerprint(session.as_deref().or(self.file.as_deref()), at.as_deref(), usage))
         };
-        let name = figures::reply_name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_else(nameless);
+        let name = replies::reply_name(id.as_deref(), request.as_deref(), uuid.as_deref()).unwrap_or_else(nameless);
         let figures = token_figures(usage);
         let tools: Vec<_> = message.tools.iter().filter_map(LogToolUse::to_call_ref).collect();
         if self.reply.0 == *name && self.reply.1 == figures && tools.is_empty() {
@@ -344,7 +344,7 @@ impl ClaudeLogScanner {
         let subagent =
             fields.is_sidechain.then(|| text(fields.agent_type.or(fields.agent)).unwrap_or_else(unnamed_subagent));
         found.spent.push(ReplyTokens {
-            key: figures::reply_key(&name),
+            key: replies::reply_key(&name),
             at: self.last,
             model: text(message.model),
             cwd: text(fields.cwd),
@@ -366,10 +366,10 @@ impl ClaudeLogScanner {
     /// start time tells which sessions share usage that no reply has.
     fn push_totals(&self, fields: &LogRecordFields<'_>, found: &mut ScanOutput) {
         let started = fields.started.map_or("", |started| started.raw_text());
-        for (model, usage) in fields.totals.map(|totals| figures::model_totals(&totals.as_object())).unwrap_or_default()
+        for (model, usage) in fields.totals.map(|totals| replies::model_totals(&totals.as_object())).unwrap_or_default()
         {
             found.spent.push(ReplyTokens {
-                key: figures::reply_key(&format!("total:{started}:{model}")),
+                key: replies::reply_key(&format!("total:{started}:{model}")),
                 at: self.replied.or(self.began),
                 model: Some(model),
                 input: usage.input,

@@ -2,14 +2,15 @@
 
 use switchboard_event::{AgentMessage, Details, ErrorCode, Fault, Id, Item, Level, Notice, Reasoning, Stop, Topic};
 
-use super::{figures, read::ClaudeLogReader, threads::SubagentThread};
+use super::{SubagentThread, reader::ClaudeLogReader, replies};
 use crate::{
     JsonObject, JsonView, RunRecorder,
     claude::{
-        assistant::{complete_server_tool, other_block_item},
         errors, items,
+        messages::{
+            complete_server_tool, other_block_item, {self},
+        },
         stream::{TextBlockKind, content_blocks, parse_text_block},
-        user,
     },
 };
 
@@ -25,7 +26,7 @@ impl ClaudeLogReader {
     ) {
         let message = fields.get_object("message");
         let (id, request, record) = (message.get_str("id"), fields.get_str("requestId"), fields.get_str("uuid"));
-        let name = figures::reply_name(id.as_deref(), request.as_deref(), record.as_deref());
+        let name = replies::reply_name(id.as_deref(), request.as_deref(), record.as_deref());
         self.replies.finish_replies(thread.map(|thread| &thread.id), name.as_deref(), recorder);
         self.ensure_turn(fields, recorder);
         self.enter_record(fields, thread, recorder);
@@ -89,9 +90,9 @@ impl ClaudeLogReader {
         let message = fields.get_object("message");
         let model = message.get_non_empty("model");
         self.set_model(model.clone(), thread.is_none(), recorder);
-        let Some(mut usage) = figures::message_usage(&message) else { return };
+        let Some(mut usage) = replies::message_usage(&message) else { return };
         let (session, at) = (fields.get_str("sessionId"), fields.get_str("timestamp"));
-        let nameless = || Id::from(figures::reply_fingerprint(session.as_deref(), at.as_deref(), &usage));
+        let nameless = || Id::from(replies::reply_fingerprint(session.as_deref(), at.as_deref(), &usage));
         let key = reply.cloned().unwrap_or_else(nameless);
         (usage.key, usage.model) = (Some(key), model);
         // No other record can be attributed to a reply without an id, so it is complete.
@@ -109,7 +110,7 @@ impl ClaudeLogReader {
         is_main: bool,
         recorder: &mut RunRecorder,
     ) {
-        let text = user::contents_text(&user::parse_contents(message.get("content")));
+        let text = messages::contents_text(&messages::parse_contents(message.get("content")));
         let error = fields.get_str("error").or_else(|| fields.get_str("apiError")).unwrap_or_default();
         if !fields.is_true("isApiErrorMessage") && error.is_empty() {
             self.stop = Some(Stop::EndTurn);
@@ -196,7 +197,7 @@ impl ClaudeLogReader {
         let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
         recorder.item_completed(id, item);
         if is_command {
-            user::complete_changed_files(id, reply, structured, recorder);
+            messages::complete_changed_files(id, reply, structured, recorder);
         }
     }
 }

@@ -4,13 +4,10 @@ use switchboard_event::{
     Dir, ErrorCode, Fault, Id, Info, Origin, Stop, Timestamp, TurnCompleted, TurnStarted, TurnStatus,
 };
 
-use super::{
-    replies::ReplyCounter,
-    threads::{SubagentThread, SubagentThreads},
-};
+use super::{SubagentThread, SubagentThreads, replies::ReplyCounter};
 use crate::{
     JsonObject, JsonView, RecordReader, RunRecorder,
-    claude::{items::TodoList, live::record_timestamp},
+    claude::{items::TodoList, record_timestamp},
 };
 
 /// The maximum number of records without a directory before the session starts with the id they have.
