@@ -3,7 +3,7 @@
 
 use switchboard_event::{Details, Field, Id, Item, Notice, Status, Topic};
 
-use super::{items, live, names};
+use super::{first_str, items, report_warning};
 use crate::{JsonView, RunRecorder};
 
 /// Maximum number of open items; there are eight types, with one item each.
@@ -119,8 +119,8 @@ impl OpenFlatItem {
 }
 
 fn report_error_item(record: JsonView<'_>, recorder: &mut RunRecorder) {
-    if let Some(message) = names::first_str(&record.as_object(), &["message", "content", "text"]) {
-        live::report_warning(&message, recorder);
+    if let Some(message) = first_str(&record.as_object(), &["message", "content", "text"]) {
+        report_warning(&message, recorder);
     }
 }
 

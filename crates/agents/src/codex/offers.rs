@@ -3,7 +3,7 @@
 
 use switchboard_event::{Model, Selector, SelectorValue};
 
-use super::names;
+use super::first_string;
 use crate::{JsonObject, JsonView};
 
 /// Selector ids.
@@ -80,7 +80,7 @@ impl CodexModelCatalog {
 }
 
 fn parse_offer(fields: &JsonObject<'_>) -> CodexModelOffer {
-    let id = names::first_string(fields, &["model", "id"]).unwrap_or_default();
+    let id = first_string(fields, &["model", "id"]).unwrap_or_default();
     let effort = |effort: JsonView<'_>| {
         let effort = effort.as_object();
         let id = effort.get_string("reasoningEffort").unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use switchboard_event::{Scope, Usage};
 
-use super::names;
+use super::first_field;
 use crate::JsonObject;
 
 /// The running total of one thread.
@@ -60,7 +60,7 @@ fn is_below(total: &Usage, base: &Usage) -> bool {
 
 /// Parses the usage of a thread or of a reply. Input includes cache reads and writes, output includes reasoning.
 pub fn parse_usage(fields: &JsonObject<'_>, scope: Scope, model: Option<&str>) -> Usage {
-    let count = |names: &[&str]| names::first_field(fields, names).and_then(crate::JsonView::as_u64).unwrap_or(0);
+    let count = |names: &[&str]| first_field(fields, names).and_then(crate::JsonView::as_u64).unwrap_or(0);
     let (inputs, outputs) = (fields.get_object("input_tokens_details"), fields.get_object("output_tokens_details"));
     let cache_read = count(&["cached_input_tokens", "cachedInputTokens"]).max(inputs.get_count("cached_tokens"));
     let cache_write =

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Id, Level, Notice, Topic};
 
-use super::{AppServerReader, reader::control_notice, settings};
+use super::{AppServerReader, control_notice, settings};
 use crate::{
     JsonObject, JsonView, RunRecorder,
-    codex::{driver::DECLINE_PREFIX, errors, user},
+    codex::{driver::DECLINE_PREFIX, errors, items},
 };
 
 /// Maximum number of remembered requests. Codex never answers an interrupt of a turn that is already interrupted
@@ -87,7 +87,7 @@ impl AppServerReader {
 
     /// The prompt becomes an item only when the app-server echoes it, which shows that the agent received it.
     fn read_turn_prompt(&mut self, key: &str, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let text = user::parse_user_message(params.get("input")).joined_text();
+        let text = items::parse_user_message(params.get("input")).joined_text();
         self.threads.set_opening(false);
         if self.threads.enter_thread(params.get_str("threadId").as_deref(), recorder) && method == "turn/start" {
             self.turns.expect_turn(key, Some(text.clone()));

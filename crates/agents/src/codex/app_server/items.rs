@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use switchboard_event::{Details, Field, Id, Info, Item, Level, Notice, SessionStatus, Status, Topic};
 
-use super::{AppServerReader, turns::ItemPlacement};
+use super::{AppServerReader, control_notice, turns::ItemPlacement};
 use crate::{
     JsonObject, JsonView, RunRecorder,
-    codex::{changes, collab, items},
+    codex::{items, tool_calls},
 };
 
 /// Maximum number of reasoning items that are tracked at once.
@@ -107,8 +107,8 @@ impl AppServerReader {
             self.turns.message = Some(id.clone());
         }
         self.threads.track_spawn(id, &fields, true);
-        if collab::is_spawn_call(&fields) {
-            self.threads.register_children(&collab::receiver_threads(&fields), id, recorder);
+        if tool_calls::is_spawn_call(&fields) {
+            self.threads.register_children(&tool_calls::receiver_threads(&fields), id, recorder);
         }
         self.parts.forget_item(id);
         recorder.item_completed(id, item);
@@ -172,10 +172,7 @@ impl AppServerReader {
             false => Cow::Borrowed(delta),
         };
         if text.is_empty() {
-            return recorder.write_notice_about(
-                Some(id.clone()),
-                super::reader::control_notice("item/reasoning/summaryPartAdded"),
-            );
+            return recorder.write_notice_about(Some(id.clone()), control_notice("item/reasoning/summaryPartAdded"));
         }
         recorder.item_append(id, field, part, &text);
     }
@@ -184,7 +181,7 @@ impl AppServerReader {
 fn update_patch(id: &Id, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let Some(mut item) = recorder.open_item(id).cloned() else { return };
     if let Details::FileChange(change) = &mut item.details {
-        change.changes = changes::parse_changes(&params.get_array("changes"), recorder);
+        change.changes = items::parse_changes(&params.get_array("changes"), recorder);
     }
     recorder.item_set(id, item);
 }

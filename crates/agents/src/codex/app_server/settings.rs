@@ -8,7 +8,7 @@ use crate::{
     JsonObject,
     codex::{
         driver::SLASH_COMMANDS,
-        names,
+        first_string,
         offers::{COLLABORATION, CodexModelCatalog, DEFAULT, PERSONALITIES, PERSONALITY},
     },
 };
@@ -58,8 +58,7 @@ impl AppServerSettings {
     /// names.
     pub fn apply_thread_settings(&mut self, fields: &JsonObject<'_>) -> Info {
         let thread = fields.get_object("thread");
-        let either =
-            |names: &[&str]| names::first_string(fields, names).or_else(|| names::first_string(&thread, names));
+        let either = |names: &[&str]| first_string(fields, names).or_else(|| first_string(&thread, names));
         self.model = either(&["model"]).or(self.model.take());
         self.effort = either(&["reasoningEffort", "effort"]).or(self.effort.take());
         self.personality = either(&["personality"]).or(self.personality.take());

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use switchboard_event::{Context, Id, Info, Notice, Scope, Topic};
 
-use super::{AppServerReader, reader::control_notice, settings};
+use super::{AppServerReader, control_notice, settings};
 use crate::{
     JsonObject, RunRecorder,
-    codex::{collab, usage},
+    codex::{tool_calls, usage},
 };
 
 /// Maximum number of remembered threads, and of pending spawns.
@@ -129,11 +129,11 @@ impl AppServerThreads {
     /// Tracks the start or the end of a call that may spawn an agent.
     pub fn track_spawn(&mut self, item: &Id, native: &JsonObject<'_>, ended: bool) {
         let activity = native.str_equals("type", "subAgentActivity") && native.str_equals("kind", "started");
-        if !collab::is_spawn_call(native) && !activity {
+        if !tool_calls::is_spawn_call(native) && !activity {
             return;
         }
         self.spawns.retain(|spawn| spawn != item);
-        let mut made = collab::receiver_threads(native);
+        let mut made = tool_calls::receiver_threads(native);
         made.extend(native.get_non_empty("agentThreadId"));
         for thread in self.known.iter_mut().skip(1).filter(|thread| made.iter().any(|id| thread.id == *id.as_str())) {
             thread.parent = Some(item.clone());

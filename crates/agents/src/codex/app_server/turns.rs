@@ -7,11 +7,11 @@ use switchboard_event::{
     TurnStatus,
 };
 
-use super::{AppServerReader, reader::control_notice};
+use super::{AppServerReader, control_notice};
 use crate::{
     JsonObject, RunRecorder,
     bounded::push_bounded,
-    codex::{errors, functions, items},
+    codex::{errors, items, tool_calls},
 };
 
 /// Maximum number of requested turns, ended turns and cut-off items.
@@ -217,7 +217,7 @@ impl AppServerReader {
         }
         let id = Id::from(format!("{}-steps", params.get_str("turnId").unwrap_or_default()));
         let entries =
-            params.get_array("plan").into_iter().map(|step| functions::parse_plan_entry(&step.as_object())).collect();
+            params.get_array("plan").into_iter().map(|step| tool_calls::parse_plan_entry(&step.as_object())).collect();
         let plan = Plan { entries, explanation: params.get_non_empty("explanation"), ..Plan::default() };
         recorder.item_started(&id, Item::new(plan));
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{calls::RequestPurpose, conversation::CodexDriver};
+use super::{CodexDriver, RequestPurpose};
 use crate::{
     DriverEffects, JsonObject, UnsupportedOperation,
     codex::offers::{COLLABORATION, CodexModelCatalog, CodexModelOffer, DEFAULT, EFFORT, PERSONALITIES, PERSONALITY},

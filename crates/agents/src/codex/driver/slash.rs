@@ -3,10 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    calls::RequestPurpose,
-    conversation::{CodexDriver, CodexTurnState},
-};
+use super::{CodexDriver, CodexTurnState, RequestPurpose};
 use crate::{DriverEffects, JsonObject, UnsupportedOperation, commands};
 
 /// Command names and descriptions.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, SandboxMode};
 
-use super::{keys, rules::CodexSessionRules, trust};
+use super::{find_api_key, rules::CodexSessionRules, untrusted_setting};
 use crate::{AgentLaunch, LaunchRequest, StdinMode, UnsupportedOperation};
 
 pub fn launch_exec(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
@@ -16,7 +16,7 @@ pub fn launch_exec(order: &LaunchRequest<'_>) -> Result<AgentLaunch, Unsupported
     if let Some(model) = &order.config.model {
         args.extend(["-m".to_owned(), model.clone()]);
     }
-    if let Some(trust) = trust::untrusted_setting(order) {
+    if let Some(trust) = untrusted_setting(order) {
         rules.config.insert("projects".to_owned(), trust);
     }
     for (key, value) in &rules.config {
@@ -36,7 +36,7 @@ pub fn launch_exec(order: &LaunchRequest<'_>) -> Result<AgentLaunch, Unsupported
     }
     // The prompt is standard input, which must be closed: Codex waits for the end of an open one in any case (0.166).
     args.push("-".to_owned());
-    let key = keys::find_api_key(order.host).map(|key| ("CODEX_API_KEY".to_owned(), key));
+    let key = find_api_key(order.host).map(|key| ("CODEX_API_KEY".to_owned(), key));
     Ok(AgentLaunch {
         args,
         files,

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use super::{
-    ends,
-    line::RolloutRecord,
-    output::RolloutToolOutput,
-    said::{self, MessageForm, MessageSpeaker},
-    skim::RolloutScanner,
+    messages::{self, MessageForm, MessageSpeaker},
+    record::RolloutRecord,
+    scanner::RolloutScanner,
+    tool_calls::{self, RolloutToolOutput},
 };
-use crate::{JsonObject, JsonView, PassageKind, ScanOutput, codex::names};
+use crate::{
+    JsonObject, JsonView, PassageKind, ScanOutput,
+    codex::{first_field, first_str, first_string},
+};
 
 /// Adds the text of a record.
 pub fn add_record(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
@@ -23,7 +25,7 @@ pub fn add_record(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Rollou
             &line.fields.get_str("message").unwrap_or_default(),
         ),
         "inter_agent_communication" => {
-            let text = names::first_str(&line.fields, &["content", "message"]).unwrap_or_default();
+            let text = first_str(&line.fields, &["content", "message"]).unwrap_or_default();
             found.add_passage(PassageKind::Meta, line.at, None, &text);
         }
         _ => {}
@@ -35,19 +37,20 @@ fn add_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScann
     match &*what {
         "message" if repeated => {}
         "message" if fields.str_equals("role", "assistant") => {
-            let text = said::message_text(fields);
+            let text = messages::message_text(fields);
             add_once(PassageKind::AssistantMessage, MessageForm::Item, &text, line, rollout, found);
         }
         "message" => {
-            let kind = if said::find_prompt(line).is_some() { PassageKind::UserMessage } else { PassageKind::Meta };
-            found.add_passage(kind, at, None, &said::message_text(fields));
+            let kind = if messages::find_prompt(line).is_some() { PassageKind::UserMessage } else { PassageKind::Meta };
+            found.add_passage(kind, at, None, &messages::message_text(fields));
         }
         "reasoning" => {
-            for text in ["summary", "content"].into_iter().flat_map(|key| said::part_texts(&fields.get_array(key))) {
+            for text in ["summary", "content"].into_iter().flat_map(|key| messages::part_texts(&fields.get_array(key)))
+            {
                 add_once(PassageKind::Reasoning, MessageForm::Item, &text, line, rollout, found);
             }
         }
-        "agent_message" => found.add_passage(PassageKind::Meta, at, None, &said::message_text(fields)),
+        "agent_message" => found.add_passage(PassageKind::Meta, at, None, &messages::message_text(fields)),
         "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
             let call = fields.get_str("call_id").unwrap_or_default();
             found.add_passage(
@@ -67,9 +70,9 @@ fn add_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScann
 
 fn add_event(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut RolloutScanner, found: &mut ScanOutput) {
     let fields = &line.fields;
-    let text = || names::first_str(fields, &["message", "text"]).unwrap_or_default();
+    let text = || first_str(fields, &["message", "text"]).unwrap_or_default();
     match line.payload_type().as_ref() {
-        "user_message" if !repeated && said::find_prompt(line).is_some() => {
+        "user_message" if !repeated && messages::find_prompt(line).is_some() => {
             found.add_passage(PassageKind::UserMessage, line.at, None, &text());
         }
         "agent_message" => add_once(PassageKind::AssistantMessage, MessageForm::Event, &text(), line, rollout, found),
@@ -95,12 +98,14 @@ fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Ro
     let fields = native.as_object();
     match fields.get_str("type").as_deref() {
         Some("UserMessage") if repeated => {}
-        Some("UserMessage") => found.add_passage(PassageKind::UserMessage, line.at, None, &said::message_text(&fields)),
+        Some("UserMessage") => {
+            found.add_passage(PassageKind::UserMessage, line.at, None, &messages::message_text(&fields))
+        }
         Some("AgentMessage") => {
             add_once(
                 PassageKind::AssistantMessage,
                 MessageForm::Event,
-                &said::message_text(&fields),
+                &messages::message_text(&fields),
                 line,
                 rollout,
                 found,
@@ -117,7 +122,9 @@ fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Ro
         // The provider's tools are covered by their items; calls, by the call and its result.
         Some("WebSearch" | "ImageGeneration") => {}
         _ => {
-            if let Some(end) = ends::parse_completed_item(native).filter(|end| rollout.tool_name(&end.id).is_none()) {
+            if let Some(end) =
+                tool_calls::parse_completed_item(native).filter(|end| rollout.tool_name(&end.id).is_none())
+            {
                 add_script_call(&end, line, found);
             }
         }
@@ -125,16 +132,16 @@ fn add_completed_item(line: &RolloutRecord<'_>, repeated: bool, rollout: &mut Ro
 }
 
 /// Adds a tool call of a model's script, which has no other record.
-fn add_script_call(end: &ends::RolloutToolEnd<'_>, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
+fn add_script_call(end: &tool_calls::RolloutToolEnd<'_>, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
     let fields = end.native.as_object();
     let words = fields.get("command").map(crate::codex::items::join_argv);
-    let asked: Cow<'_, str> = match (words, names::first_field(&fields, &["changes", "arguments", "prompt"])) {
+    let asked: Cow<'_, str> = match (words, first_field(&fields, &["changes", "arguments", "prompt"])) {
         (Some(words), _) => words.into(),
         (None, Some(other)) => other.display_text(),
         (None, None) => Cow::default(),
     };
     found.add_passage(PassageKind::ToolCall, line.at, Some(&end.kind), &asked);
-    let gave = names::first_field(&fields, &["aggregated_output", "stdout", "result"])
+    let gave = first_field(&fields, &["aggregated_output", "stdout", "result"])
         .map(JsonView::display_text)
         .unwrap_or_default();
     found.add_passage(PassageKind::ToolResult, line.at, Some(&end.kind), &gave);
@@ -164,11 +171,11 @@ pub fn parse_call_name(what: &str, item: &JsonObject<'_>) -> Option<(String, Str
         "image_generation_call" => "image_generation".to_owned(),
         _ => return None,
     };
-    Some((names::first_string(item, &["call_id", "id"]).unwrap_or_default(), name))
+    Some((first_string(item, &["call_id", "id"]).unwrap_or_default(), name))
 }
 
 fn call_input<'a>(item: &JsonObject<'a>) -> Cow<'a, str> {
-    names::first_field(item, &["arguments", "input", "action", "revised_prompt"])
+    first_field(item, &["arguments", "input", "action", "revised_prompt"])
         .map(JsonView::display_text)
         .unwrap_or_default()
 }

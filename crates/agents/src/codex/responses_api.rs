@@ -5,12 +5,15 @@
 use std::borrow::Cow;
 
 use switchboard_event::{
-    AgentMessage, Details, Dir, Field, Id, Info, Item, Notice, Reasoning, Scope, Status, Topic, TurnCompleted,
-    TurnStarted,
+    About, AgentMessage, Decider, Details, Dir, Field, Id, Info, Item, Notice, OptionKind, Outcome, Reasoning,
+    RequestOpened, RequestOption, RequestResolved, Scope, Status, Topic, TurnCompleted, TurnStarted,
 };
 
-use super::{approvals, errors, functions, usage, user};
+use super::{errors, first_string, items, tool_calls, usage};
 use crate::{JsonObject, JsonView, RunRecorder};
+
+/// Maximum number of remembered names; only one request is open at a time.
+const MAX_PENDING_APPROVALS: usize = 64;
 
 /// Reads such a stream.
 #[derive(Default)]
@@ -22,7 +25,7 @@ pub struct ResponsesApiReader {
     said: bool,
     /// The turn consists of bare texts, each of them a result.
     bare: bool,
-    approvals: approvals::LegacyApprovals,
+    approvals: LegacyApprovals,
 }
 
 impl ResponsesApiReader {
@@ -97,7 +100,7 @@ impl ResponsesApiReader {
 
     /// Starts a turn, which has no other marker.
     fn read_prompt(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let mut said = user::parse_user_message(fields.get("input"));
+        let mut said = items::parse_user_message(fields.get("input"));
         said.queued = recorder.in_turn();
         if !said.queued {
             let prompt = Some(said.joined_text());
@@ -123,15 +126,15 @@ impl ResponsesApiReader {
         match item.get_str("type").as_deref() {
             Some("message") => self.read_message(&item, done, recorder),
             Some("reasoning") => self.read_reasoning(&item, done, recorder),
-            Some("function_call" | "custom_tool_call") => functions::start_call(&item, done, recorder),
-            Some("function_call_output" | "custom_tool_call_output") => functions::complete_call(&item, recorder),
+            Some("function_call" | "custom_tool_call") => tool_calls::start_call(&item, done, recorder),
+            Some("function_call_output" | "custom_tool_call_output") => tool_calls::complete_call(&item, recorder),
             _ => {}
         }
     }
 
     fn read_message(&mut self, native: &JsonObject<'_>, done: bool, recorder: &mut RunRecorder) {
         if native.str_equals("role", "user") {
-            let said = user::parse_user_message(native.get("content"));
+            let said = items::parse_user_message(native.get("content"));
             let id = native.get_non_empty("id").map_or_else(|| self.next_item_id(recorder), Id::from);
             return recorder.item_completed(&id, Item::new(said));
         }
@@ -208,7 +211,7 @@ impl ResponsesApiReader {
             recorder.record_usage(switchboard_event::Usage { key: response.get_non_empty("id").map(Id::from), ..used });
         }
         self.close_writing(recorder);
-        if functions::has_open_calls(recorder) {
+        if tool_calls::has_open_calls(recorder) {
             return recorder.write_notice(Notice::new(Topic::Step).with_status("completed"));
         }
         recorder.turn_completed(TurnCompleted::default());
@@ -264,4 +267,65 @@ fn is_empty_item(item: &Item) -> bool {
 fn interrupt_turn(name: &str, recorder: &mut RunRecorder) {
     recorder.mark_interrupted();
     recorder.write_notice(Notice::new(Topic::Interrupt).with_name(name));
+}
+
+/// Pending approvals. A request is named by its call; an answer may name the item instead.
+#[derive(Default)]
+pub struct LegacyApprovals {
+    waiting: Vec<(String, Id)>,
+}
+
+impl LegacyApprovals {
+    /// Reads `{item: {id, call_id, name, arguments}}`.
+    pub fn open_request(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let native = fields.get_object("item");
+        let names = [native.get_non_empty("call_id"), native.get_non_empty("id"), fields.get_non_empty("id")];
+        let Some(name) = names.iter().flatten().next() else { return };
+        recorder.ensure_turn();
+        let request = recorder.local_id(&format!("approval_{name}"));
+        self.waiting.extend(names.iter().flatten().map(|name| (name.clone(), request.clone())));
+        self.waiting.drain(..self.waiting.len().saturating_sub(MAX_PENDING_APPROVALS));
+        let item = names.iter().flatten().map(Id::from).find(|id| recorder.item_is_open(id));
+        recorder.request_opened(item, approval_request(request, &native));
+    }
+
+    /// Reads `{approve, item_id}`.
+    pub fn resolve_request(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let name = first_string(fields, &["item_id", "itemId", "call_id", "id"]).unwrap_or_default();
+        let known = self.waiting.iter().find(|(known, _)| *known == name).map(|(_, request)| request.clone());
+        let Some(request) = known else { return };
+        self.waiting.retain(|(_, waiting)| *waiting != request);
+        let (outcome, option) = match fields.is_true("approve") {
+            true => (Outcome::Allowed, "approve"),
+            false => (Outcome::Declined, "decline"),
+        };
+        let (by, option) = (Decider::Client, Some(option.to_owned()));
+        if !recorder.request_resolved(RequestResolved { request, outcome, by, option, ..RequestResolved::default() }) {
+            recorder.write_notice(Notice::new(Topic::Late).with_name("approval.respond"));
+        }
+    }
+}
+
+fn approval_request(request: Id, native: &JsonObject<'_>) -> RequestOpened {
+    let item = tool_calls::parse_function_call(native);
+    let call = item.call.unwrap_or_default();
+    let (about, command, cwd) = match item.details {
+        Details::Command(command) => (About::Command, Some(command.command), command.cwd),
+        _ if call.name == "apply_patch" => (About::FileChange, None, None),
+        _ => (About::Tool, None, None),
+    };
+    let option = |id: &str, label: &str, kind| RequestOption { id: id.to_owned(), label: label.to_owned(), kind };
+    RequestOpened {
+        request,
+        about,
+        title: command.clone().filter(|line| !line.is_empty()).unwrap_or_else(|| call.name.clone()),
+        command,
+        cwd,
+        call: Some(call),
+        options: vec![
+            option("approve", "Allow", OptionKind::AllowOnce),
+            option("decline", "Decline", OptionKind::Reject),
+        ],
+        ..RequestOpened::default()
+    }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::line::RolloutRecord;
-use crate::{JsonObject, JsonView, bounded::push_bounded, codex::names};
+use super::record::RolloutRecord;
+use crate::{JsonObject, JsonView, bounded::push_bounded, codex::first_str};
 
 /// Maximum number of remembered messages that may be repeated.
 const MAX_RECENT_MESSAGES: usize = 16;
@@ -135,7 +135,7 @@ pub fn find_prompt<'a>(line: &RolloutRecord<'a>) -> Option<(MessageForm, Cow<'a,
             is_from_person(fields, &text).then_some((MessageForm::Item, text))
         }
         ("event_msg", "user_message") => {
-            let text = names::first_str(fields, &["message", "text"])?;
+            let text = first_str(fields, &["message", "text"])?;
             let plain = fields.get_str("kind").is_none_or(|kind| kind == "plain");
             (plain && is_from_person(fields, &text)).then_some((MessageForm::Event, text))
         }

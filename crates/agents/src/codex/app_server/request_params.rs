@@ -4,10 +4,7 @@ use switchboard_event::{
     About, Call, CallKind, Change, Choice, Details, OptionKind, Question, RequestOpened, RequestOption,
 };
 
-use crate::{
-    JsonObject, JsonView, RunRecorder,
-    codex::{changes, items},
-};
+use crate::{JsonObject, JsonView, RunRecorder, codex::items};
 
 fn request_option(id: &str, label: &str, kind: OptionKind) -> RequestOption {
     RequestOption { id: id.to_owned(), label: label.to_owned(), kind }
@@ -265,7 +262,7 @@ pub fn parse_legacy_command_approval(params: &JsonObject<'_>) -> RequestOpened {
 
 /// `applyPatchApproval` of the first protocol.
 pub fn parse_legacy_patch_approval(params: &JsonObject<'_>, recorder: &RunRecorder) -> RequestOpened {
-    let changes = changes::parse_changes_by_path(&params.get_object("fileChanges"), recorder);
+    let changes = items::parse_changes_by_path(&params.get_object("fileChanges"), recorder);
     RequestOpened { reason: params.get_non_empty("reason"), options: legacy_options(), ..file_change_request(changes) }
 }
 

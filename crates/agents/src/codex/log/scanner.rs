@@ -6,12 +6,12 @@ use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    account::{InvalidTokenCounts, ReplyUsage, RolloutUsageTracker},
-    head, known,
-    line::RolloutRecord,
+    context_usage,
     lineage::{self, ThreadLineage},
-    passages, reader,
-    said::{self, MessageDeduplicator, MessageSpeaker},
+    messages::{self, MessageDeduplicator, MessageSpeaker},
+    passages,
+    record::{self, RolloutRecord},
+    usage::{InvalidTokenCounts, ReplyUsage, RolloutUsageTracker},
 };
 use crate::{
     JsonObject, LogFile, LogScanner, ReplyTokens, ScanDepth, ScanOutput, SessionFacts, ToolCallRef,
@@ -49,7 +49,7 @@ static RECORD_START_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder:
 
 impl RolloutScanner {
     fn counts_by_head(&self, record: &[u8]) -> bool {
-        let Some(head) = head::parse_head(record) else { return true };
+        let Some(head) = record::parse_head(record) else { return true };
         let find = |word: &Finder<'_>| word.find(head.near).is_some();
         match (head.kind, head.what) {
             (b"session_meta" | b"turn_context" | b"token_usage_record", _) => true,
@@ -182,7 +182,7 @@ impl RolloutScanner {
                 let info = fields.get_object("info");
                 let reply = self.account.count_total(&info, line.at);
                 self.add_spent(reply, line, found);
-                let (used, size) = reader::context_usage(&info).unwrap_or_default();
+                let (used, size) = context_usage(&info).unwrap_or_default();
                 let facts = &mut found.facts;
                 (facts.context_used, facts.context_size) = (used.or(facts.context_used), size.or(facts.context_size));
             }
@@ -202,11 +202,11 @@ impl RolloutScanner {
 
     fn read_item(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) {
         let what = line.payload_type();
-        if let Some(cwd) = said::environment_cwd(line).filter(|_| self.cwd.is_none()) {
+        if let Some(cwd) = messages::environment_cwd(line).filter(|_| self.cwd.is_none()) {
             self.cwd = Some(cwd.clone());
             found.facts.merge_newer(SessionFacts { cwd: Some(cwd), ..SessionFacts::default() });
         }
-        if !known::is_model_output(&what, &line.fields) {
+        if !record::is_model_output(&what, &line.fields) {
             return;
         }
         self.account.note_model_output();
@@ -272,7 +272,7 @@ impl RolloutScanner {
     /// Reads a message of a person. Returns true if it repeats the other form. No person writes to a subagent: the
     /// first message of its own history is its task.
     fn read_prompt(&mut self, line: &RolloutRecord<'_>, found: &mut ScanOutput) -> bool {
-        let Some((way, text)) = said::find_prompt(line) else { return false };
+        let Some((way, text)) = messages::find_prompt(line) else { return false };
         if self.said.is_repeat(MessageSpeaker::User, way, &text, line.at) {
             return true;
         }

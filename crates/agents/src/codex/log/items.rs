@@ -1,23 +1,23 @@
-//! Messages and reasoning: items of the model's API, and the events that repeat them.
+//! Messages and reasoning: items of the model's API, the events that repeat them, and other events for user interfaces.
 
-use switchboard_event::{AgentMessage, Id, Info, Item, Notice, Reasoning, Topic, UserMessage};
+use switchboard_event::{AgentMessage, Id, Info, Item, Level, Notice, Reasoning, Topic, UserMessage};
 
 use super::{
-    calls, ends, known,
-    line::RolloutRecord,
-    reader::RolloutReader,
-    said::{self, MessageForm, MessageSpeaker},
+    RolloutReader,
+    messages::{self, MessageForm, MessageSpeaker},
+    record::{self, RolloutRecord},
+    tool_calls,
 };
 use crate::{
     JsonObject, RunRecorder,
-    codex::{items, user},
+    codex::{errors, first_str, items},
 };
 
 impl RolloutReader {
     /// Reads `response_item`.
     pub(super) fn read_item(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let (native, what) = (&line.fields, line.payload_type());
-        if known::is_model_output(&what, native) {
+        if record::is_model_output(&what, native) {
             self.account.note_model_output();
         }
         match &*what {
@@ -26,12 +26,12 @@ impl RolloutReader {
             "reasoning" => self.read_reasoning(line, recorder),
             "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call" => {
                 let reply = self.turns.note_work(recorder);
-                if let Some((id, item)) = calls::parse_call(&what, native, recorder) {
+                if let Some((id, item)) = tool_calls::parse_call(&what, native, recorder) {
                     recorder.item_started(&id, Item { reply: Some(reply), ..item });
                 }
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" | "tool_search_output" => {
-                calls::complete_call(&what, native, recorder);
+                tool_calls::complete_call(&what, native, recorder);
             }
             "web_search_call" => self.read_provider_call("webSearch", line, recorder),
             "image_generation_call" => self.read_provider_call("imageGeneration", line, recorder),
@@ -40,7 +40,7 @@ impl RolloutReader {
                 recorder.write_notice(Notice::new(Topic::Compaction).with_name(what))
             }
             "agent_message" => {
-                let text = said::message_text(native).into_owned();
+                let text = messages::message_text(native).into_owned();
                 recorder.write_notice(Notice::new(Topic::Task).with_name(what).with_text(text));
             }
             _ => {}
@@ -48,7 +48,7 @@ impl RolloutReader {
     }
 
     fn read_assistant_message(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
-        let text = said::message_text(&line.fields);
+        let text = messages::message_text(&line.fields);
         let refusals =
             line.fields.get_array("content").into_iter().filter_map(|part| part.as_object().get_non_empty("refusal"));
         let refusal = refusals.collect::<Vec<_>>().concat();
@@ -77,7 +77,7 @@ impl RolloutReader {
                 Item::new(UserMessage { synthetic: true, ..message }),
                 recorder,
             );
-            if let Some(cwd) = said::environment_cwd(line).filter(|_| recorder.working_directory().is_none()) {
+            if let Some(cwd) = messages::environment_cwd(line).filter(|_| recorder.working_directory().is_none()) {
                 recorder.update_info(Info { cwd: Some(cwd), ..Info::default() });
             }
         }
@@ -85,7 +85,7 @@ impl RolloutReader {
 
     /// Reads the message of a person, if the record has one. Returns whether it does.
     fn read_prompt(&mut self, line: &RolloutRecord<'_>, message: &UserMessage, recorder: &mut RunRecorder) -> bool {
-        let Some((way, text)) = said::find_prompt(line) else { return false };
+        let Some((way, text)) = messages::find_prompt(line) else { return false };
         if self.said.is_repeat(MessageSpeaker::User, way, &text, line.at) {
             report_echo(line, recorder);
             return true;
@@ -100,7 +100,7 @@ impl RolloutReader {
     /// item.
     fn read_reasoning(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let mut new = |key: &str| -> Vec<String> {
-            let texts = said::part_texts(&line.fields.get_array(key));
+            let texts = messages::part_texts(&line.fields.get_array(key));
             let texts = texts
                 .into_iter()
                 .filter(|text| !self.said.is_repeat(MessageSpeaker::Thought, MessageForm::Item, text, line.at));
@@ -155,9 +155,9 @@ impl RolloutReader {
     }
 
     /// Reads a message or reasoning from an event, such as `agent_message`.
-    pub(super) fn read_speech_event(&mut self, what: &str, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
+    fn read_speech_event(&mut self, what: &str, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let native = &line.fields;
-        let text = crate::codex::names::first_str(native, &["message", "text"]).unwrap_or_default();
+        let text = first_str(native, &["message", "text"]).unwrap_or_default();
         match what {
             "user_message" => {
                 if !self.read_prompt(line, &UserMessage::text(text), recorder) {
@@ -195,7 +195,7 @@ impl RolloutReader {
     }
 
     /// Reads `item_completed`.
-    pub(super) fn read_completed_item(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
+    fn read_completed_item(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
         let Some(native) = line.fields.get("item") else { return };
         let fields = native.as_object();
         let id = fields.get_non_empty("id");
@@ -205,14 +205,14 @@ impl RolloutReader {
             }
             Some("AgentMessage") => {
                 let phase = fields.get_non_empty("phase");
-                let message = AgentMessage { phase, ..AgentMessage::text(said::message_text(&fields)) };
+                let message = AgentMessage { phase, ..AgentMessage::text(messages::message_text(&fields)) };
                 self.add_agent_message(MessageSpeaker::Agent, MessageForm::Event, line, id, message, recorder);
             }
             Some("Reasoning") => self.read_completed_reasoning(&fields, line, recorder),
             Some("ContextCompaction") => {
                 recorder.write_notice(Notice::new(Topic::Compaction).with_name("ContextCompaction"))
             }
-            _ => self.read_tool_end(ends::parse_completed_item(native), line, recorder),
+            _ => self.read_tool_end(tool_calls::parse_completed_item(native), line, recorder),
         }
     }
 
@@ -232,9 +232,9 @@ impl RolloutReader {
     }
 
     /// Reads the end of a tool, as reported by an event.
-    pub(super) fn read_tool_end(
+    fn read_tool_end(
         &mut self,
-        end: Option<ends::RolloutToolEnd<'_>>,
+        end: Option<tool_calls::RolloutToolEnd<'_>>,
         line: &RolloutRecord<'_>,
         recorder: &mut RunRecorder,
     ) {
@@ -247,19 +247,65 @@ impl RolloutReader {
             return recorder.write_notice_about(Some(end.id), Notice::new(Topic::Late).with_name("item_completed"));
         }
         let reply = self.turns.note_work(recorder);
-        ends::apply_tool_end(&end, Some(reply), recorder);
+        tool_calls::apply_tool_end(&end, Some(reply), recorder);
     }
 }
 
 /// Returns a message with its content, else with its own text.
 fn rollout_user_message(fields: &JsonObject<'_>) -> UserMessage {
-    match said::message_content(fields) {
-        Some(content) => user::parse_user_message(Some(content)),
-        None => UserMessage::text(said::message_text(fields)),
+    match messages::message_content(fields) {
+        Some(content) => items::parse_user_message(Some(content)),
+        None => UserMessage::text(messages::message_text(fields)),
     }
 }
 
 /// Reports a record that repeats another.
 fn report_echo(line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
     recorder.write_notice(Notice::new(Topic::Echo).with_name(line.payload_type()));
+}
+
+impl RolloutReader {
+    pub(super) fn read_event(&mut self, line: &RolloutRecord<'_>, recorder: &mut RunRecorder) {
+        let (fields, what) = (&line.fields, line.payload_type());
+        match &*what {
+            "token_count" => self.read_token_count(line, recorder),
+            "task_started" | "turn_started" => {
+                self.account.enter_turn(fields.get_non_empty("turn_id").as_deref(), line.at);
+                self.turns.start_turn(fields, self.account.is_copied(line.at), recorder);
+            }
+            "task_complete" | "turn_complete" => self.turns.end_turn(false, fields, recorder),
+            "turn_aborted" => self.turns.end_turn(true, fields, recorder),
+            "item_completed" => self.read_completed_item(line, recorder),
+            "user_message" => self.read_speech_event(&what, line, recorder),
+            "agent_message" | "agent_reasoning" | "agent_reasoning_raw_content" => {
+                self.account.note_model_output();
+                self.read_speech_event(&what, line, recorder);
+            }
+            "thread_settings_applied" => {
+                let settings = fields.get_object("thread_settings");
+                recorder.update_info(Info {
+                    cwd: settings.get_non_empty("cwd"),
+                    model: settings.get_non_empty("model"),
+                    ..Info::default()
+                });
+            }
+            "thread_name_updated" => {
+                recorder.update_info(Info { title: fields.get_non_empty("thread_name"), ..Info::default() })
+            }
+            "context_compacted" => recorder.write_notice(Notice::new(Topic::Compaction).with_name(what)),
+            "thread_rolled_back" => {
+                let turns = fields.get_count("num_turns");
+                recorder.write_notice(
+                    Notice::new(Topic::Retracted).with_name(what).with_text(format!("{turns} turns taken back")),
+                );
+            }
+            "error" | "stream_error" | "warning" => {
+                let fault = errors::from_turn(fields);
+                let level = if what == "error" { Level::Error } else { Level::Warning };
+                let notice = Notice::new(Topic::Warning).with_level(level).with_name(what);
+                recorder.write_notice(Notice { error: Some(fault.clone()), ..notice.with_text(fault.message) });
+            }
+            other => self.read_tool_end(tool_calls::parse_end_event(other, line.payload), line, recorder),
+        }
+    }
 }

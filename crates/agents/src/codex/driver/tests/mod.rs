@@ -1,11 +1,46 @@
-//! Handshake and opening of the thread.
+//! Scripted conversations with the app-server.
+
+mod approvals;
+mod settings;
+mod turns;
 
 use serde_json::json;
 
 use crate::{
     codex::AGENT,
-    driver_tests::{FakeHost, LaunchFixture},
+    driver_tests::{FakeHost, LaunchFixture, replay_transcript},
 };
+
+/// From the first message to readiness. The thread id is short to keep the scripts readable.
+const READY_SCRIPT: &str = r#"
+    > {"send":{"id":1,"method":"initialize"}}
+    {"in":{"id":1,"result":{"userAgent":"switchboard/0.166.0 (Linux)","codexHome":"/home/user/.codex"}}}
+    > {"send":{"method":"initialized"}}
+    > {"send":{"id":2,"method":"thread/start"}}
+    {"in":{"id":2,"result":{"thread":{"id":"T","sessionId":"T"},"model":"gpt-5.5","cwd":"/home/user/project"}}}
+    > "ready"
+    > {"send":{"id":3,"method":"model/list"}}
+    > {"send":{"id":4,"method":"collaborationMode/list"}}
+"#;
+
+/// Continues with a running turn.
+const RUNNING_TURN_SCRIPT: &str = r#"
+    {"cmd":{"prompt":{"text":"go"}}}
+    > {"send":{"id":5,"method":"turn/start","params":{"threadId":"T","input":[{"type":"text","text":"go"}]}}}
+    {"in":{"id":5,"result":{"turn":{"id":"t1","status":"inProgress"}}}}
+    {"in":{"method":"turn/started","params":{"threadId":"T","turn":{"id":"t1","status":"inProgress"}}}}
+    = {"kind":"turn.started","data":{"prompt":"go"}}
+"#;
+
+/// Plays a script that continues after the thread is open.
+fn check_when_ready(script: &str) {
+    LaunchFixture::default().check_script(&AGENT, &format!("{READY_SCRIPT}{script}"));
+}
+
+/// Plays a script that continues during a turn.
+fn check_during_turn(script: &str) {
+    check_when_ready(&format!("{RUNNING_TURN_SCRIPT}{script}"));
+}
 
 #[test]
 fn a_thread_is_opened_with_what_the_settings_mean() {
@@ -101,4 +136,33 @@ fn a_server_with_too_much_to_do_is_asked_again_and_not_for_ever() {
     "#,
     );
     LaunchFixture::default().check_script(&AGENT, &script);
+}
+
+fn check_recording(name: &str, transcript: &str, turns: usize) {
+    let effects = replay_transcript(LaunchFixture::default().launch(&AGENT).unwrap(), transcript);
+    let count = |effect: &str| effects.iter().filter(|known| *known == effect).count();
+    assert_eq!((count("ready"), count("settled")), (1, turns), "{name}");
+}
+
+macro_rules! recording {
+    ($name:literal, $turns:literal) => {
+        check_recording($name, include_str!(concat!("../../testdata/app-server/", $name, ".jsonl")), $turns)
+    };
+}
+
+#[test]
+fn recordings_are_followed() {
+    recording!("text", 1);
+    recording!("reason", 1);
+    recording!("codemode", 1);
+    recording!("websearch", 1);
+    recording!("steer", 1);
+    recording!("error400", 1);
+    recording!("disconnect", 1);
+    recording!("cmd-decline", 1);
+    recording!("cmd-cancel", 1);
+    recording!("cmd-baddecision", 1);
+    recording!("interrupt", 1);
+    recording!("planmode", 1);
+    recording!("mcp", 1);
 }
