@@ -1,48 +1,77 @@
-//! Reader of the event bus of `opencode serve`. It unwraps, places and dispatches events; each kind of event has its
-//! own file.
+//! Reader of the event bus of `opencode serve`. It unwraps events, assigns them to conversations and dispatches them;
+//! each kind of event has its own file. Events without meaning for the conversation become notices.
 
-use switchboard_event::{Dir, Id, Level, Notice, Topic};
+use std::borrow::Cow;
+
+use switchboard_event::{Dir, Id, Level, Notice, Timestamp, Topic};
 
 use super::{
-    calls::Pending,
-    chatter,
-    clock::Clock,
-    exchange::Posted,
-    messages::Message,
-    offers::Offers,
-    requests::Questions,
-    sessions::{Seat, Sessions},
-    turn::Turn,
-    wire::Event,
+    calls::PendingCall,
+    clock::EventClock,
+    exchange::OutstandingPrompts,
+    messages::BusMessage,
+    offers::OpenCodeOffers,
+    requests::OpenQuestions,
+    sessions::{EventOwner, SessionTree},
+    turn::OpenCodeTurn,
 };
 use crate::{JsonObject, JsonView, RecordReader, RunRecorder, bounded::BoundedMap};
 
+const TOPICS: &[(Topic, &[&str])] = &[(Topic::Echo, REPEATED), (Topic::Heartbeat, ALIVE), (Topic::Control, AFFAIRS)];
+
+/// Events that repeat something: the whole session or message, an unchanged status, or the content of a tool part.
+#[rustfmt::skip]
+const REPEATED: &[&str] = &[
+    "sync", "session.updated", "session.status", "session.idle", "session.diff", "message.updated", "message.part.updated",
+    "permission.asked", "permission.updated", "permission.v2.asked", "question.asked", "question.v2.asked",
+    "todo.updated", "file.edited", "file.watcher.updated",
+    "session.next.prompt.admitted", "session.next.agent.switched", "session.next.moved",
+    "session.next.text.started", "session.next.reasoning.started", "session.next.tool.progress",
+];
+
+/// Events that show that the server is alive: it loads components, or a model writes text that is not shown.
+#[rustfmt::skip]
+const ALIVE: &[&str] = &[
+    "server.heartbeat", "server.connected", "plugin.added", "catalog.updated", "reference.updated", "integration.updated",
+    "integration.connection.updated", "models-dev.refreshed", "lsp.updated", "lsp.client.diagnostics", "message.part.delta",
+    "session.next.tool.input.delta", "session.next.tool.input.ended", "session.next.compaction.delta",
+];
+
+#[rustfmt::skip]
+const AFFAIRS: &[&str] = &[
+    "server.instance.disposed", "global.disposed", "session.created", "session.deleted", "session.error", "command.executed",
+    "vcs.branch.updated", "pty.created", "pty.updated", "pty.exited", "pty.deleted", "mcp.tools.changed",
+    "project.updated", "project.directories.updated", "installation.updated", "installation.update-available", "ide.installed",
+    "workspace.ready", "workspace.failed", "workspace.status", "worktree.ready", "worktree.failed",
+    "session.next.context.updated", "session.next.revert.cleared",
+];
+
 /// Reads the event bus.
 #[derive(Default)]
-pub struct Bus {
-    clock: Clock,
-    pub(super) sessions: Sessions,
+pub struct BusReader {
+    clock: EventClock,
+    pub(super) sessions: SessionTree,
     /// The event being read belongs to the conversation itself, not to a subagent.
     pub(super) main: bool,
     /// The session of the subagent that the event belongs to.
     pub(super) thread: Option<Id>,
-    pub(super) turn: Turn,
-    pub(super) messages: BoundedMap<Message>,
+    pub(super) turn: OpenCodeTurn,
+    pub(super) messages: BoundedMap<BusMessage>,
     /// Finished parts. Later updates of them are late.
     pub(super) ended: BoundedMap<()>,
     /// Tool calls, by message and call id.
-    pub(super) calls: BoundedMap<Pending>,
-    pub(super) questions: Questions,
+    pub(super) calls: BoundedMap<PendingCall>,
+    pub(super) questions: OpenQuestions,
     /// Requests that OpenCode opened.
     pub(super) asked: BoundedMap<()>,
     /// Requests that Switchboard answered. The bus repeats these answers.
     pub(super) replied: BoundedMap<()>,
     /// Switchboard stopped the turn, possibly before the bus showed its beginning.
     pub(super) stopped: bool,
-    pub(super) offers: Offers,
+    pub(super) offers: OpenCodeOffers,
     /// The mode was reported or chosen.
     pub(super) moded: bool,
-    pub(super) posted: Posted,
+    pub(super) posted: OutstandingPrompts,
     /// Parts that were seen, with the number of the bus connection that showed them.
     pub(super) seen: BoundedMap<u32>,
     /// Number of connections to the bus so far. The bus drops events that have no listener.
@@ -57,28 +86,28 @@ pub struct Bus {
     pub(super) reverted: bool,
 }
 
-impl RecordReader for Bus {
+impl RecordReader for BusReader {
     fn has_timestamps(&self) -> bool {
         true
     }
 
     fn read(&mut self, dir: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         if dir == Dir::Out {
-            return self.sent(&record.as_object(), recorder);
+            return self.read_request(&record.as_object(), recorder);
         }
         let fields = record.as_object();
         if is_answer(&fields) {
-            return self.heard_back(&fields, recorder);
+            return self.read_response(&fields, recorder);
         }
-        let Some(event) = Event::of(fields) else { return };
+        let Some(event) = BusEvent::of(fields) else { return };
         recorder.set_record_time(self.clock.time(
-            event.said(),
+            event.own_timestamp(),
             event.id.as_deref(),
             event.hint(),
             recorder.current_time(),
         ));
-        self.place(&event, recorder);
-        if let Some(notice) = chatter::notice(&event) {
+        self.assign_and_dispatch(&event, recorder);
+        if let Some(notice) = notice(&event) {
             recorder.write_notice_if_no_event(notice);
         }
     }
@@ -109,29 +138,29 @@ fn is_answer(fields: &JsonObject<'_>) -> bool {
     fields.contains_key("method") && fields.contains_key("path") && !fields.contains_key("type")
 }
 
-impl Bus {
-    fn place(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
+impl BusReader {
+    fn assign_and_dispatch(&mut self, event: &BusEvent<'_>, recorder: &mut RunRecorder) {
         (self.main, self.thread) = (false, None);
-        match self.sessions.seat(event, recorder) {
-            Seat::Main => {
+        match self.sessions.find_owner(event, recorder) {
+            EventOwner::Main => {
                 self.main = true;
                 self.dispatch(event, recorder);
             }
-            Seat::Child(item, session) => {
+            EventOwner::Child(item, session) => {
                 self.thread = Some(session.clone());
                 recorder.set_scope(item, Some(session));
                 self.dispatch(event, recorder);
             }
-            Seat::Elsewhere(session) => {
+            EventOwner::Foreign(session) => {
                 recorder.set_scope(None, Some(session));
-                recorder.write_notice(chatter::elsewhere(event));
+                recorder.write_notice(foreign_notice(event));
             }
-            Seat::Nowhere => self.affairs(event, recorder),
-            Seat::Waiting => {}
+            EventOwner::Server => self.read_server_event(event, recorder),
+            EventOwner::Undecided => {}
         }
     }
 
-    fn dispatch(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
+    fn dispatch(&mut self, event: &BusEvent<'_>, recorder: &mut RunRecorder) {
         let fields = &event.fields;
         match &*event.kind {
             "session.updated" => self.session_updated(fields, recorder),
@@ -162,10 +191,10 @@ impl Bus {
     }
 
     /// Reads events about the server, and events about a session that they do not name.
-    fn affairs(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) {
+    fn read_server_event(&mut self, event: &BusEvent<'_>, recorder: &mut RunRecorder) {
         match &*event.kind {
             // A prompt sent by Switchboard still expects a reply, however late.
-            "server.heartbeat" if self.sessions.are_ours() => {}
+            "server.heartbeat" if self.sessions.sends_prompts() => {}
             "server.heartbeat" if recorder.in_turn() && self.turn.is_unanswered(recorder.current_time()) => {
                 self.turn.close(recorder)
             }
@@ -174,12 +203,12 @@ impl Bus {
                 self.session_error(&event.fields, recorder);
             }
             "server.connected" => self.connections = self.connections.saturating_add(1),
-            "mcp.tools.changed" => self.know_server(event.fields.get_non_empty("server")),
+            "mcp.tools.changed" => self.add_mcp_server(event.fields.get_non_empty("server")),
             _ => {}
         }
     }
 
-    fn know_server(&mut self, server: Option<String>) {
+    fn add_mcp_server(&mut self, server: Option<String>) {
         const LIMIT: usize = 64;
         if let Some(server) = server.filter(|server| !self.servers.contains(server) && self.servers.len() < LIMIT) {
             self.servers.push(server);
@@ -201,8 +230,93 @@ impl Bus {
     }
 
     /// Reports an update of something that had already ended.
-    pub(super) fn late(&self, id: &Id, name: &str, recorder: &mut RunRecorder) {
+    pub(super) fn report_late_update(&self, id: &Id, name: &str, recorder: &mut RunRecorder) {
         let notice = Notice::new(Topic::Late).with_level(Level::Debug).with_name(name);
         recorder.write_notice_about(Some(id.clone()), notice);
     }
+}
+
+/// Returns the notice for a known event that caused no other event.
+pub fn notice(event: &BusEvent<'_>) -> Option<Notice> {
+    let fields = &event.fields;
+    let notice = Notice::new(topic(event)?).with_level(Level::Debug).with_name(&*event.kind);
+    Some(match &*event.kind {
+        "session.status" => Notice { status: fields.get_object("status").get_non_empty("type"), ..notice },
+        "session.idle" => notice.with_status("idle"),
+        "file.edited" | "file.watcher.updated" => Notice { text: fields.get_non_empty("file"), ..notice },
+        "vcs.branch.updated" => Notice { text: fields.get_non_empty("branch"), ..notice },
+        "command.executed" => Notice { text: fields.get_non_empty("name"), ..notice },
+        "todo.updated" => Notice { detail: fields.get_raw("todos"), ..notice },
+        "session.diff" => Notice { detail: fields.get_raw("diff"), ..notice },
+        "mcp.browser.open.failed" => notice.with_level(Level::Warning),
+        _ => notice,
+    })
+}
+
+/// Returns the notice for an event of another conversation.
+pub fn foreign_notice(event: &BusEvent<'_>) -> Notice {
+    Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*event.kind)
+}
+
+fn topic(event: &BusEvent<'_>) -> Option<Topic> {
+    let kind = &*event.kind;
+    let listed = |(topic, kinds): &(Topic, &[&str])| kinds.contains(&kind).then_some(*topic);
+    match kind {
+        "session.diff" if !event.fields.get_array("diff").is_empty() => Some(Topic::Snapshot),
+        "mcp.browser.open.failed" => Some(Topic::Warning),
+        _ if kind.starts_with("tui.") => Some(Topic::Control),
+        _ => TOPICS.iter().find_map(listed),
+    }
+}
+
+/// An unwrapped event.
+pub struct BusEvent<'a> {
+    pub kind: Cow<'a, str>,
+    pub fields: JsonObject<'a>,
+    pub id: Option<Cow<'a, str>>,
+}
+
+impl<'a> BusEvent<'a> {
+    /// Unwraps a record. Returns `None` if it is not an event.
+    pub fn of(outer: JsonObject<'a>) -> Option<Self> {
+        let inner = outer.get_object("payload");
+        let event = if inner.contains_key("type") { inner } else { outer };
+        let fields = event.get("properties").or_else(|| event.get("data")).map(JsonView::as_object).unwrap_or_default();
+        Some(Self { kind: event.get_str("type")?, id: event.get_str("id"), fields })
+    }
+
+    /// Returns the session that the event is about.
+    pub fn session(&self) -> Option<Cow<'a, str>> {
+        let inner = |key, id| self.fields.get_object(key).get_str(id);
+        let own = || self.kind.starts_with("session.").then(|| inner("info", "id")).flatten();
+        self.fields
+            .get_str("sessionID")
+            .or_else(|| inner("info", "sessionID"))
+            .or_else(|| inner("part", "sessionID"))
+            .or_else(own)
+    }
+
+    /// Returns the event's own timestamp, if it has one.
+    pub fn own_timestamp(&self) -> Option<Timestamp> {
+        self.fields.get("timestamp").or_else(|| self.fields.get("time")).and_then(time)
+    }
+
+    /// Returns a time in the event that is not later than the event itself.
+    pub fn hint(&self) -> Option<Timestamp> {
+        let times = self.fields.get_object("info").get_object("time");
+        ["updated", "completed", "created"].into_iter().find_map(|key| times.get(key)).and_then(time)
+    }
+}
+
+/// Parses a point in time: milliseconds since 1970, or text.
+pub fn time(value: JsonView<'_>) -> Option<Timestamp> {
+    match value.as_str() {
+        Some(text) => Timestamp::parse(&text),
+        None => value.as_u64().and_then(|ms| ms.try_into().ok()).and_then(Timestamp::from_millis),
+    }
+}
+
+/// Returns the duration between the start and the end.
+pub fn took(time: &JsonObject<'_>) -> Option<u64> {
+    time.get_u64("end")?.checked_sub(time.get_u64("start")?)
 }

@@ -11,12 +11,12 @@ const AHEAD: i64 = 24 * 60 * 60 * 1000;
 
 /// Derives times from ids. The period that an id belongs to follows from earlier times.
 #[derive(Default)]
-pub struct Clock {
+pub struct EventClock {
     /// A time was seen that is not only an arrival time.
     set: bool,
 }
 
-impl Clock {
+impl EventClock {
     /// Returns the time of an event: its own timestamp, otherwise the time in its id. `hint` is a time in the event
     /// that may be older than the event, `now` the time of the previous event, or initially the arrival time.
     pub fn time(
@@ -68,7 +68,7 @@ fn before(low: i64, limit: i64) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
 
-    use super::{Clock, Timestamp};
+    use super::{EventClock, Timestamp};
 
     const ID: &str = "evt_1e0b8a3f20015wub3Kx1ZavN3G";
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn check(said: Option<Timestamp>, id: &str, hint: Option<Timestamp>, now: &str, expected: Option<&str>) {
-        let time = Clock::default().time(said, Some(id), hint, at(now).unwrap());
+        let time = EventClock::default().time(said, Some(id), hint, at(now).unwrap());
         assert_eq!(time, expected.and_then(at), "{id} {now}");
     }
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_older_time_does_not_set_the_clock_back() {
-        let (mut clock, older, newer) = (Clock::default(), at("2026-11-15T19:00:00Z"), at("2026-11-15T21:00:00Z"));
+        let (mut clock, older, newer) = (EventClock::default(), at("2026-11-15T19:00:00Z"), at("2026-11-15T21:00:00Z"));
         let arrival = at("2030-01-01T00:00:00Z").unwrap();
         assert_eq!(clock.time(None, Some("evt_1"), newer, arrival), newer);
         assert_eq!(clock.time(None, Some("evt_1"), older, newer.unwrap()), None);

@@ -3,33 +3,23 @@
 
 mod bus;
 mod calls;
-mod catchup;
-mod changes;
-mod chatter;
 mod clock;
 mod driver;
 mod errors;
 mod exchange;
+mod file_changes;
 mod launch;
 mod log;
 mod messages;
-mod next;
-mod next_stream;
 mod offers;
 mod parts;
-mod prompts;
 mod requests;
-mod routes;
-mod run;
+mod run_output;
+mod session_next;
 mod sessions;
-mod shell;
-mod speech;
-mod state;
 mod status;
-mod steps;
 mod tools;
 mod turn;
-mod wire;
 
 pub use launch::AGENT;
 pub use log::LOGS;
@@ -43,14 +33,14 @@ pub const SOURCES: &[RecordSource] = &[
         agent: "opencode",
         title: "OpenCode, the events of `opencode serve` (`GET /event`), one a line",
         schema: None,
-        reader: || Box::new(bus::Bus::default()),
+        reader: || Box::new(bus::BusReader::default()),
     },
     RecordSource {
         name: "opencode:run",
         agent: "opencode",
         title: "OpenCode, `opencode run --format json`",
         schema: None,
-        reader: || Box::new(run::Run::default()),
+        reader: || Box::new(run_output::RunOutputReader::default()),
     },
     RecordSource {
         name: "opencode:log",

@@ -14,20 +14,20 @@ pub const DEFAULT: &str = "default";
 
 /// The available models and the current selection.
 #[derive(Default)]
-pub struct Offers {
-    models: Vec<Offer>,
+pub struct OpenCodeOffers {
+    models: Vec<OpenCodeModel>,
     /// The model in OpenCode's configuration.
     usual: Option<String>,
     model: Option<String>,
     variant: Option<String>,
 }
 
-struct Offer {
+struct OpenCodeModel {
     model: Model,
     variants: Vec<String>,
 }
 
-impl Offers {
+impl OpenCodeOffers {
     /// Applies the digest of `GET /config/providers`.
     pub fn providers(&mut self, body: &JsonObject<'_>) {
         let provider = |provider: JsonView<'_>| {
@@ -54,11 +54,11 @@ impl Offers {
         self.model.as_deref()
     }
 
-    pub fn uses(&mut self, model: Option<String>) {
+    pub fn set_current_model(&mut self, model: Option<String>) {
         self.model = model.or(self.model.take());
     }
 
-    pub fn thinks(&mut self, variant: Option<String>) {
+    pub fn set_current_variant(&mut self, variant: Option<String>) {
         self.variant = variant;
     }
 
@@ -106,12 +106,12 @@ impl Offers {
         if variants.is_empty() { Vec::new() } else { vec![selector()] }
     }
 
-    fn current(&self) -> Option<&Offer> {
+    fn current(&self) -> Option<&OpenCodeModel> {
         self.models.iter().find(|offer| Some(&offer.model.id) == self.model.as_ref())
     }
 }
 
-fn offer(provider: &JsonObject<'_>, id: &str, fields: &JsonObject<'_>) -> Offer {
+fn offer(provider: &JsonObject<'_>, id: &str, fields: &JsonObject<'_>) -> OpenCodeModel {
     let by = provider.get_string("id").unwrap_or_default();
     let model = Model {
         id: format!("{by}/{id}"),
@@ -119,7 +119,7 @@ fn offer(provider: &JsonObject<'_>, id: &str, fields: &JsonObject<'_>) -> Offer 
         description: provider.get_non_empty("name"),
         default: false,
     };
-    Offer { model, variants: fields.get_strings("variants") }
+    OpenCodeModel { model, variants: fields.get_strings("variants") }
 }
 
 /// Returns a model with its provider, the form used to select it.
@@ -179,7 +179,7 @@ mod tests {
 
     use serde_json::{Value, json, value::RawValue};
 
-    use super::{Offers, config_digest, providers_digest};
+    use super::{OpenCodeOffers, config_digest, providers_digest};
     use crate::JsonView;
 
     const PROVIDERS: &str = r#"{"providers":[{"id":"p","name":"P","key":"secret","options":{"apiKey":"secret"},"models":{
@@ -203,20 +203,20 @@ mod tests {
 
     #[test]
     fn how_hard_a_model_can_think_depends_on_the_model() {
-        let mut offers = Offers::default();
+        let mut offers = OpenCodeOffers::default();
         assert!(offers.check_model("x/y").is_ok() && offers.check_variant("huge").is_ok(), "nothing was told yet");
         offers.config(&JsonView::parse(r#"{"model":"p/a"}"#).unwrap().as_object());
         let body = providers_digest(&RawValue::from_string(PROVIDERS.to_owned()).unwrap());
         offers.providers(&JsonView::from_raw(&body).as_object());
         assert!(offers.models()[0].default && offers.check_model("x/y").is_err());
-        offers.thinks(Some("high".to_owned()));
+        offers.set_current_variant(Some("high".to_owned()));
         let values: Vec<_> = offers.options()[0].values.iter().map(|value| value.id.clone()).collect();
         assert_eq!(
             (offers.options()[0].value.as_str(), values.as_slice()),
             ("high", ["default", "low", "high"].map(str::to_owned).as_slice())
         );
         assert!(offers.check_variant("huge").is_err());
-        offers.uses(Some("p/b".to_owned()));
+        offers.set_current_model(Some("p/b".to_owned()));
         assert!(offers.options().is_empty() && offers.variant().is_none());
     }
 }

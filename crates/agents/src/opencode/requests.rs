@@ -7,7 +7,7 @@ use switchboard_event::{
     RequestResolved, Topic,
 };
 
-use super::{bus::Bus, calls::call_key, changes, tools};
+use super::{bus::BusReader, calls::call_key, file_changes, tools};
 use crate::{JsonObject, JsonView, RunRecorder};
 
 /// Maximum number of questions remembered until they are answered.
@@ -15,9 +15,9 @@ const LIMIT: usize = 64;
 
 /// The open questions. An answer identifies them only by their order.
 #[derive(Default)]
-pub struct Questions(Vec<(Id, Vec<String>)>);
+pub struct OpenQuestions(Vec<(Id, Vec<String>)>);
 
-impl Questions {
+impl OpenQuestions {
     fn ask(&mut self, request: Id, ids: Vec<String>) {
         if self.0.len() >= LIMIT {
             self.0.remove(0);
@@ -37,7 +37,7 @@ impl Questions {
 }
 
 /// A permission request, whose fields have different names in three versions.
-struct Asked<'a> {
+struct RequestOrigin<'a> {
     request: Id,
     permission: String,
     patterns: Vec<String>,
@@ -46,7 +46,7 @@ struct Asked<'a> {
     key: Option<Id>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestOrigin<'a> {
     fn of(fields: &JsonObject<'a>) -> Self {
         let permission = ["permission", "action", "type"].into_iter().find_map(|key| fields.get_non_empty(key));
         let patterns = ["patterns", "resources", "pattern"].into_iter().find_map(|key| fields.get(key));
@@ -70,10 +70,10 @@ fn texts(value: JsonView<'_>) -> Vec<String> {
     }
 }
 
-impl Bus {
+impl BusReader {
     /// `permission.asked`.
     pub(super) fn permission_asked(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let asked = Asked::of(fields);
+        let asked = RequestOrigin::of(fields);
         self.asked.insert(asked.request.clone(), ());
         if let Some(pending) = asked.key.as_ref().and_then(|key| self.calls.get_mut(key)) {
             pending.diff = asked.meta.get_non_empty("diff");
@@ -88,7 +88,7 @@ impl Bus {
             call: Some(Box::new(call)),
             command: asked.meta.get_non_empty("command"),
             cwd: recorder.working_directory().map(str::to_owned),
-            changes: changes::asked(&asked.meta, recorder),
+            changes: file_changes::changes_of_request(&asked.meta, recorder),
             options: options(),
             ..RequestOpened::default()
         };
@@ -100,7 +100,7 @@ impl Bus {
     }
 
     /// Returns the call that permission is requested for. Until its input is complete, only the request describes it.
-    fn call_of(&self, asked: &Asked<'_>, fields: &JsonObject<'_>, recorder: &RunRecorder) -> Call {
+    fn call_of(&self, asked: &RequestOrigin<'_>, fields: &JsonObject<'_>, recorder: &RunRecorder) -> Call {
         let pending = asked.key.as_deref().and_then(|key| self.calls.get(key));
         let known = pending.and_then(|pending| recorder.open_item(&pending.part)).and_then(|item| item.call.as_deref());
         if let Some(call) = known {
@@ -112,7 +112,7 @@ impl Bus {
         let input = input.filter(|_| !asked.meta.is_empty());
         let name = repeated.or_else(|| pending.map(|pending| pending.tool.clone()));
         let name = name.unwrap_or_else(|| asked.permission.clone());
-        let (kind, op) = tools::nature(&name);
+        let (kind, op) = tools::tool_kind(&name);
         Call { name, kind, op, input, ..Call::default() }
     }
 
@@ -120,7 +120,11 @@ impl Bus {
     pub(super) fn permission_replied(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let reply = fields.get_non_empty("reply").or_else(|| fields.get_non_empty("response"));
         let outcome = if reply.as_deref() == Some("reject") { Outcome::Declined } else { Outcome::Allowed };
-        self.replied_to(RequestResolved { outcome, option: reply, ..answer(fields) }, "permission.replied", recorder);
+        self.resolve_reported(
+            RequestResolved { outcome, option: reply, ..answer(fields) },
+            "permission.replied",
+            recorder,
+        );
     }
 
     /// `question.asked`.
@@ -144,21 +148,21 @@ impl Bus {
     pub(super) fn question_replied(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Answered, ..answer(fields) };
         let answers = self.questions.answers(&resolved.request, fields.get_array("answers"));
-        self.replied_to(RequestResolved { answers, ..resolved }, "question.replied", recorder);
+        self.resolve_reported(RequestResolved { answers, ..resolved }, "question.replied", recorder);
     }
 
     /// `question.rejected`.
     pub(super) fn question_rejected(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let resolved = RequestResolved { outcome: Outcome::Declined, ..answer(fields) };
         self.questions.take(&resolved.request);
-        self.replied_to(resolved, "question.rejected", recorder);
+        self.resolve_reported(resolved, "question.rejected", recorder);
     }
 
     /// Resolves a request that the bus reports as answered. On Switchboard's own server only Switchboard answers;
     /// otherwise OpenCode resolved the request itself: one refusal refuses all open requests of the session, and one
     /// permanent permission grants all similar requests.
-    fn replied_to(&mut self, resolved: RequestResolved, name: &str, recorder: &mut RunRecorder) {
-        let by = if self.sessions.are_ours() { Decider::Agent } else { resolved.by };
+    fn resolve_reported(&mut self, resolved: RequestResolved, name: &str, recorder: &mut RunRecorder) {
+        let by = if self.sessions.sends_prompts() { Decider::Agent } else { resolved.by };
         let again = self.replied.has(&resolved.request);
         if !recorder.request_resolved(RequestResolved { by, ..resolved }) {
             let topic = if again { Topic::Echo } else { Topic::Late };
@@ -182,13 +186,13 @@ fn about(permission: &str) -> About {
     }
 }
 
-fn title(asked: &Asked<'_>) -> String {
+fn title(asked: &RequestOrigin<'_>) -> String {
     let command = || asked.meta.get_non_empty("command").filter(|_| about(&asked.permission) == About::Command);
     let patterns = || format!("{} {}", asked.permission, asked.patterns.join(", ")).trim_end().to_owned();
     asked.title.clone().or_else(command).unwrap_or_else(patterns)
 }
 
-fn reason(asked: &Asked<'_>) -> Option<String> {
+fn reason(asked: &RequestOrigin<'_>) -> Option<String> {
     match asked.permission.as_str() {
         "external_directory" => Some(format!("outside of the project: {}", asked.patterns.join(", "))),
         "doom_loop" => Some("the same call was made several times in a row".to_owned()),

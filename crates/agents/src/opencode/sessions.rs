@@ -3,17 +3,17 @@
 
 use switchboard_event::{Id, Info};
 
-use super::{offers, wire::Event};
+use super::{bus::BusEvent, offers};
 use crate::{JsonObject, RunRecorder, bounded::BoundedMap};
 
 /// The known sessions on the bus.
 #[derive(Default)]
-pub struct Sessions {
+pub struct SessionTree {
     /// The main session of this stream: the first one with any activity.
     main: Option<Id>,
     /// Creation time in milliseconds. Older messages were copied from another session.
     born: Option<u64>,
-    roots: BoundedMap<Root>,
+    roots: BoundedMap<MainSession>,
     /// Sessions of subagents, each with the item of the tool call that started it, once known.
     children: BoundedMap<Option<Id>>,
     /// The server belongs to this stream, so all sessions on it do.
@@ -21,56 +21,56 @@ pub struct Sessions {
 }
 
 #[derive(Default)]
-struct Root {
+struct MainSession {
     info: Info,
     born: Option<u64>,
 }
 
 /// The conversation that an event belongs to.
-pub enum Seat {
+pub enum EventOwner {
     /// The main conversation.
     Main,
     /// A subagent: the item of its tool call, and its session.
     Child(Option<Id>, Id),
     /// A session that may become the main conversation.
-    Waiting,
+    Undecided,
     /// Another conversation.
-    Elsewhere(Id),
+    Foreign(Id),
     /// No session.
-    Nowhere,
+    Server,
 }
 
-impl Sessions {
+impl SessionTree {
     /// Finds the conversation of an event, and learns about sessions from it.
-    pub fn seat(&mut self, event: &Event<'_>, recorder: &mut RunRecorder) -> Seat {
-        let Some(session) = event.session() else { return Seat::Nowhere };
+    pub fn find_owner(&mut self, event: &BusEvent<'_>, recorder: &mut RunRecorder) -> EventOwner {
+        let Some(session) = event.session() else { return EventOwner::Server };
         if matches!(&*event.kind, "session.created" | "session.updated") {
-            self.introduce(&session, &event.fields.get_object("info"));
+            self.add_session(&session, &event.fields.get_object("info"));
         }
         if self.main.as_deref() == Some(&*session) {
-            return Seat::Main;
+            return EventOwner::Main;
         }
         if let Some(item) = self.children.get(&session) {
-            return Seat::Child(item.clone(), Id::from(session));
+            return EventOwner::Child(item.clone(), Id::from(session));
         }
         match &self.main {
             // The bus does not buffer events, so the beginning of a subagent may have been missed.
             Some(_) if self.ours && !self.roots.has(&session) => {
                 self.children.insert(Id::from(&*session), None);
-                Seat::Child(None, Id::from(session))
+                EventOwner::Child(None, Id::from(session))
             }
-            Some(_) => Seat::Elsewhere(Id::from(session)),
+            Some(_) => EventOwner::Foreign(Id::from(session)),
             None if is_work(event) => {
                 self.choose(&session, recorder);
-                Seat::Main
+                EventOwner::Main
             }
             None => self.wait(&session, recorder),
         }
     }
 
-    fn introduce(&mut self, session: &str, info: &JsonObject<'_>) {
+    fn add_session(&mut self, session: &str, info: &JsonObject<'_>) {
         let Some(parent) = info.get_str("parentID") else {
-            let root = Root { info: about(info), born: info.get_object("time").get_u64("created") };
+            let root = MainSession { info: about(info), born: info.get_object("time").get_u64("created") };
             self.roots.insert(Id::from(session), root);
             return;
         };
@@ -81,13 +81,13 @@ impl Sessions {
     }
 
     /// The first session is reported before any activity. It most likely becomes the main session.
-    fn wait(&self, session: &str, recorder: &mut RunRecorder) -> Seat {
+    fn wait(&self, session: &str, recorder: &mut RunRecorder) -> EventOwner {
         if let Some(root) =
             self.roots.get(session).filter(|_| self.roots.first().is_some_and(|first| *first == *session))
         {
             recorder.update_info(root.info.clone());
         }
-        Seat::Waiting
+        EventOwner::Undecided
     }
 
     fn choose(&mut self, session: &str, recorder: &mut RunRecorder) {
@@ -100,7 +100,7 @@ impl Sessions {
     }
 
     /// Makes the session that the server returned the main session. Everything in it so far is past.
-    pub fn adopt(&mut self, info: &JsonObject<'_>, existed: bool, recorder: &mut RunRecorder) {
+    pub fn adopt_main(&mut self, info: &JsonObject<'_>, existed: bool, recorder: &mut RunRecorder) {
         let Some(session) = info.get_non_empty("id").filter(|id| self.main.as_deref().is_none_or(|main| main == id))
         else {
             return;
@@ -109,7 +109,7 @@ impl Sessions {
         if self.main.is_some() {
             return recorder.update_info(about(info));
         }
-        self.introduce(&session, info);
+        self.add_session(&session, info);
         self.choose(&session, recorder);
         if existed {
             self.born = info.get_object("time").get_u64("updated").or(self.born);
@@ -125,7 +125,7 @@ impl Sessions {
     }
 
     /// Returns whether Switchboard itself sends the prompts of the session.
-    pub fn are_ours(&self) -> bool {
+    pub fn sends_prompts(&self) -> bool {
         self.ours
     }
 
@@ -161,7 +161,7 @@ impl Sessions {
 }
 
 /// Returns whether an event shows activity in the session, not only information about it.
-fn is_work(event: &Event<'_>) -> bool {
+fn is_work(event: &BusEvent<'_>) -> bool {
     match &*event.kind {
         "session.status" => !event.fields.get_object("status").str_equals("type", "idle"),
         "session.created" | "session.updated" | "session.deleted" | "session.diff" | "session.idle" => false,

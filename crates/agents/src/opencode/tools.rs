@@ -1,4 +1,4 @@
-//! Converts OpenCode's tool calls to items.
+//! Converts OpenCode's tool calls and the output of commands to items.
 
 use switchboard_event::{
     Call, CallKind, Command, Details, Field, FileChange, FileOp, Id, Item, Location, Mcp, Plan, PlanEntry, PlanStatus,
@@ -6,15 +6,18 @@ use switchboard_event::{
 };
 
 use super::{
-    changes, shell,
-    state::{Phase, State},
+    calls::{CallPhase, CallState},
+    file_changes,
 };
 use crate::{JsonObject, JsonView, RunRecorder};
 
+/// Maximum number of positions tried when the shown end of an output is aligned with the known output.
+const TRIES: usize = 64;
+
 /// Returns the item of a call in its current state. The output of a command is added only at the end.
-pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], recorder: &RunRecorder) -> Item {
+pub fn item(state: &CallState<'_>, shown: Option<&str>, servers: &[String], recorder: &RunRecorder) -> Item {
     let input = state.input.map(JsonView::as_object).unwrap_or_default();
-    let (kind, op) = nature(&state.tool);
+    let (kind, op) = tool_kind(&state.tool);
     let call = Call {
         name: state.tool.to_string(),
         title: state.title.clone(),
@@ -29,7 +32,7 @@ pub fn item(state: &State<'_>, shown: Option<&str>, servers: &[String], recorder
 }
 
 /// Returns the kind of a tool and its file operation.
-pub fn nature(tool: &str) -> (CallKind, Option<FileOp>) {
+pub fn tool_kind(tool: &str) -> (CallKind, Option<FileOp>) {
     match tool {
         "bash" | "shell" | "execute" => (CallKind::Execute, None),
         "write" => (CallKind::Edit, Some(FileOp::Write)),
@@ -51,7 +54,7 @@ fn location(input: &JsonObject<'_>, op: Option<FileOp>, recorder: &RunRecorder) 
 }
 
 fn details(
-    state: &State<'_>,
+    state: &CallState<'_>,
     input: &JsonObject<'_>,
     shown: Option<&str>,
     servers: &[String],
@@ -60,7 +63,7 @@ fn details(
     match &*state.tool {
         "bash" | "shell" => command(input, &state.meta, recorder).into(),
         "write" | "edit" | "multiedit" | "patch" | "apply_patch" => {
-            FileChange { changes: changes::of_tool(state, shown, recorder), output: None }.into()
+            FileChange { changes: file_changes::changes_of_tool(state, shown, recorder), output: None }.into()
         }
         "websearch" => WebSearch { queries: input.get_string("query").into_iter().collect(), results: None }.into(),
         "todowrite" => plan(input).into(),
@@ -120,12 +123,12 @@ fn mcp(tool: &str, servers: &[String]) -> Option<Mcp> {
 }
 
 /// Updates the item of a running call.
-pub fn progress(id: &Id, item: Item, state: &State<'_>, recorder: &mut RunRecorder) {
+pub fn progress(id: &Id, item: Item, state: &CallState<'_>, recorder: &mut RunRecorder) {
     if let Details::Command(_) | Details::Tool(_) = item.details {
         if let (Some(open), Some(call)) = (recorder.item_mut(id), item.call) {
             open.call = Some(call);
         }
-        return print(id, state, recorder);
+        return append_output(id, state, recorder);
     }
     let changed = recorder.open_item(id).is_some_and(|open| to_raw_json(open).get() != to_raw_json(&item).get());
     if changed {
@@ -134,27 +137,27 @@ pub fn progress(id: &Id, item: Item, state: &State<'_>, recorder: &mut RunRecord
 }
 
 /// Appends the new output of a command.
-pub fn print(id: &Id, state: &State<'_>, recorder: &mut RunRecorder) {
+pub fn append_output(id: &Id, state: &CallState<'_>, recorder: &mut RunRecorder) {
     let shown = state.meta.get_str("output").unwrap_or_else(|| state.output.clone());
     let known = match recorder.open_item(id).map(|item| &item.details) {
         Some(Details::Command(command)) if !command.truncated => command.output.as_str(),
         Some(Details::Tool(tool)) => tool.output.as_str(),
         _ => return,
     };
-    let news = shell::news(known, &shown).to_owned();
+    let news = new_output(known, &shown).to_owned();
     if !news.is_empty() {
         recorder.item_append(id, Field::Output, 0, &news);
     }
 }
 
 /// Returns the item of a finished call, with its result and status.
-pub fn ended(mut item: Item, state: &State<'_>) -> Item {
+pub fn completed_item(mut item: Item, state: &CallState<'_>) -> Item {
     let mut error = state.error.clone();
-    let mut status = if state.phase == Phase::Failed { failure(state) } else { Status::Completed };
+    let mut status = if state.phase == CallPhase::Failed { failure(state) } else { Status::Completed };
     let output = || Some(state.output.to_string()).filter(|output| !output.is_empty());
     match &mut item.details {
         Details::Command(command) => {
-            let printed = printed(state);
+            let printed = command_output(state);
             (command.output, command.truncated) = (printed.output, printed.truncated);
             status = match (status, command.exit_code, &printed.remark) {
                 (Status::Completed, _, Some(remark)) if remark.contains("aborted") => Status::Interrupted,
@@ -189,14 +192,14 @@ pub fn ended(mut item: Item, state: &State<'_>) -> Item {
 }
 
 /// Returns the output of a command. For a stopped command, only the output shown while it ran may be known.
-fn printed(state: &State<'_>) -> shell::Printed {
+fn command_output(state: &CallState<'_>) -> CommandOutput {
     let shown = || state.meta.get_str("output").unwrap_or_default();
     let output = if state.output.is_empty() { shown() } else { state.output.clone() };
-    shell::printed(&output, &state.meta)
+    parse_printed(&output, &state.meta)
 }
 
 /// Only the error message says why a call failed.
-fn failure(state: &State<'_>) -> Status {
+fn failure(state: &CallState<'_>) -> Status {
     let error = state.error.as_deref().unwrap_or_default();
     let refusals =
         ["The user rejected permission", "The user has specified a rule", "The user dismissed this question"];
@@ -216,10 +219,82 @@ fn answer(output: &str) -> String {
     inner("task_result").or_else(|| inner("task_error")).unwrap_or_else(|| output.to_owned())
 }
 
+/// The final output of a command.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// The output without remarks.
+    pub output: String,
+    /// Part of the output is missing.
+    pub truncated: bool,
+    /// OpenCode's remark, such as why the command was stopped.
+    pub remark: Option<String>,
+}
+
+/// Separates an output from OpenCode's remarks.
+pub fn parse_printed(output: &str, meta: &JsonObject<'_>) -> CommandOutput {
+    let (output, remark) = remark(output);
+    let cut = output.strip_prefix("...output truncated...\n\n");
+    let body = cut.map_or(output, |rest| rest.split_once("\n\n").map_or(rest, |(_, body)| body));
+    let body = if body == "(no output)" { "" } else { body };
+    CommandOutput {
+        output: body.to_owned(),
+        truncated: cut.is_some() || meta.is_true("truncated"),
+        remark: remark.map(str::to_owned),
+    }
+}
+
+fn remark(output: &str) -> (&str, Option<&str>) {
+    for (open, close) in
+        [("\n\n<shell_metadata>\n", "\n</shell_metadata>"), ("\n\n<bash_metadata>\n", "\n</bash_metadata>")]
+    {
+        if let Some((before, rest)) = output.rsplit_once(open) {
+            return (before, Some(rest.strip_suffix(close).unwrap_or(rest)));
+        }
+    }
+    // Newer sessions put the remark on a line of its own.
+    let (before, last) = output.rsplit_once('\n').unwrap_or(("", output));
+    match last {
+        "Command timed out before completion." => (before, Some(last)),
+        _ if last.starts_with("Command exited with code ") => (before, None),
+        _ => (output, None),
+    }
+}
+
+/// Returns the part of `shown` that is not in `known`. OpenCode shows only the end of an output that is longer than
+/// 30,000 characters.
+pub fn new_output<'a>(known: &str, shown: &'a str) -> &'a str {
+    if let Some(rest) = shown.strip_prefix(known) {
+        return rest;
+    }
+    let Some(end) = shown.strip_prefix("...\n\n") else { return "" };
+    let sign = first(end, 16);
+    let mut rest = last(known, end.len());
+    for _ in 0..TRIES {
+        // More was printed at once than is shown, so there is no overlap with the known output.
+        let Some(overlap) = rest.find(sign).and_then(|at| rest.get(at..)) else { return end };
+        if let Some(news) = end.strip_prefix(overlap) {
+            return news;
+        }
+        let mut chars = overlap.chars();
+        chars.next();
+        rest = chars.as_str();
+    }
+    ""
+}
+
+fn first(text: &str, bytes: usize) -> &str {
+    (0..=bytes.min(text.len())).rev().find_map(|end| text.get(..end)).unwrap_or_default()
+}
+
+fn last(text: &str, bytes: usize) -> &str {
+    (text.len().saturating_sub(bytes)..=text.len()).find_map(|start| text.get(start..)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
 
-    use super::{answer, mcp};
+    use super::{CommandOutput, answer, mcp, new_output, parse_printed};
+    use crate::JsonView;
 
     #[test]
     fn a_subagents_answer_is_taken_out_of_its_tags() {
@@ -237,5 +312,32 @@ mod tests {
         check("my_files_read", Some(("my_files", "read")));
         check("docs_search_all", Some(("docs", "search_all")));
         check("custom", None);
+    }
+
+    fn check(output: &str, expected: &str, truncated: bool, remark: Option<&str>) {
+        let meta = JsonView::parse("{}").unwrap().as_object();
+        let expected = CommandOutput { output: expected.to_owned(), truncated, remark: remark.map(str::to_owned) };
+        assert_eq!(parse_printed(output, &meta), expected);
+    }
+
+    #[test]
+    fn remarks_are_not_output() {
+        check("hi\n", "hi\n", false, None);
+        check("(no output)", "", false, None);
+        let aborted = "(no output)\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>";
+        check(aborted, "", false, Some("User aborted the command"));
+        check("...output truncated...\n\nFull output saved to: /f\n\nend\n", "end\n", true, None);
+        check("hi\n\nCommand exited with code 0.", "hi\n", false, None);
+    }
+
+    #[test]
+    fn only_what_is_new_is_added() {
+        assert_eq!(new_output("", "one\n"), "one\n");
+        assert_eq!(new_output("one\n", "one\ntwo\n"), "two\n");
+        assert_eq!(new_output("one\ntwo\n", "other\n"), "");
+        assert_eq!(new_output("one\ntwo\nthree and some more\n", "...\n\ntwo\nthree and some more\nfour\n"), "four\n");
+        assert_eq!(new_output("one\n", "...\n\nlater\n"), "later\n");
+        assert_eq!(new_output("ä\nöööööööööö\n", "...\n\nöööööööö\nü\n"), "ü\n");
+        assert_eq!(new_output("", "...\n\nx"), "...\n\nx");
     }
 }

@@ -13,7 +13,7 @@ const LIMIT: usize = 64;
 
 /// The current turn, or the last one.
 #[derive(Default)]
-pub struct Turn {
+pub struct OpenCodeTurn {
     /// The message that the current reply answers.
     prompt: Option<Id>,
     began: Timestamp,
@@ -40,10 +40,16 @@ pub struct Turn {
     failure: Option<String>,
 }
 
-impl Turn {
+impl OpenCodeTurn {
     /// Begins a turn with a message of the user, unless the message belongs to the running turn. Returns whether the
     /// message was queued.
-    pub fn prompted(&mut self, message: &Id, origin: Origin, text: Option<&str>, recorder: &mut RunRecorder) -> bool {
+    pub fn begin_prompted_turn(
+        &mut self,
+        message: &Id,
+        origin: Origin,
+        text: Option<&str>,
+        recorder: &mut RunRecorder,
+    ) -> bool {
         let same = self.prompt.as_ref() == Some(message);
         if recorder.in_turn() && (self.worked || same) {
             if let (false, Some(text)) = (same, text) {
@@ -65,7 +71,7 @@ impl Turn {
     }
 
     /// Begins a turn for work whose prompt was not seen.
-    pub fn ensure(&mut self, recorder: &mut RunRecorder) {
+    pub fn ensure_begun(&mut self, recorder: &mut RunRecorder) {
         if !recorder.in_turn() {
             self.begin(None, Origin::Prompt, None, recorder);
         }
@@ -79,7 +85,7 @@ impl Turn {
     }
 
     /// Begins a reply. The error of an earlier reply was not final then.
-    pub fn replying(&mut self, reply: Id, to: Option<Id>, recorder: &mut RunRecorder) {
+    pub fn start_reply(&mut self, reply: Id, to: Option<Id>, recorder: &mut RunRecorder) {
         let another = to.is_some() && self.prompt != to;
         if !recorder.in_turn() {
             let text = self.queued.take().filter(|(message, _)| Some(message) == to.as_ref()).map(|(_, text)| text);
@@ -101,7 +107,7 @@ impl Turn {
     }
 
     /// Completes a reply. A reply that neither ended nor failed while OpenCode waited for a retry was given up.
-    pub fn replied(&mut self, reply: &str, recorder: &mut RunRecorder) {
+    pub fn complete_reply(&mut self, reply: &str, recorder: &mut RunRecorder) {
         self.waiting.retain(|id| *id != *reply);
         if self.retrying && self.fault.is_none() && self.finish.is_none() {
             recorder.mark_interrupted();
@@ -109,26 +115,26 @@ impl Turn {
         }
     }
 
-    pub fn busy(&mut self, retrying: bool) {
+    pub fn mark_busy(&mut self, retrying: bool) {
         (self.worked, self.idle, self.retrying) = (true, false, retrying);
         self.confirmed_idle = false;
     }
 
     /// Gives up a turn that was stopped before any activity: nothing more follows.
-    pub fn abandoned(&mut self) {
+    pub fn abandon(&mut self) {
         if !self.worked {
             self.worked = true;
             self.fault = Some(Fault::new(ErrorCode::Aborted, "stopped before it began"));
         }
     }
 
-    pub fn rest(&mut self) {
+    pub fn mark_idle(&mut self) {
         self.idle = true;
         self.rested |= !self.waiting.is_empty();
     }
 
     pub fn is_over(&self) -> bool {
-        let is_explained = self.confirmed_idle || self.fault.is_some() || !self.stopped_early();
+        let is_explained = self.confirmed_idle || self.fault.is_some() || !self.has_unanswered_tool_calls();
         self.idle && self.worked && self.waiting.is_empty() && is_explained
     }
 
@@ -139,7 +145,8 @@ impl Turn {
 
     /// Returns whether the outcome of the turn is known at the end of the stream.
     pub fn is_decided(&self) -> bool {
-        let is_finished = self.finish.as_deref().is_some_and(ends_turn) || self.idle && self.stopped_early();
+        let is_finished =
+            self.finish.as_deref().is_some_and(ends_turn) || self.idle && self.has_unanswered_tool_calls();
         self.fault.is_some() || self.waiting.is_empty() && is_finished
     }
 
@@ -149,7 +156,7 @@ impl Turn {
         !self.worked && now.millis_since(self.began) >= 2_000
     }
 
-    pub fn stepped(&mut self, cost: Option<f64>) {
+    pub fn add_step_cost(&mut self, cost: Option<f64>) {
         self.steps = self.steps.saturating_add(1);
         self.cost = cost.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
     }
@@ -158,24 +165,24 @@ impl Turn {
     /// turn this way intentionally. Otherwise something in OpenCode failed: 1.18.33 becomes idle before it reports the
     /// error of a prompt sent with `prompt_async`, so the turn is not over until the error arrives or a later request
     /// confirms the idle status.
-    fn stopped_early(&self) -> bool {
+    fn has_unanswered_tool_calls(&self) -> bool {
         self.denied.is_empty() && self.finish.as_deref().is_some_and(|finish| !ends_turn(finish))
     }
 
-    pub fn declined(&mut self, denied: Denied) {
+    pub fn add_denied(&mut self, denied: Denied) {
         if self.denied.len() < LIMIT {
             self.denied.push(denied);
         }
     }
 
     /// Returns whether the last turn failed with this message.
-    pub fn failed_of(&self, message: &str) -> bool {
+    pub fn failed_with(&self, message: &str) -> bool {
         self.failure.as_deref().is_some_and(|failure| message.contains(failure))
     }
 
     /// Ends the turn with the last known outcome.
     pub fn close(&mut self, recorder: &mut RunRecorder) {
-        if self.fault.is_none() && self.stopped_early() {
+        if self.fault.is_none() && self.has_unanswered_tool_calls() {
             let message = "OpenCode stopped after a tool call without asking the model again";
             self.fault = Some(Fault::new(ErrorCode::ProtocolError, message));
         }
@@ -185,7 +192,7 @@ impl Turn {
         recorder.turn_completed(TurnCompleted {
             status,
             stop,
-            error: self.fault.take().or_else(|| unsaid(status)),
+            error: self.fault.take().or_else(|| unspecified_fault(status)),
             duration_ms: Some(recorder.current_time().millis_since(self.began)),
             steps: Some(self.steps).filter(|steps| *steps > 0),
             cost_usd: self.cost.take(),
@@ -210,7 +217,7 @@ pub fn outcome(fault: Option<&Fault>, finish: Option<&str>) -> (TurnStatus, Stop
 }
 
 /// Returns the fault for a reply that ended with an unspecified error.
-fn unsaid(status: TurnStatus) -> Option<Fault> {
+fn unspecified_fault(status: TurnStatus) -> Option<Fault> {
     (status == TurnStatus::Failed).then(|| Fault::new(ErrorCode::ApiError, "the model's reply ended with an error"))
 }
 

@@ -3,19 +3,19 @@
 use serde_json::json;
 use switchboard_event::{ErrorCode, Fault};
 
-use super::{Conversation, Server};
+use super::{OpenCodeDriver, SessionOpening};
 use crate::{
     DriverEffect, DriverEffects, JsonObject, JsonView,
     opencode::{
         exchange,
-        launch::rules::{self, Rule},
+        launch::rules::{self, PermissionRule},
         sessions,
     },
 };
 
 /// Progress of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum OpeningStage {
     /// The server has not printed its address yet.
     Starting,
     /// The bus is being opened.
@@ -32,12 +32,12 @@ pub enum Stage {
     Ready,
 }
 
-impl Server {
+impl OpenCodeDriver {
     /// Reads the server's address, which it prints after a warning or two.
-    pub(super) fn printed(&mut self, line: &str, effects: &mut DriverEffects) {
+    pub(super) fn read_server_output(&mut self, line: &str, effects: &mut DriverEffects) {
         let url = line.split_whitespace().find(|word| word.starts_with("http://"));
-        if let (Stage::Starting, true, Some(url)) = (self.stage, line.contains("listening on"), url) {
-            self.stage = Stage::Listening;
+        if let (OpeningStage::Starting, true, Some(url)) = (self.stage, line.contains("listening on"), url) {
+            self.stage = OpeningStage::Listening;
             let authorization = Some(self.authorization.clone());
             effects.push(DriverEffect::Connect { url: url.to_owned(), authorization, anywhere: false });
             // The bus does not buffer events, so it is opened before any request.
@@ -48,11 +48,11 @@ impl Server {
     /// Handles the opening or reopening of the bus.
     pub(super) fn stream_opened(&mut self, effects: &mut DriverEffects) {
         match self.stage {
-            Stage::Listening => {
+            OpeningStage::Listening => {
                 let number = self.get("/agent", effects);
-                self.stage = Stage::Agents(number);
+                self.stage = OpeningStage::Agents(number);
             }
-            Stage::Ready => self.catch_up(effects),
+            OpeningStage::Ready => self.catch_up(effects),
             _ => {}
         }
     }
@@ -65,76 +65,76 @@ impl Server {
         }
     }
 
-    pub(super) fn answered(&mut self, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
+    pub(super) fn handle_response(&mut self, answer: &JsonObject<'_>, effects: &mut DriverEffects) {
         let failure = exchange::failure(answer);
         let number = answer.get_count("id");
-        if self.offered(number, answer, effects) {
+        if self.handle_offers(number, answer, effects) {
             return;
         }
         match self.stage {
-            Stage::Agents(awaited) if awaited == number => {
+            OpeningStage::Agents(awaited) if awaited == number => {
                 // Without the list, modes cannot be checked. The session works anyway.
                 self.agents = answer.get("body").filter(|_| failure.is_none()).map(|list| list.raw_text().to_owned());
                 self.open_session(effects);
             }
-            Stage::Session(awaited) | Stage::Rules(awaited) if awaited == number => match failure {
+            OpeningStage::Session(awaited) | OpeningStage::Rules(awaited) if awaited == number => match failure {
                 Some(fault) => effects.give_up(self.without_session(fault)),
-                None => self.session_answered(&answer.get_object("body"), effects),
+                None => self.handle_session_response(&answer.get_object("body"), effects),
             },
-            _ => self.prompt_answered(number, failure.is_none(), effects),
+            _ => self.handle_prompt_response(number, failure.is_none(), effects),
         }
     }
 
     fn open_session(&mut self, effects: &mut DriverEffects) {
         let number = match self.conversation.clone() {
-            Conversation::New => {
+            SessionOpening::New => {
                 let rules = self.rules();
                 let body = if rules.is_empty() { json!({}) } else { json!({ "permission": rules }) };
                 self.post("/session", &body, effects)
             }
-            Conversation::Known(session) => self.get(format!("/session/{session}"), effects),
-            Conversation::CopyOf(session) => self.post(format!("/session/{session}/fork"), &json!({}), effects),
+            SessionOpening::Known(session) => self.get(format!("/session/{session}"), effects),
+            SessionOpening::CopyOf(session) => self.post(format!("/session/{session}/fork"), &json!({}), effects),
         };
-        self.stage = Stage::Session(number);
+        self.stage = OpeningStage::Session(number);
     }
 
-    fn session_answered(&mut self, session: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn handle_session_response(&mut self, session: &JsonObject<'_>, effects: &mut DriverEffects) {
         let Some(id) = session.get_non_empty("id") else {
             let fault = Fault::new(ErrorCode::ProtocolError, "OpenCode answered without a session");
             return effects.give_up(fault);
         };
         self.session = Some(id);
         if self.offers.model().is_none() {
-            self.offers.uses(sessions::about(session).model);
+            self.offers.set_current_model(sessions::about(session).model);
         }
-        let fresh = matches!(self.conversation, Conversation::New) || matches!(self.stage, Stage::Rules(_));
+        let fresh = matches!(self.conversation, SessionOpening::New) || matches!(self.stage, OpeningStage::Rules(_));
         // Rules of an earlier run cannot be removed, only overridden.
         self.asks |= !fresh && !session.get_array("permission").is_empty();
         let rules = self.rules();
         if fresh || rules.is_empty() {
-            return self.opened(effects);
+            return self.handle_opened(effects);
         }
-        let number = self.give(&rules, effects);
-        self.stage = Stage::Rules(number);
+        let number = self.send_rules(&rules, effects);
+        self.stage = OpeningStage::Rules(number);
     }
 
     /// Finishes the handshake. A session without a first prompt requests the available choices first.
-    fn opened(&mut self, effects: &mut DriverEffects) {
+    fn handle_opened(&mut self, effects: &mut DriverEffects) {
         if self.leisure {
-            self.stage = Stage::Offers;
+            self.stage = OpeningStage::Offers;
             return self.ask_for_offers(effects);
         }
-        self.stage = Stage::Ready;
+        self.stage = OpeningStage::Ready;
         effects.push(DriverEffect::Ready);
     }
 
-    pub(super) fn give(&mut self, rules: &[Rule], effects: &mut DriverEffects) -> u64 {
+    pub(super) fn send_rules(&mut self, rules: &[PermissionRule], effects: &mut DriverEffects) -> u64 {
         let path = self.path("");
         self.request("PATCH", path, Some(&json!({ "permission": rules })), effects)
     }
 
     /// Returns the rules of the session. A session that asks nothing needs only a few.
-    pub(super) fn rules(&self) -> Vec<Rule> {
+    pub(super) fn rules(&self) -> Vec<PermissionRule> {
         if !self.asks {
             return rules::forbidden(&self.config, &self.data);
         }
@@ -146,8 +146,8 @@ impl Server {
 
     fn without_session(&self, fault: Fault) -> Fault {
         match &self.conversation {
-            Conversation::New => Fault { message: format!("no session: {}", fault.message), ..fault },
-            Conversation::Known(session) | Conversation::CopyOf(session) => {
+            SessionOpening::New => Fault { message: format!("no session: {}", fault.message), ..fault },
+            SessionOpening::Known(session) | SessionOpening::CopyOf(session) => {
                 let message = format!("the session {session} cannot be continued: {}", fault.message);
                 Fault { message, ..fault }
             }

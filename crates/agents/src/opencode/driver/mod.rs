@@ -1,47 +1,43 @@
 //! Driver for `opencode serve`: one server per session, controlled over HTTP and observed through its event bus.
 
-mod answering;
-mod choosing;
+mod commands;
 mod handshake;
-mod prompting;
-mod pulse;
+mod turn_tracker;
 
 #[cfg(test)]
 mod tests;
 
-use answering::Desk;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use choosing::Digest;
-use handshake::Stage;
-use prompting::Choices;
-use pulse::Pulse;
+use commands::{OfferDigest, OpenCodeRequests, PromptSelections};
+use handshake::OpeningStage;
 use serde::Serialize;
 use switchboard_event::{Dir, Event, Id, SessionConfig, to_raw_json};
+use turn_tracker::TurnTracker;
 
-use super::{launch::Model, offers::Offers};
+use super::{launch::ModelName, offers::OpenCodeOffers};
 use crate::{
     AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, HttpRequest, JsonObject,
     JsonView, Record, RecordBody, UnsupportedOperation, commands::SlashCommands,
 };
 
 /// Configuration of the driver.
-pub struct Wanted {
+pub struct OpenCodeSessionConfig {
     /// User name for the password.
     pub user: &'static str,
     pub password: String,
-    pub conversation: Conversation,
+    pub conversation: SessionOpening,
     pub config: SessionConfig,
     /// OpenCode's data directory.
     pub data: String,
     /// The initial model.
-    pub model: Option<Model>,
+    pub model: Option<ModelName>,
     /// There is no first prompt.
     pub leisure: bool,
 }
 
 /// How the session begins.
 #[derive(Clone, Debug)]
-pub enum Conversation {
+pub enum SessionOpening {
     /// A new session.
     New,
     /// An existing session.
@@ -51,12 +47,12 @@ pub enum Conversation {
 }
 
 /// Drives a server of OpenCode.
-pub struct Server {
+pub struct OpenCodeDriver {
     authorization: String,
-    conversation: Conversation,
+    conversation: SessionOpening,
     config: SessionConfig,
     data: String,
-    stage: Stage,
+    stage: OpeningStage,
     /// The session has rules that ask, so they must include the restrictions of its mode.
     asks: bool,
     /// The list of OpenCode's agents, as received.
@@ -64,46 +60,46 @@ pub struct Server {
     session: Option<String>,
     /// Number of requests sent so far.
     requests: u64,
-    choices: Choices,
+    choices: PromptSelections,
     commands: SlashCommands,
-    offers: Offers,
+    offers: OpenCodeOffers,
     /// The available choices were not requested yet.
     curious: bool,
     /// There is no first prompt, so the available choices are requested before the session is ready.
     leisure: bool,
     /// Requests for the available choices without a response.
     awaited: Vec<u64>,
-    desk: Desk,
-    pulse: Pulse,
+    desk: OpenCodeRequests,
+    pulse: TurnTracker,
     /// Prompts that cannot be sent yet.
     waiting: Vec<AgentPrompt>,
 }
 
-impl Server {
+impl OpenCodeDriver {
     /// Creates the driver of a server that was just started.
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(wanted: OpenCodeSessionConfig) -> Self {
         let login = BASE64_STANDARD.encode(format!("{}:{}", wanted.user, wanted.password));
         let asks = !super::launch::rules::is_free(&wanted.config);
-        let mut offers = Offers::default();
-        offers.uses(wanted.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name)));
+        let mut offers = OpenCodeOffers::default();
+        offers.set_current_model(wanted.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name)));
         Self {
             asks,
             authorization: format!("Basic {login}"),
             conversation: wanted.conversation,
             config: wanted.config,
             data: wanted.data,
-            stage: Stage::Starting,
+            stage: OpeningStage::Starting,
             agents: None,
             session: None,
             requests: 0,
-            choices: Choices { model: wanted.model, ..Choices::default() },
+            choices: PromptSelections { model: wanted.model, ..PromptSelections::default() },
             commands: SlashCommands::default(),
             offers,
             curious: true,
             leisure: wanted.leisure,
             awaited: Vec::new(),
-            desk: Desk::default(),
-            pulse: Pulse::default(),
+            desk: OpenCodeRequests::default(),
+            pulse: TurnTracker::default(),
             waiting: Vec::new(),
         }
     }
@@ -123,7 +119,7 @@ impl Server {
     }
 
     /// Requests something of which only a digest is stored.
-    fn look_up(&mut self, path: &str, digest: Digest, effects: &mut DriverEffects) -> u64 {
+    fn request_digest(&mut self, path: &str, digest: OfferDigest, effects: &mut DriverEffects) -> u64 {
         self.requests += 1;
         let (id, path, digest) = (self.requests, path.to_owned(), Some(digest));
         effects.push(DriverEffect::Http(HttpRequest { id, method: "GET", path, body: None, digest }));
@@ -147,25 +143,25 @@ impl Server {
         self.request("POST", path, None::<&()>, effects);
     }
 
-    fn heard(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn observe_message(&mut self, fields: &JsonObject<'_>, effects: &mut DriverEffects) {
         if fields.contains_key("type") {
-            let news = self.pulse.heard(fields, self.session.as_deref());
-            self.follow(news, effects);
+            let news = self.pulse.observe_message(fields, self.session.as_deref());
+            self.perform_changes(news, effects);
         } else if fields.contains_key("method") {
-            self.answered(fields, effects);
+            self.handle_response(fields, effects);
         }
     }
 }
 
-impl AgentDriver for Server {
+impl AgentDriver for OpenCodeDriver {
     fn open(&mut self, _: &mut DriverEffects) {}
 
     fn observe_record(&mut self, record: &Record<'_>, events: &[Event], effects: &mut DriverEffects) {
-        self.pulse.told(events);
-        self.desk.told(events);
+        self.pulse.apply_events(events);
+        self.desk.apply_events(events);
         match (record.dir, &record.body) {
-            (Dir::In, RecordBody::Text(line)) => self.printed(line, effects),
-            (Dir::In, RecordBody::Json(json)) => self.heard(&JsonView::from_raw(json).as_object(), effects),
+            (Dir::In, RecordBody::Text(line)) => self.read_server_output(line, effects),
+            (Dir::In, RecordBody::Json(json)) => self.observe_message(&JsonView::from_raw(json).as_object(), effects),
             _ => {}
         }
         self.send_refusals(effects);
@@ -183,7 +179,7 @@ impl AgentDriver for Server {
             AgentCommand::SetModel(model) => return self.set_model(&model, effects),
             AgentCommand::SetMode(mode) => return self.set_mode(mode, effects),
             AgentCommand::SetOption { id, value } => return self.set_option(&id, value, effects),
-            AgentCommand::Slash { name, arguments } => return self.slash(&name, &arguments, effects),
+            AgentCommand::Slash { name, arguments } => return self.send_slash_command(&name, &arguments, effects),
             AgentCommand::Close => effects.push(DriverEffect::Done),
         }
         Ok(())
@@ -196,8 +192,8 @@ impl AgentDriver for Server {
     fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
         match signal {
             DriverSignal::Timer(timer) => {
-                let news = self.pulse.ran_out(timer);
-                self.follow(news, effects);
+                let news = self.pulse.handle_timer(timer);
+                self.perform_changes(news, effects);
             }
             DriverSignal::StreamOpened => self.stream_opened(effects),
             DriverSignal::StreamClosed | DriverSignal::StreamEnded => {}

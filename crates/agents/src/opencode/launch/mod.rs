@@ -1,22 +1,29 @@
 //! Launch of OpenCode: as a server of its own for each session, or for one prompt. Also detects its login and reads its
 //! configuration.
 
-mod content;
-mod endpoints;
-mod folders;
-mod jsonc;
+mod config_content;
 mod login;
-mod one_shot;
 pub mod rules;
-mod servers;
 mod settings;
-mod tree;
 
 #[cfg(test)]
 mod tests;
 
-use super::driver::{Conversation, Server, Wanted};
-use crate::{Abilities, Agent, AgentLaunch, LaunchRequest, StdinMode, UnsupportedOperation, Versions, WhileRunning};
+use std::path::PathBuf;
+
+use switchboard_event::ApprovalMode;
+
+use super::driver::{OpenCodeDriver, OpenCodeSessionConfig, SessionOpening};
+use crate::{
+    Abilities, Agent, AgentLaunch, HostAccess, LaunchRequest, PromptImage, StateDirectory, StdinMode,
+    UnsupportedOperation, Versions, WhileRunning,
+};
+
+/// The variable with the server's password.
+const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
+
+/// User name for the server's password.
+const USER: &str = "opencode";
 
 /// The agent definition of OpenCode.
 pub const AGENT: Agent = Agent {
@@ -48,7 +55,7 @@ pub const AGENT: Agent = Agent {
     launch,
     login: login::login,
     config: settings::found,
-    endpoints: endpoints::endpoints,
+    endpoints: login::endpoints,
     protected_paths: &[
         "opencode.json",
         "opencode.jsonc",
@@ -71,24 +78,18 @@ pub const AGENT: Agent = Agent {
     ],
 };
 
-/// The variable with the server's password.
-const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
-
-/// User name for the server's password.
-const USER: &str = "opencode";
-
 fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     let model = order.config.model.as_deref().map(model).transpose()?;
     let mut launch =
-        AgentLaunch { program: "opencode".to_owned(), state: folders::discarded(order.host), ..AgentLaunch::default() };
-    launch.writable.push(folders::data(order.host));
+        AgentLaunch { program: "opencode".to_owned(), state: discarded(order.host), ..AgentLaunch::default() };
+    launch.writable.push(data(order.host));
     // OpenCode uses `PWD` as its working directory.
     launch.env.push(("PWD".to_owned(), order.cwd.display().to_string()));
     // An update would replace the program of the running session.
     launch.env.push(("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned()));
-    content::add(order, &mut launch)?;
+    config_content::add(order, &mut launch)?;
     if order.one_shot {
-        one_shot::finish(order, &mut launch)?;
+        finish(order, &mut launch)?;
     } else {
         serve(order, model, &mut launch);
     }
@@ -96,7 +97,7 @@ fn launch(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation
 }
 
 /// Port 0 selects 4096 if it is free, otherwise any free port, so that several servers do not collide.
-fn serve(order: &LaunchRequest<'_>, model: Option<Model>, launch: &mut AgentLaunch) {
+fn serve(order: &LaunchRequest<'_>, model: Option<ModelName>, launch: &mut AgentLaunch) {
     launch.args = ["serve", "--port", "0", "--hostname", "127.0.0.1"].map(str::to_owned).to_vec();
     launch.env.push(("OPENCODE_SERVER_USERNAME".to_owned(), USER.to_owned()));
     launch.env.push((PASSWORD.to_owned(), order.secret.to_owned()));
@@ -104,16 +105,16 @@ fn serve(order: &LaunchRequest<'_>, model: Option<Model>, launch: &mut AgentLaun
     launch.input = StdinMode::Closed;
     launch.source = "opencode";
     let conversation = match order.resume {
-        None => Conversation::New,
-        Some(resume) if resume.fork => Conversation::CopyOf(resume.session.to_owned()),
-        Some(resume) => Conversation::Known(resume.session.to_owned()),
+        None => SessionOpening::New,
+        Some(resume) if resume.fork => SessionOpening::CopyOf(resume.session.to_owned()),
+        Some(resume) => SessionOpening::Known(resume.session.to_owned()),
     };
-    launch.driver = Some(Box::new(Server::new(Wanted {
+    launch.driver = Some(Box::new(OpenCodeDriver::new(OpenCodeSessionConfig {
         user: USER,
         password: order.secret.to_owned(),
         conversation,
         config: order.config.clone(),
-        data: folders::data(order.host).display().to_string(),
+        data: data(order.host).display().to_string(),
         model,
         leisure: order.prompt.text.is_empty() && order.prompt.images.is_empty(),
     })));
@@ -137,19 +138,83 @@ fn keep_password(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) {
 
 /// A model in OpenCode's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct ModelName {
     pub provider: String,
     /// The provider's name of the model, which may contain slashes.
     pub name: String,
 }
 
 /// Parses `provider/model`.
-pub fn model(text: &str) -> Result<Model, UnsupportedOperation> {
+pub fn model(text: &str) -> Result<ModelName, UnsupportedOperation> {
     match text.split_once('/') {
         Some((provider, name)) if !provider.is_empty() && !name.is_empty() => {
-            Ok(Model { provider: provider.to_owned(), name: name.to_owned() })
+            Ok(ModelName { provider: provider.to_owned(), name: name.to_owned() })
         }
         _ => Err(UnsupportedOperation::new(format!("OpenCode has no model `{text}`"))
             .with_hint("name it with its provider, as in `openai/gpt-5`; `opencode models` lists them")),
     }
+}
+
+/// Completes a launch. The prompt is passed on standard input, because `opencode run` would quote it as an argument.
+pub fn finish(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Result<(), UnsupportedOperation> {
+    if order.prompt.output_schema.is_some() {
+        return Err(UnsupportedOperation::new("`opencode run` cannot give its answer a schema")
+            .with_hint("leave out --one-shot"));
+    }
+    let mut args = vec!["run", "--format", "json", "--thinking"];
+    if rules::is_free(order.config) {
+        args.push("--auto");
+    }
+    if let Some(model) = &order.config.model {
+        args.extend(["--model", model]);
+    }
+    if let Some(resume) = order.resume {
+        args.extend(["--session", resume.session]);
+        if resume.fork {
+            args.push("--fork");
+        }
+    }
+    launch.args = args.into_iter().map(str::to_owned).collect();
+    for image in &order.prompt.images {
+        launch.args.extend(["--file".to_owned(), path_of(image)?]);
+    }
+    if order.config.approval_mode == Some(ApprovalMode::AskDangerous) {
+        launch
+            .weaker
+            .push("a one-shot cannot tell dangerous calls from others, so all but looking is refused".to_owned());
+    }
+    launch.source = "opencode:run";
+    launch.input = StdinMode::Text(order.prompt.text.clone());
+    Ok(())
+}
+
+fn path_of(image: &PromptImage) -> Result<String, UnsupportedOperation> {
+    let path = image.path.as_ref().map(|path| path.display().to_string());
+    path.ok_or_else(|| {
+        UnsupportedOperation::new("`opencode run` takes images only as files").with_hint("leave out --one-shot")
+    })
+}
+
+/// Returns one of OpenCode's directories: below the variable's value, or below a default in the home directory.
+fn folder(host: &dyn HostAccess, variable: &str, default: &str) -> PathBuf {
+    let base = host.env_var(variable).filter(|base| !base.is_empty()).map(PathBuf::from);
+    base.unwrap_or_else(|| host.home_dir().join(default)).join("opencode")
+}
+
+/// Returns the directory for sessions, logins, logs and long output.
+pub fn data(host: &dyn HostAccess) -> PathBuf {
+    folder(host, "XDG_DATA_HOME", ".local/share")
+}
+
+pub fn config(host: &dyn HostAccess) -> PathBuf {
+    folder(host, "XDG_CONFIG_HOME", ".config")
+}
+
+/// Returns the directories that OpenCode writes to and whose content runs later: plugins, language servers, git
+/// directories. The database is in the data directory itself, next to temporary files.
+pub fn discarded(host: &dyn HostAccess) -> Vec<StateDirectory> {
+    let state = folder(host, "XDG_STATE_HOME", ".local/state");
+    let cache = folder(host, "XDG_CACHE_HOME", ".cache");
+    let [snapshot, bin, repos] = ["snapshot", "bin", "repos"].map(|name| data(host).join(name));
+    [snapshot, bin, repos, state, cache, config(host)].into_iter().map(StateDirectory::new_discarded).collect()
 }

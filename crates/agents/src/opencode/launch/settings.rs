@@ -1,11 +1,11 @@
-//! Reads OpenCode's own configuration files as session settings.
+//! Reads OpenCode's own configuration files, JSON with comments, as session settings.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
-use super::{folders, jsonc};
+use super::config;
 use crate::{AgentConfigFile, HostAccess};
 
 /// Returns the settings of each existing file in the order in which OpenCode reads them. Later files override earlier
@@ -18,7 +18,7 @@ pub fn found(host: &dyn HostAccess, cwd: &Path) -> Vec<AgentConfigFile> {
 }
 
 fn global(host: &dyn HostAccess) -> Vec<PathBuf> {
-    let folder = folders::config(host);
+    let folder = config(host);
     ["config.json", "opencode.json", "opencode.jsonc"].map(|name| folder.join(name)).to_vec()
 }
 
@@ -41,12 +41,12 @@ fn of_project(host: &dyn HostAccess, cwd: &Path) -> Vec<PathBuf> {
 pub fn of_user(host: &dyn HostAccess) -> Vec<Value> {
     let named = host.env_var("OPENCODE_CONFIG").map(PathBuf::from);
     let files = global(host).into_iter().chain(named).filter_map(|file| host.read_file(&file));
-    files.chain(host.env_var("OPENCODE_CONFIG_CONTENT")).filter_map(|text| jsonc::parse(&text)).collect()
+    files.chain(host.env_var("OPENCODE_CONFIG_CONTENT")).filter_map(|text| parse(&text)).collect()
 }
 
 /// Returns a provider whose key is in the user's configuration.
 pub fn provider_with_key(host: &dyn HostAccess) -> Option<String> {
-    global(host).into_iter().filter_map(|file| jsonc::parse(&host.read_file(&file)?)).find_map(|config| {
+    global(host).into_iter().filter_map(|file| parse(&host.read_file(&file)?)).find_map(|config| {
         let providers = config.get("provider")?.as_object()?;
         let (name, _) = providers.iter().find(|(_, provider)| provider.pointer("/options/apiKey").is_some())?;
         Some(name.clone())
@@ -55,7 +55,7 @@ pub fn provider_with_key(host: &dyn HostAccess) -> Option<String> {
 
 fn read(file: PathBuf, text: &str) -> AgentConfigFile {
     let mut found = AgentConfigFile { file, config: SessionConfig::default(), remarks: Vec::new() };
-    let Some(Value::Object(settings)) = jsonc::parse(text) else {
+    let Some(Value::Object(settings)) = parse(text) else {
         found.remarks.push("not JSON, so nothing was read".to_owned());
         return found;
     };
@@ -134,4 +134,87 @@ fn server_of(server: &Value) -> Option<McpServerConfig> {
         headers: texts("headers"),
         ..McpServerConfig::default()
     })
+}
+
+/// Parses the text after removing comments and trailing commas.
+pub fn parse(text: &str) -> Option<Value> {
+    serde_json::from_str(&bare(text)).ok()
+}
+
+/// Removes comments and trailing commas.
+pub fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.trim_start_matches('\u{feff}').chars().peekable();
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            ('"', _) => {
+                out.push(c);
+                string(&mut rest, &mut out);
+            }
+            ('/', Some('/')) => while rest.next_if(|c| *c != '\n').is_some() {},
+            ('/', Some('*')) => {
+                rest.next();
+                comment(&mut rest);
+            }
+            (']' | '}', _) => {
+                out.truncate(without_comma(&out));
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
+    while let Some(c) = rest.next() {
+        out.push(c);
+        match c {
+            '"' => return,
+            '\\' => out.extend(rest.next()),
+            _ => {}
+        }
+    }
+}
+
+fn comment(rest: &mut impl Iterator<Item = char>) {
+    let mut last = ' ';
+    for c in rest {
+        if (last, c) == ('*', '/') {
+            return;
+        }
+        last = c;
+    }
+}
+
+/// Returns the length of the text without a trailing comma.
+fn without_comma(text: &str) -> usize {
+    let trimmed = text.trim_end();
+    trimmed.strip_suffix(',').map_or(text.len(), str::len)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use serde_json::json;
+
+    use super::parse;
+
+    #[test]
+    fn comments_and_trailing_commas_are_left_out() {
+        let text = r#"{ // why
+            "a": "// no comment, /* nor this */ \" ,}", /* one
+            and another */ "b": [1, 2, ], "c": {"d": null,},
+        }"#;
+        let expected = json!({ "a": "// no comment, /* nor this */ \" ,}", "b": [1, 2], "c": { "d": null } });
+        assert_eq!(parse(text), Some(expected));
+        assert_eq!(parse("\u{feff}{}"), Some(json!({})));
+    }
+
+    #[test]
+    fn what_is_not_json_is_nothing() {
+        for text in ["", "{", "{\"a\": \"", "{\"a\" /* ", "{,,}", "a"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use switchboard_event::{ApprovalMode, to_raw_json};
 
 use super::{
-    AGENT, Model, model,
-    rules::{self, Written},
+    AGENT, ModelName, model,
+    rules::{self, RulesByPermission},
 };
 use crate::{
     AgentConfigFile, AgentLaunch, AgentPrompt, JsonView, Login, PromptImage, StdinMode,
@@ -54,7 +54,7 @@ fn its_folders_can_be_written() {
 #[test]
 fn a_model_has_a_provider() {
     let check = |text, provider: &str, name: &str| {
-        assert_eq!(model(text), Ok(Model { provider: provider.to_owned(), name: name.to_owned() }));
+        assert_eq!(model(text), Ok(ModelName { provider: provider.to_owned(), name: name.to_owned() }));
     };
     check("openai/gpt-5", "openai", "gpt-5");
     check("openrouter/meta/llama", "openrouter", "meta/llama");
@@ -229,7 +229,7 @@ fn a_mode_keeps_what_it_forbids() {
             {"permission":"**","pattern":"*","action":"ask"}]}]"#;
     let check = |name, expected: &str| {
         let rules = rules::restrictions(JsonView::parse(agents).unwrap(), name);
-        assert_eq!(to_raw_json(&Written(&rules)).get(), expected);
+        assert_eq!(to_raw_json(&RulesByPermission(&rules)).get(), expected);
     };
     let build = r#"{"questio?":{"*":"allow"},"bas?":{"rm *":"deny"}}"#;
     check(None, build);

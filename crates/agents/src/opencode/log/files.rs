@@ -9,7 +9,7 @@ use std::{
 use memchr::memmem::Finder;
 use switchboard_event::{Timestamp, Usage};
 
-use super::{reader, wrong::wrong};
+use super::{reader, wrong};
 use crate::{
     AgentLogs, HostAccess, JsonView, LogFile, LogFormat, RecordFile, RowQuery, SessionFacts, SessionQueries,
     logs::{EventScanner, EventScannerConfig},

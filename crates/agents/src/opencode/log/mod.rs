@@ -1,13 +1,9 @@
 //! The session logs of OpenCode: rows of its database, one session after the other, or the small files of old versions
 //! in the same format, `{"table":…,"row":…}`. The bus of a running server is read elsewhere.
 
+mod content;
 mod files;
-mod messages;
-mod parts;
 mod rows;
-mod spent;
-mod stored;
-mod wrong;
 
 #[cfg(test)]
 mod tests;
@@ -15,22 +11,22 @@ mod tests;
 use std::collections::HashSet;
 
 pub use files::LOGS;
-use rows::{Held, Row, time};
-use spent::MessageUsage;
+use rows::{LogRow, MessageUsage, RowData, time};
 use switchboard_event::{
     Context, Dir, EndReason, Fault, Id, Info, Item, Level, Notice, Plan, PlanEntry, PlanStatus, Topic, TurnCompleted,
+    TurnStarted,
 };
 
-use super::turn;
-use crate::{JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding};
+use super::{errors, turn};
+use crate::{JsonObject, JsonView, RecordReader, RunRecorder, SessionEnding, logs::usage_figure_problem};
 
 /// Reads the rows of one session.
 #[derive(Default)]
-pub struct Log {
+pub struct OpenCodeLogReader {
     /// The known messages. Newer versions use another table, and a session may be in both.
     known: HashSet<String>,
     /// The message whose parts are being read.
-    message: Message,
+    message: LoggedMessage,
     /// The usage of the current message.
     usage: MessageUsage,
     /// Finish reason and error of the last reply.
@@ -44,7 +40,7 @@ pub struct Log {
 
 /// The properties of a message that its parts need.
 #[derive(Default)]
-struct Message {
+struct LoggedMessage {
     id: Id,
     user: bool,
     /// The message is known from the other table and is not reported again.
@@ -58,18 +54,18 @@ struct Message {
 }
 
 pub fn reader() -> Box<dyn RecordReader> {
-    Box::new(Log::default())
+    Box::new(OpenCodeLogReader::default())
 }
 
-impl RecordReader for Log {
+impl RecordReader for OpenCodeLogReader {
     fn has_timestamps(&self) -> bool {
         true
     }
 
     fn read(&mut self, _: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
-        let held = Held::data(&fields);
-        let row = Row::of(&fields, held.as_ref());
+        let held = RowData::data(&fields);
+        let row = LogRow::of(&fields, held.as_ref());
         if row.table != "part" {
             // The usage of a message is complete after its last part.
             recorder.write_before_record(|recorder| self.tell_usage(recorder));
@@ -94,8 +90,8 @@ impl RecordReader for Log {
     }
 }
 
-impl Log {
-    fn session(&mut self, row: &Row<'_>, recorder: &mut RunRecorder) {
+impl OpenCodeLogReader {
+    fn session(&mut self, row: &LogRow<'_>, recorder: &mut RunRecorder) {
         let times = row.data.get_object("time");
         let created = row.data.get("time_created").or_else(|| times.get("created"));
         recorder.set_record_time(created.and_then(time));
@@ -160,4 +156,85 @@ fn unknown(kind: &str) -> Notice {
 /// Returns the provider and the model, in any of their formats: `{"id","providerID"}`, `{"modelID","providerID"}`.
 fn model_of(fields: &JsonObject<'_>) -> (Option<String>, Option<String>) {
     (fields.get_non_empty("providerID"), fields.get_non_empty("modelID").or_else(|| fields.get_non_empty("id")))
+}
+
+impl OpenCodeLogReader {
+    pub(super) fn message(&mut self, row: &LogRow<'_>, recorder: &mut RunRecorder) {
+        let id = Id::from(&*row.id);
+        let known = !self.known.insert(id.to_string()) || place(row).is_some_and(|place| self.known.contains(&place));
+        let user = row.data.str_equals("role", "user");
+        let (provider, model) = match user {
+            true => model_of(&row.data.get_object("model")),
+            false => model_of(&row.data),
+        };
+        let undone = self.reverted.as_deref().is_some_and(|first| *row.id >= *first);
+        let summary = row.data.is_true("summary");
+        let is_dated = row.created().is_some();
+        self.message = LoggedMessage { id: id.clone(), user, known, summary, undone, is_dated, model: model.clone() };
+        if known {
+            return recorder.write_notice(echo("message"));
+        }
+        recorder.set_record_time(row.created());
+        if user {
+            self.close_turn(recorder);
+            return recorder.turn_started(TurnStarted { agent_turn: Some(id), ..TurnStarted::default() });
+        }
+        recorder.ensure_turn();
+        let used = self.count_message(&id, &row.data, row.created());
+        context(used, recorder);
+        // Versions before 1.0 record only the time when a reply ended.
+        let is_over = row.data.get_object("time").contains_key("completed");
+        self.finish = row.data.get_non_empty("finish").or_else(|| is_over.then(|| "stop".to_owned()));
+        self.fault = row.data.get("error").map(errors::fault);
+        let cwd = row.data.get_object("path").get_non_empty("cwd");
+        if recorder.current_model() != model.as_deref() && model.is_some()
+            || recorder.working_directory().is_none() && cwd.is_some()
+        {
+            recorder.update_info(Info { model, provider, cwd, ..Info::default() });
+        }
+        recorder.write_notice_if_no_event(Notice::new(Topic::Step).with_level(Level::Debug).with_status("started"));
+    }
+}
+
+/// Identifies a message by its author and time. A session that was migrated to the other table remains in this one too,
+/// possibly with other ids.
+pub fn place(row: &LogRow<'_>) -> Option<String> {
+    let role = row.data.get_non_empty("role").or_else(|| row.columns.get_non_empty("type")).unwrap_or_default();
+    Some(format!("{role} {}", row.created()?.as_micros()))
+}
+
+/// Returns the notice for a row that was already read elsewhere.
+pub fn echo(name: &str) -> Notice {
+    Notice::new(Topic::Echo).with_level(Level::Debug).with_name(name)
+}
+
+/// Returns the problem of a row: it is empty, its content is not an object, or its figures are not numbers.
+pub fn wrong(record: JsonView<'_>) -> Option<String> {
+    let fields = record.as_object();
+    let held = RowData::data(&fields);
+    let row = LogRow::of(&fields, held.as_ref());
+    if row.table.is_empty() {
+        return None;
+    }
+    if row.columns.is_empty() {
+        return Some(format!("a row of {} is no object", row.table));
+    }
+    let is_read = held.is_some() || row.columns.get("data").is_some_and(JsonView::is_object);
+    if row.columns.contains_key("data") && !is_read {
+        return Some(format!("data of a row of {} is no object", row.table));
+    }
+    spent(&row)
+}
+
+/// Returns the problem of invalid figures in a message or a step.
+fn spent(row: &LogRow<'_>) -> Option<String> {
+    if !matches!(&*row.table, "message" | "session_message" | "part") {
+        return None;
+    }
+    let (tokens, cache) = (row.data.get("tokens"), row.data.get_object("tokens").get("cache"));
+    let of_reply = usage_figure_problem("a reply", tokens, &["input", "output", "reasoning"]);
+    let cost = || row.data.get("cost").filter(|cost| cost.as_f64().is_none());
+    of_reply
+        .or_else(|| usage_figure_problem("the cache of a reply", cache, &["read", "write"]))
+        .or_else(|| cost().map(|_| "cost of a reply is not a number".to_owned()))
 }

@@ -1,12 +1,16 @@
-//! A record: a table row, or an equivalent file of an old version.
+//! A record, which is a table row or an equivalent file of an old version, and the usage of messages.
 
 use std::borrow::Cow;
 
-use switchboard_event::Timestamp;
+use switchboard_event::{Id, Timestamp, Usage};
 
-use crate::{JsonObject, JsonView};
+use super::OpenCodeLogReader;
+use crate::{JsonObject, JsonView, RunRecorder, opencode::parts};
 
-pub struct Row<'a> {
+/// Smaller numbers are seconds: as milliseconds they would be before 1973.
+const SECONDS: u64 = 100_000_000_000;
+
+pub struct LogRow<'a> {
     pub table: Cow<'a, str>,
     pub id: Cow<'a, str>,
     /// All columns.
@@ -15,9 +19,9 @@ pub struct Row<'a> {
     pub data: JsonObject<'a>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> LogRow<'a> {
     /// Parses the row of a record. `held` is the content of the column `data` if that is text.
-    pub fn of(fields: &JsonObject<'a>, held: Option<&'a Held>) -> Self {
+    pub fn of(fields: &JsonObject<'a>, held: Option<&'a RowData>) -> Self {
         let columns = fields.get_object("row");
         let data = match (columns.get("data").filter(|data| data.is_object()), held) {
             (Some(data), _) => data.as_object(),
@@ -34,10 +38,10 @@ impl<'a> Row<'a> {
     }
 
     /// Returns a column that contains JSON, either as text or directly.
-    pub fn json(&self, column: &str) -> Held {
+    pub fn json(&self, column: &str) -> RowData {
         let value = self.columns.get(column);
         let text = value.and_then(|value| value.as_str().map(Cow::into_owned));
-        Held(text.or_else(|| value.map(|value| value.raw_text().to_owned())).unwrap_or_default())
+        RowData(text.or_else(|| value.map(|value| value.raw_text().to_owned())).unwrap_or_default())
     }
 
     /// Returns the creation time from the content, otherwise from the row.
@@ -48,9 +52,9 @@ impl<'a> Row<'a> {
 }
 
 /// JSON that was stored as text.
-pub struct Held(String);
+pub struct RowData(String);
 
-impl Held {
+impl RowData {
     /// Parses the object in the text column `data`. Removes the surrounding bytes that would prevent parsing: a leading
     /// byte order mark, and trailing zeros of a file that was not written completely.
     pub fn data(fields: &JsonObject<'_>) -> Option<Self> {
@@ -64,9 +68,6 @@ impl Held {
         JsonView::parse(&self.0).map(JsonView::as_object).unwrap_or_default()
     }
 }
-
-/// Smaller numbers are seconds: as milliseconds they would be before 1973.
-const SECONDS: u64 = 100_000_000_000;
 
 /// Parses a point in time: milliseconds, seconds, or text.
 pub fn time(value: JsonView<'_>) -> Option<Timestamp> {
@@ -82,6 +83,84 @@ pub fn time(value: JsonView<'_>) -> Option<Timestamp> {
 fn count(number: u64) -> Option<Timestamp> {
     let millis = if number < SECONDS { number.checked_mul(1000)? } else { number };
     Timestamp::from_millis(millis.try_into().ok()?)
+}
+
+/// The figures of a message whose steps may not all be known yet.
+#[derive(Default)]
+pub struct MessageUsage {
+    /// The message's own figures.
+    total: Usage,
+    /// The figures of its steps.
+    steps: Vec<Usage>,
+    /// Creation time of the message, which copies share.
+    at: Option<Timestamp>,
+}
+
+impl OpenCodeLogReader {
+    /// Takes the figures of a message. Returns the context size after it.
+    pub(super) fn count_message(&mut self, id: &Id, fields: &JsonObject<'_>, at: Option<Timestamp>) -> u64 {
+        let total = parts::usage(fields, id, 1, self.message.model.clone());
+        let used = total.all_input().saturating_add(total.output);
+        self.usage = MessageUsage { total, steps: Vec::new(), at };
+        used
+    }
+
+    /// Takes the figures of a step.
+    pub(super) fn count_step(&mut self, fields: &JsonObject<'_>) {
+        let usage = parts::usage(fields, &self.message.id, self.step_number(), self.message.model.clone());
+        self.usage.steps.push(usage);
+    }
+
+    /// Returns the reply that the next part belongs to.
+    pub(super) fn reply(&self) -> Id {
+        parts::key(&self.message.id, self.step_number())
+    }
+
+    fn step_number(&self) -> u32 {
+        u32::try_from(self.usage.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// Records the usage of a message that is complete.
+    pub(super) fn tell_usage(&mut self, recorder: &mut RunRecorder) {
+        let usage = std::mem::take(&mut self.usage);
+        let at = usage.at;
+        for reply in usage.into_replies() {
+            recorder.set_record_time(at);
+            recorder.record_usage(reply);
+        }
+    }
+}
+
+impl MessageUsage {
+    fn into_replies(self) -> impl Iterator<Item = Usage> {
+        let mut replies = self.steps;
+        let mut known = Usage::default();
+        replies.iter().for_each(|step| known.add(step));
+        let more = self.total.saturating_sub(&known);
+        let cost = more.cost_usd.unwrap_or_default();
+        match replies.as_mut_slice() {
+            [] => replies.push(self.total),
+            // The cost is divided among steps that have no cost of their own.
+            steps if known.cost_usd.unwrap_or_default() <= 0.0 && cost > 0.0 => share_cost(cost, steps),
+            [.., last] => last.add(&more),
+        }
+        replies.into_iter().filter(|usage| usage.all_input() > 0 || usage.output > 0)
+    }
+}
+
+/// Divides the cost of a message by the tokens of its steps. The last step gets the remainder, so that the sum is
+/// exact.
+fn share_cost(cost: f64, steps: &mut [Usage]) {
+    let tokens = |usage: &Usage| usage.all_input().saturating_add(usage.output);
+    let all: u64 = steps.iter().map(tokens).fold(0, u64::saturating_add);
+    let mut left = cost;
+    let last = steps.len().saturating_sub(1);
+    for (number, usage) in steps.iter_mut().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits than money has")]
+        let share = cost * (tokens(usage) as f64 / all.max(1) as f64);
+        usage.cost_usd = Some(if number == last { left } else { share });
+        left -= share;
+    }
 }
 
 #[cfg(test)]

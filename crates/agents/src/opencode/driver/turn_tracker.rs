@@ -23,7 +23,7 @@ const REMINDERS: u32 = 2;
 
 /// Action for the driver.
 #[derive(Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ActivityChange {
     /// Starts a timer.
     Arm(DriverTimer, Duration),
     /// Stops a timer.
@@ -40,7 +40,7 @@ pub enum News {
 
 /// The known state of OpenCode.
 #[derive(Default)]
-pub struct Pulse {
+pub struct TurnTracker {
     busy: bool,
     in_turn: bool,
     /// Status of the turn that just ended.
@@ -65,13 +65,13 @@ pub struct Pulse {
     reminders: u32,
 }
 
-impl Pulse {
+impl TurnTracker {
     /// Returns whether OpenCode would drop a prompt now.
     pub fn is_ending(&self) -> bool {
         self.resting || self.in_turn && self.rested
     }
 
-    pub fn prompted(&mut self, number: u64) {
+    pub fn note_prompt(&mut self, number: u64) {
         (self.posted, self.unseen) = (Some(number), true);
         (self.interrupted, self.early, self.rested, self.resting) = (false, false, false, false);
     }
@@ -81,15 +81,15 @@ impl Pulse {
         self.posted == Some(number)
     }
 
-    pub fn commanded(&mut self, number: u64) {
-        self.prompted(number);
+    pub fn note_command(&mut self, number: u64) {
+        self.note_prompt(number);
         (self.posted, self.commanded) = (None, Some(number));
     }
 
-    pub fn answered(&mut self, number: u64, taken: bool) -> Vec<News> {
+    pub fn handle_response(&mut self, number: u64, taken: bool) -> Vec<ActivityChange> {
         if self.commanded.take_if(|commanded| *commanded == number).is_some() && !taken && !self.in_turn {
             (self.unseen, self.unanswered) = (false, None);
-            return if self.ended.is_some() { self.settle_if_ended() } else { vec![News::Settled] };
+            return if self.ended.is_some() { self.settle_if_ended() } else { vec![ActivityChange::Settled] };
         }
         if self.posted != Some(number) {
             return self.settle_if_ended();
@@ -99,16 +99,16 @@ impl Pulse {
             (self.unseen, self.unanswered) = (false, None);
             return self.settle_if_ended();
         }
-        if self.busy { Vec::new() } else { vec![News::Arm(WORK.0, WORK.1)] }
+        if self.busy { Vec::new() } else { vec![ActivityChange::Arm(WORK.0, WORK.1)] }
     }
 
-    pub fn interrupted(&mut self) {
+    pub fn note_interrupt(&mut self) {
         (self.interrupted, self.early) = (true, !self.busy);
         (self.unanswered, self.unseen) = (None, false);
     }
 
     /// Applies the events of the reader.
-    pub fn told(&mut self, events: &[Event]) {
+    pub fn apply_events(&mut self, events: &[Event]) {
         for event in events {
             match &event.body {
                 EventBody::TurnStarted(_) => (self.in_turn, self.ended, self.rested) = (true, None, false),
@@ -118,7 +118,7 @@ impl Pulse {
         }
     }
 
-    pub fn heard(&mut self, event: &JsonObject<'_>, session: Option<&str>) -> Vec<News> {
+    pub fn observe_message(&mut self, event: &JsonObject<'_>, session: Option<&str>) -> Vec<ActivityChange> {
         let kind = event.get_str("type").unwrap_or_default();
         let fields = || event.get_object("properties");
         let ours = |fields: &JsonObject<'_>| session.is_some() && fields.get_str("sessionID").as_deref() == session;
@@ -127,8 +127,8 @@ impl Pulse {
                 let fields = fields();
                 let rests = &*kind == "session.idle" || fields.get_object("status").str_equals("type", "idle");
                 match ours(&fields) {
-                    true if rests => self.rests(),
-                    true => self.works(),
+                    true if rests => self.mark_idle(),
+                    true => self.mark_working(),
                     false => Vec::new(),
                 }
             }
@@ -137,7 +137,7 @@ impl Pulse {
                 if ours(&fields) {
                     self.message(&fields.get_object("info"));
                 }
-                self.comes_to_rest()
+                self.become_idle()
             }
             _ => self.settle_if_ended(),
         }
@@ -159,17 +159,17 @@ impl Pulse {
         }
     }
 
-    fn works(&mut self) -> Vec<News> {
+    fn mark_working(&mut self) -> Vec<ActivityChange> {
         (self.busy, self.rested) = (true, false);
-        let mut news = vec![News::Disarm(WORK.0)];
+        let mut news = vec![ActivityChange::Disarm(WORK.0)];
         // The abort arrived before there was anything to stop.
         if std::mem::take(&mut self.early) {
-            news.push(News::Abort);
+            news.push(ActivityChange::Abort);
         }
         news
     }
 
-    fn rests(&mut self) -> Vec<News> {
+    fn mark_idle(&mut self) -> Vec<ActivityChange> {
         self.busy = false;
         if self.ended.is_some() || self.resting {
             return self.settle();
@@ -178,35 +178,36 @@ impl Pulse {
             return Vec::new();
         }
         self.rested = true;
-        vec![News::Arm(END.0, END.1)]
+        vec![ActivityChange::Arm(END.0, END.1)]
     }
 
     /// The reply was completed after the session became idle, so the session becomes idle once more.
-    fn comes_to_rest(&mut self) -> Vec<News> {
+    fn become_idle(&mut self) -> Vec<ActivityChange> {
         if self.ended.is_none() || self.resting {
             return Vec::new();
         }
         self.resting = true;
-        vec![News::Disarm(END.0), News::Arm(REST.0, REST.1)]
+        vec![ActivityChange::Disarm(END.0), ActivityChange::Arm(REST.0, REST.1)]
     }
 
-    fn settle_if_ended(&mut self) -> Vec<News> {
+    fn settle_if_ended(&mut self) -> Vec<ActivityChange> {
         if self.ended.is_some() && !self.resting { self.settle() } else { Vec::new() }
     }
 
     /// Ends the turn. After a successful turn, a prompt that arrived at its end still needs an answer.
-    fn settle(&mut self) -> Vec<News> {
+    fn settle(&mut self) -> Vec<ActivityChange> {
         let well = self.ended.take() == Some(TurnStatus::Completed);
-        let mut news = vec![News::Disarm(WORK.0), News::Disarm(END.0), News::Disarm(REST.0)];
+        let mut news =
+            vec![ActivityChange::Disarm(WORK.0), ActivityChange::Disarm(END.0), ActivityChange::Disarm(REST.0)];
         (self.resting, self.rested) = (false, false);
         let forgotten = self.unanswered.take().is_some();
         if well && self.unseen {
-            news.push(News::Arm(WORK.0, WORK.1));
+            news.push(ActivityChange::Arm(WORK.0, WORK.1));
         } else if well && forgotten && self.may_remind() {
-            news.push(News::Remind);
+            news.push(ActivityChange::Remind);
         } else {
             (self.unseen, self.reminders) = (false, 0);
-            news.push(News::Settled);
+            news.push(ActivityChange::Settled);
         }
         news
     }
@@ -216,15 +217,15 @@ impl Pulse {
         self.reminders <= REMINDERS
     }
 
-    pub fn ran_out(&mut self, timer: DriverTimer) -> Vec<News> {
+    pub fn handle_timer(&mut self, timer: DriverTimer) -> Vec<ActivityChange> {
         if timer == REST.0 && self.resting {
             return self.settle();
         }
         if timer == END.0 && self.in_turn && !self.busy {
-            return vec![News::CatchUp];
+            return vec![ActivityChange::CatchUp];
         }
         if timer == WORK.0 && !self.busy && !self.interrupted && self.may_remind() {
-            return vec![News::Remind];
+            return vec![ActivityChange::Remind];
         }
         Vec::new()
     }

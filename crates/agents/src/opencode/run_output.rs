@@ -4,10 +4,11 @@
 use switchboard_event::{Denied, Dir, Fault, Id, Item, Level, Notice, Status, Topic, TurnCompleted};
 
 use super::{
+    bus,
+    calls::CallState,
     errors,
-    speech::{self, Voice},
-    state::State,
-    steps, tools, turn, wire,
+    parts::{self, SpeechKind},
+    tools, turn,
 };
 use crate::{JsonObject, JsonView, RecordReader, RunRecorder, bounded::BoundedMap};
 
@@ -16,7 +17,7 @@ const REFUSALS: usize = 63;
 
 /// Reads the output of a run.
 #[derive(Default)]
-pub struct Run {
+pub struct RunOutputReader {
     /// The reason why the last step ended.
     finish: Option<String>,
     /// The first error since the last step began.
@@ -30,20 +31,20 @@ pub struct Run {
     refused: bool,
 }
 
-impl RecordReader for Run {
+impl RecordReader for RunOutputReader {
     fn has_timestamps(&self) -> bool {
         true
     }
 
     fn read(&mut self, _: Dir, record: JsonView<'_>, recorder: &mut RunRecorder) {
         let fields = record.as_object();
-        recorder.set_record_time(fields.get("timestamp").and_then(wire::time));
+        recorder.set_record_time(fields.get("timestamp").and_then(bus::time));
         recorder.set_agent_session(&fields.get_str("sessionID").unwrap_or_default());
         let part = fields.get_object("part");
         match fields.get_str("type").as_deref() {
             Some("step_start") => self.step_started(recorder),
-            Some("text") => say(&part, Voice::Answer, recorder),
-            Some("reasoning") => say(&part, Voice::Thought, recorder),
+            Some("text") => say(&part, SpeechKind::Answer, recorder),
+            Some("reasoning") => say(&part, SpeechKind::Thought, recorder),
             Some("tool_use") => self.tool_used(&part, recorder),
             Some("step_finish") => self.step_finished(&part, recorder),
             Some("error") => self.failed(&fields, recorder),
@@ -69,10 +70,10 @@ impl RecordReader for Run {
     }
 }
 
-impl Run {
+impl RunOutputReader {
     fn step_started(&mut self, recorder: &mut RunRecorder) {
         recorder.ensure_turn();
-        recorder.write_notice(steps::started());
+        recorder.write_notice(parts::started());
         (self.finish, self.fault, self.refused) = (None, None, false);
     }
 
@@ -81,19 +82,19 @@ impl Run {
         let message = Id::from(part.get_str("messageID").unwrap_or_default());
         let step = self.counted.get(&message).map_or(1, |steps| steps.saturating_add(1));
         self.counted.insert(message.clone(), step);
-        let usage = steps::usage(part, &message, step, recorder.current_model().map(str::to_owned));
+        let usage = parts::usage(part, &message, step, recorder.current_model().map(str::to_owned));
         self.steps = self.steps.saturating_add(1);
         self.cost = usage.cost_usd.map(|cost| self.cost.unwrap_or(0.0) + cost).or(self.cost);
         self.finish = part.get_non_empty("reason");
-        recorder.write_notice(steps::finished(part));
+        recorder.write_notice(parts::finished(part));
         recorder.record_usage(usage);
     }
 
     fn tool_used(&mut self, part: &JsonObject<'_>, recorder: &mut RunRecorder) {
         recorder.ensure_turn();
-        let state = State::of_part(part);
+        let state = CallState::of_part(part);
         let id = Id::from(part.get_str("id").unwrap_or_default());
-        let item = tools::ended(tools::item(&state, None, &[], recorder), &state);
+        let item = tools::completed_item(tools::item(&state, None, &[], recorder), &state);
         if item.status == Status::Declined {
             self.refused = true;
             let input = state.input.map(JsonView::to_raw);
@@ -115,10 +116,10 @@ impl Run {
 }
 
 /// Writes a text that arrived whole.
-fn say(part: &JsonObject<'_>, voice: Voice, recorder: &mut RunRecorder) {
+fn say(part: &JsonObject<'_>, voice: SpeechKind, recorder: &mut RunRecorder) {
     recorder.ensure_turn();
     let id = Id::from(part.get_str("id").unwrap_or_default());
     let text = part.get_str("text").unwrap_or_default();
     let reply = part.get_str("messageID").map(Id::from);
-    speech::end(&id, voice, &text, reply.as_ref(), wire::took(&part.get_object("time")), recorder);
+    parts::end(&id, voice, &text, reply.as_ref(), bus::took(&part.get_object("time")), recorder);
 }

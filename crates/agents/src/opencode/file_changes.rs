@@ -2,26 +2,26 @@
 
 use switchboard_event::{Change, ChangeKind};
 
-use super::state::State;
+use super::calls::CallState;
 use crate::{JsonObject, JsonView, RunRecorder, diff};
 
 /// Returns the changes of a tool that edits files. `shown` is the diff that was shown to the user beforehand.
-pub fn of_tool(state: &State<'_>, shown: Option<&str>, recorder: &RunRecorder) -> Vec<Change> {
-    let listed = listed(&state.meta, recorder);
+pub fn changes_of_tool(state: &CallState<'_>, shown: Option<&str>, recorder: &RunRecorder) -> Vec<Change> {
+    let listed = parse_file_list(&state.meta, recorder);
     if !listed.is_empty() {
         return listed;
     }
     let input = state.input.map(JsonView::as_object).unwrap_or_default();
     match &*state.tool {
-        "write" => written(&input, &state.meta, shown, recorder).into_iter().collect(),
-        "edit" | "multiedit" => edited(&input, &state.meta, shown, recorder).into_iter().collect(),
-        _ => patched(&input.get_str("patchText").unwrap_or_default(), recorder),
+        "write" => written_file_change(&input, &state.meta, shown, recorder).into_iter().collect(),
+        "edit" | "multiedit" => edited_file_change(&input, &state.meta, shown, recorder).into_iter().collect(),
+        _ => parse_patch(&input.get_str("patchText").unwrap_or_default(), recorder),
     }
 }
 
 /// Returns the changes that a permission request is about.
-pub fn asked(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
-    let listed = listed(meta, recorder);
+pub fn changes_of_request(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
+    let listed = parse_file_list(meta, recorder);
     if !listed.is_empty() {
         return listed;
     }
@@ -31,12 +31,12 @@ pub fn asked(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
 }
 
 /// Parses `files`, the list of changed files. Newer sessions use other field names.
-fn listed(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
+fn parse_file_list(meta: &JsonObject<'_>, recorder: &RunRecorder) -> Vec<Change> {
     let files = meta.get_array("files").into_iter().map(JsonView::as_object);
-    files.filter_map(|file| listed_file(&file, recorder)).collect()
+    files.filter_map(|file| parse_listed_file(&file, recorder)).collect()
 }
 
-fn listed_file(file: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
+fn parse_listed_file(file: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Change> {
     let path = file.get_str("filePath").or_else(|| file.get_str("file"))?;
     Some(Change {
         path: recorder.absolute_path(&path),
@@ -58,7 +58,7 @@ fn path(input: &JsonObject<'_>, recorder: &RunRecorder) -> Option<String> {
 }
 
 /// Only the result says whether the file existed before; its former content is never reported.
-fn written(
+fn written_file_change(
     input: &JsonObject<'_>,
     meta: &JsonObject<'_>,
     shown: Option<&str>,
@@ -75,7 +75,7 @@ fn written(
 }
 
 /// Until the tool reports the diff of the file, only the replaced fragments are known.
-fn edited(
+fn edited_file_change(
     input: &JsonObject<'_>,
     meta: &JsonObject<'_>,
     shown: Option<&str>,
@@ -104,10 +104,10 @@ fn fragments(input: &JsonObject<'_>) -> String {
 }
 
 /// Returns the files of a patch in the `*** Begin Patch` format, with its lines unchanged.
-fn patched(patch: &str, recorder: &RunRecorder) -> Vec<Change> {
+fn parse_patch(patch: &str, recorder: &RunRecorder) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for line in patch.lines() {
-        if let Some(change) = heading(line, recorder) {
+        if let Some(change) = parse_patch_heading(line, recorder) {
             changes.push(change);
         } else if let Some(change) = changes.last_mut().filter(|_| !line.starts_with("*** E")) {
             match line.strip_prefix("*** Move to: ") {
@@ -122,7 +122,7 @@ fn patched(patch: &str, recorder: &RunRecorder) -> Vec<Change> {
     changes
 }
 
-fn heading(line: &str, recorder: &RunRecorder) -> Option<Change> {
+fn parse_patch_heading(line: &str, recorder: &RunRecorder) -> Option<Change> {
     let kinds = [
         ("*** Add File: ", ChangeKind::Add),
         ("*** Update File: ", ChangeKind::Modify),
@@ -150,7 +150,7 @@ mod tests {
 
     use switchboard_event::ChangeKind;
 
-    use super::{hunks, kind_of, patched};
+    use super::{hunks, kind_of, parse_patch};
     use crate::{RunRecorder, SessionContext};
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
     fn a_patch_is_taken_apart() {
         let recorder = RunRecorder::new("opencode", 1, 1, 0, SessionContext::default());
         let patch = "*** Begin Patch\n*** Add File: /n\n+x\n*** Update File: /a\n*** Move to: /b\n@@\n-o\n+p\n*** Delete File: /d\n*** End Patch";
-        let changes = patched(patch, &recorder);
+        let changes = parse_patch(patch, &recorder);
         let short: Vec<_> =
             changes.iter().map(|c| (c.path.as_str(), c.kind, c.diff.as_str(), c.to.as_deref())).collect();
         assert_eq!(
