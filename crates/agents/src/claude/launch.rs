@@ -244,7 +244,7 @@ fn weaker_guarantees(order: &LaunchRequest<'_>) -> Vec<String> {
         weaker.push(format!("rules of the user let Claude Code do more without asking: {}", allowing.join(", ")));
     }
     if order.one_shot && asks {
-        weaker.push("in a one-shot nobody can be asked: Claude Code declines what needs an approval".to_owned());
+        weaker.push("a one-shot run cannot ask: Claude Code declines calls that need an approval".to_owned());
     } else if order.one_shot && rules::permission_mode(order) != "bypassPermissions" {
         weaker
             .push("as root, Claude Code does in a one-shot only what its usual tools do, and declines the rest".into());

@@ -174,7 +174,7 @@ fn a_one_shot_is_told_its_prompt_and_nothing_else() {
     let launch = launch_one_shot(&json!({}), false, prompt());
     assert_eq!(launch.input, StdinMode::Text("--fix it".to_owned()));
     assert!(launch.driver.is_none() && !launch.args.iter().any(|arg| arg.contains("stdio") || arg.contains("input")));
-    assert!(launch.weaker[0].contains("nobody can be asked"));
+    assert!(launch.weaker[0].contains("cannot ask"));
 
     let image = PromptImage { media_type: "image/png".to_owned(), data: "AAAA".to_owned(), path: None };
     let looking = launch_one_shot(&json!({}), false, AgentPrompt { images: vec![image], ..prompt() });

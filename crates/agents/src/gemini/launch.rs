@@ -248,7 +248,9 @@ fn configure_one_shot(order: &LaunchRequest<'_>, launch: &mut AgentLaunch) -> Re
         launch.env.push(("GEMINI_SANDBOX".to_owned(), "false".to_owned()));
     }
     if order.config.approval_mode != Some(ApprovalMode::AutoAll) {
-        launch.weaker.push("nobody can be asked: tools that would need it are not offered to the model".to_owned());
+        launch
+            .weaker
+            .push("a one-shot run cannot ask: tools that need an approval are not offered to the model".to_owned());
     }
     launch.args.extend(["--output-format".to_owned(), "stream-json".to_owned()]);
     // On standard input, a prompt can have any length and any beginning.

@@ -8,9 +8,9 @@ use crate::{DriverEffects, JsonObject, UnsupportedOperation, commands};
 
 /// Command names and descriptions.
 pub const SLASH_COMMANDS: &[(&str, &str)] = &[
-    ("compact", "Make the conversation so far shorter"),
+    ("compact", "Compact the conversation so far"),
     ("new", "Begin a new conversation"),
-    ("review", "Review the changes that are not committed, or what is said behind it"),
+    ("review", "Review the uncommitted changes, or the given target"),
     ("rename", "Give the thread a name"),
 ];
 

@@ -127,7 +127,7 @@ impl CodexConfigFile {
         if self.declared_setting(APPROVAL_KEY) == Some("never")
             && self.declared_setting(SANDBOX_KEY) != Some("danger-full-access")
         {
-            remarks.push("approval_policy `never`: what the sandbox forbids fails, and nobody is asked".to_owned());
+            remarks.push("approval_policy `never`: actions that the sandbox forbids fail without a request".to_owned());
         }
         if self.get_table(CORE_TABLE).is_some() {
             remarks.push("Codex itself ignores [core]: put its settings at the top of the file".to_owned());

@@ -73,7 +73,7 @@ fn choose_sandbox(
     }
     if rules.mode == ApprovalMode::AutoEdit {
         rules.disable_feature("shell_tool");
-        rules.weaker.push("nobody can be asked in a one-shot, so commands are switched off".to_owned());
+        rules.weaker.push("a one-shot run cannot ask, so commands are disabled".to_owned());
         return Ok(if order.confined { "danger-full-access" } else { "workspace-write" });
     }
     if order.config.sandbox_mode == Some(SandboxMode::WorkspaceWrite) {
@@ -83,11 +83,11 @@ fn choose_sandbox(
     }
     if order.confined {
         rules.disable_feature("shell_tool");
-        rules.weaker.push("nobody can be asked in a one-shot, so commands are switched off".to_owned());
+        rules.weaker.push("a one-shot run cannot ask, so commands are disabled".to_owned());
         return Ok("danger-full-access");
     }
     rules.weaker.push(
-        "nobody can be asked in a one-shot, so nothing can be changed; a command that tries leaves no trace".to_owned(),
+        "a one-shot run cannot ask, so nothing can be changed; a command that tries to is not recorded".to_owned(),
     );
     Ok("read-only")
 }

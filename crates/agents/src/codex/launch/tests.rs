@@ -292,7 +292,8 @@ fn configuration_files_are_read_back() {
     });
     assert_eq!(config, expected);
     let remarks = found[0].remarks.join("\n");
-    for said in ["nobody is asked", "`docs` also sets: startup_timeout_sec", "is trusted", "also sets: model_provider"]
+    for said in
+        ["fail without a request", "`docs` also sets: startup_timeout_sec", "is trusted", "also sets: model_provider"]
     {
         assert!(remarks.contains(said), "{said} in {remarks}");
     }
