@@ -1,15 +1,14 @@
 //! Exports sessions as pages and tables, with secrets removed. Pure: no file access, no clock.
 
 pub mod csv;
-mod figures;
+mod formatting;
 pub mod html;
-pub mod kept;
 pub mod markdown;
-mod plain;
+pub mod rebuild;
 mod redact;
 pub mod story;
 
-pub use figures::format_minute;
-pub(crate) use plain::visible_line;
+pub use formatting::format_minute;
+pub(crate) use formatting::visible_line;
 pub use redact::Redactor;
 pub use story::TranscriptDocument;

@@ -3,16 +3,13 @@
 //! time.
 
 pub mod block;
-mod bytes;
 mod filter;
-pub mod lists;
 mod open;
-pub mod portion;
-pub mod press;
-pub mod shelf;
-pub mod spent;
+pub mod reply_rows;
+mod row_codec;
+pub mod segment;
 pub mod units;
 pub mod words;
-mod write;
+pub mod write;
 
 pub use open::{IndexVersion, LogIndex, is_damaged, quick_check};

@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, Transaction, config::DbConfig};
 
-use super::{shelf, spent};
+use super::{reply_rows, segment};
 use crate::LogsError;
 
 /// Older formats are migrated.
@@ -21,8 +21,8 @@ const MIGRATIONS: [(&str, MigrationStep); 5] = [
     (include_str!("format2.sql"), |_| Ok(())),
     // Its filters are built by the migration to format 5.
     (include_str!("format3.sql"), |_| Ok(())),
-    (include_str!("format4.sql"), spent::migrate_keys_first),
-    (include_str!("format5.sql"), shelf::rebuild_filters),
+    (include_str!("format4.sql"), reply_rows::migrate_keys_first),
+    (include_str!("format5.sql"), segment::rebuild_filters),
 ];
 
 type MigrationStep = fn(&Connection) -> rusqlite::Result<()>;

@@ -1,12 +1,12 @@
 //! Writes to the index: batches, and logs that are new, moved or deleted.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use switchboard_agents::ScanDepth;
+use switchboard_agents::{ScanDepth, SessionFacts};
 
 use super::{
     LogIndex,
-    portion::IndexBatch,
-    shelf::{self, FilterSegment},
+    block::EncodedBlock,
+    segment::{self, FilterSegment},
 };
 use crate::scan::DiscoveredLog;
 
@@ -15,12 +15,13 @@ impl LogIndex {
     pub fn write_batches(&mut self, portions: &[IndexBatch]) -> rusqlite::Result<Vec<bool>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let blocks: usize = portions.iter().map(|portion| portion.blocks.len()).sum();
-        let mut shelf = if blocks < shelf::MIN_SEGMENT_BLOCKS { None } else { Some(FilterSegment::new(&transaction)?) };
+        let mut shelf =
+            if blocks < segment::MIN_SEGMENT_BLOCKS { None } else { Some(FilterSegment::new(&transaction)?) };
         let written = portions.iter().map(|portion| write_batch(&transaction, portion, shelf.as_mut()));
         let written = written.collect::<rusqlite::Result<_>>()?;
         match shelf {
             Some(shelf) => shelf.write(&transaction)?,
-            None if blocks > 0 => shelf::collect_loose_filters(&transaction)?,
+            None if blocks > 0 => segment::collect_loose_filters(&transaction)?,
             None => {}
         }
         transaction.commit()?;
@@ -72,7 +73,7 @@ impl LogIndex {
             delete_unit_content(&transaction, *unit)?;
             transaction.prepare_cached("DELETE FROM unit WHERE id = ?1")?.execute([unit])?;
         }
-        shelf::compact_segments(&transaction)?;
+        segment::compact_segments(&transaction)?;
         transaction.commit()
     }
 }
@@ -137,7 +138,7 @@ fn write_batch(
     for block in &portion.blocks {
         let mut insert = transaction.prepare_cached("INSERT INTO text (passages) VALUES (?1)")?;
         let number = insert.insert(params![block.text])?;
-        shelf::insert_block_filter(transaction, shelf.as_deref_mut(), number, portion.unit, &block.filter)?;
+        segment::insert_block_filter(transaction, shelf.as_deref_mut(), number, portion.unit, &block.filter)?;
     }
     if let Some((begin, records)) = &portion.raw {
         let mut insert = transaction.prepare_cached("INSERT INTO raw (unit, begin, records) VALUES (?1, ?2, ?3)")?;
@@ -212,4 +213,77 @@ fn advance_unit(connection: &Connection, portion: &IndexBatch) -> rusqlite::Resu
         update.execute(params![portion.unit, end.seen, all, torn, portion.at, session, parent])?;
     }
     Ok(changed == 1)
+}
+
+/// The content read from a range of a log.
+pub struct IndexBatch {
+    pub unit: i64,
+    /// The expected version of the log; if it differs, another writer was faster.
+    pub version: i64,
+    /// What the log was read for.
+    pub depth: ScanDepth,
+    /// The log is read from the beginning: its previous content is deleted.
+    pub fresh: bool,
+    /// The log could not be read: its previous content stays, and only errors are added.
+    pub is_kept: bool,
+    /// The read position.
+    pub at: u64,
+    /// The number of bytes read in this batch.
+    pub read: u64,
+    pub records: u64,
+    /// Encoded replies; empty if there are none.
+    pub spent: Vec<u8>,
+    pub blocks: Vec<EncodedBlock>,
+    /// A block that the first of `blocks` replaces.
+    pub replaces: Option<i64>,
+    /// The raw records, compressed, and their offset.
+    pub raw: Option<(u64, Vec<u8>)>,
+    /// Read errors: message, offset, count.
+    pub troubles: Vec<(String, Option<u64>, u64)>,
+    pub facts: SessionFacts,
+    /// Scanner state for resuming.
+    pub state: Vec<u8>,
+    /// The time of the last record.
+    pub time: i64,
+    /// Fingerprint of the bytes read so far, if the form of the log allows one.
+    pub mark: Option<Vec<u8>>,
+    /// Set if the log was read to its end.
+    pub end: Option<LogEnd>,
+}
+
+impl IndexBatch {
+    /// Creates an empty batch.
+    pub fn new(unit: i64, version: i64, depth: ScanDepth) -> Self {
+        Self {
+            unit,
+            version,
+            depth,
+            fresh: false,
+            is_kept: false,
+            at: 0,
+            read: 0,
+            records: 0,
+            spent: Vec::new(),
+            blocks: Vec::new(),
+            replaces: None,
+            raw: None,
+            troubles: Vec::new(),
+            facts: SessionFacts::default(),
+            state: Vec::new(),
+            time: 0,
+            mark: None,
+            end: None,
+        }
+    }
+}
+
+pub struct LogEnd {
+    /// State of the file, to detect changes.
+    pub seen: Option<String>,
+    /// Bytes after the last complete record.
+    pub torn: u64,
+    /// The session, if the file name does not contain it.
+    pub session: Option<String>,
+    /// The parent session, if the file name does not contain it.
+    pub parent: Option<String>,
 }

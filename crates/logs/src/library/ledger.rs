@@ -10,11 +10,11 @@ use hashbrown::HashTable;
 use rusqlite::Connection;
 use switchboard_event::Timestamp;
 
-use super::{LogLibrary, matching::UnitFilter, totals::SessionTotals};
+use super::{LogLibrary, session_totals::SessionTotals, sessions::UnitFilter};
 use crate::{
     LedgerEntry, LedgerName, LogFilter, LogsError, UsageLedger,
     index::{
-        spent::{self, ReplyRowReader, StoredReply},
+        reply_rows::{self, ReplyRowReader, StoredReply},
         units::LogUnit,
     },
     usage::{self, Usage, UsageAggregator, UsageGrouping, UsageQuestion},
@@ -180,7 +180,7 @@ impl<'a, F: FnMut(&UsageLedger, &LedgerEntry)> ReplyCollector<'a, F> {
         let mut parts: Vec<u32> = Vec::new();
         while let Some(row) = rows.next()? {
             if self.ranks.contains_key(&row.get(0)?) {
-                let Some(keys) = spent::reply_keys(row.get_ref(1)?.as_blob()?) else { return Ok(None) };
+                let Some(keys) = reply_rows::reply_keys(row.get_ref(1)?.as_blob()?) else { return Ok(None) };
                 parts.extend(keys.map(short_key));
             }
         }
@@ -402,7 +402,7 @@ mod tests {
     use switchboard_agents::ReplyTokens;
     use switchboard_event::Timestamp;
 
-    use crate::{LedgerEntry, LibraryConfig, LogFilter, LogLibrary, index::spent::ReplyEncoder};
+    use crate::{LedgerEntry, LibraryConfig, LogFilter, LogLibrary, index::reply_rows::ReplyEncoder};
 
     /// Adds a log of another machine with a reply that has this key.
     fn add_reply(library: &LogLibrary, unit: i64, key: u128, at: i64) {

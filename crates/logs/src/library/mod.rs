@@ -1,35 +1,32 @@
 //! All logs of this machine, and the index over them.
 
-mod ask;
-mod counted;
+mod deduplication;
 mod health;
 mod ledger;
-mod matching;
-mod ours;
 mod search;
+mod session_totals;
 mod sessions;
-mod snippet;
 mod terms;
-mod totals;
 mod transcript;
-mod troubles;
-mod written;
 
-use std::{borrow::Cow, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, thread};
 
 use parking_lot::Mutex;
 use switchboard_agents::ScanDepth;
+use switchboard_store::{SessionLog, StoreError};
 
-pub use counted::ReplyDeduplicator;
-pub use health::IndexHealth;
-pub use ours::OwnLog;
-
-use crate::{
+use super::{
     AgentHome, LogReadError, LogsError, ScanProgress, ScanReport,
-    index::{IndexVersion, LogIndex, lists::DatabaseSessionLists, units::LogUnits},
+    index::{
+        IndexVersion, LogIndex,
+        units::{DatabaseSessionLists, LogUnits},
+    },
     scan::{self, OwnLogSource, ScanOptions},
     usage::TokenPrices,
 };
+
+pub use deduplication::ReplyDeduplicator;
+pub use health::IndexHealth;
 
 /// In each round, at least one of the concurrent writers makes progress.
 const MAX_REFRESH_ROUNDS: usize = 1000;
@@ -119,8 +116,8 @@ impl LogLibrary {
         let plan =
             scan::plan_scan(index, [seen, more].into_iter().flatten().collect(), &known, depth).map_err(failed)?;
         let work = scan::run_scan(index, plan.tasks, &ScanOptions { depth, keep: self.setup.keep, own }, progress)?;
-        let blocked: Vec<_> = blocked.into_iter().map(troubles::unreadable_path_error).collect();
-        let (troubles, unknown) = troubles::count_read_errors(&index.connection).map_err(failed)?;
+        let blocked: Vec<_> = blocked.into_iter().map(health::unreadable_path_error).collect();
+        let (troubles, unknown) = health::count_read_errors(&index.connection).map_err(failed)?;
         let report = ScanReport {
             files,
             read: work.read,
@@ -151,5 +148,87 @@ impl LogLibrary {
     /// If the price file in the data directory is invalid.
     pub fn load_prices(&self) -> Result<Cow<'static, TokenPrices>, LogsError> {
         Ok(TokenPrices::load_for_data_directory(&self.setup.data)?)
+    }
+}
+
+/// An answer, with the index version it is based on.
+struct EarlyAnswer<T> {
+    library: LogLibrary,
+    moment: IndexVersion,
+    answer: T,
+}
+
+impl LogLibrary {
+    /// Brings the index up to date and queries it. Usually nothing is new, so the query runs concurrently with the
+    /// scan, and again only if something was written meanwhile.
+    ///
+    /// # Errors
+    /// If the index cannot be written, or the query fails.
+    pub fn refresh_and_query<T: Send, E: From<LogsError>>(
+        &self,
+        depth: ScanDepth,
+        progress: &(dyn Fn(ScanProgress) + Sync),
+        question: impl Fn(&Self) -> Result<T, E> + Sync,
+    ) -> Result<(ScanReport, T), E> {
+        thread::scope(|scope| {
+            let others = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+            let early = others.then(|| scope.spawn(|| self.answer_early(&question)));
+            let report = self.refresh_index(depth, progress)?;
+            // If anything was read, the early answer is outdated.
+            let early = early.filter(|_| report.read == 0).and_then(|early| early.join().ok().flatten());
+            match early.filter(EarlyAnswer::is_current) {
+                Some(early) => Ok((report, early.answer)),
+                None => Ok((report, question(self)?)),
+            }
+        })
+    }
+
+    /// Answers from the current index. Errors are ignored: they recur in the second attempt, or something changed
+    /// meanwhile.
+    fn answer_early<T, E>(&self, question: impl Fn(&Self) -> Result<T, E>) -> Option<EarlyAnswer<T>> {
+        let path = self.setup.data.join(LogIndex::FILE_NAME);
+        let library = Self::with_index(Arc::clone(&self.setup), LogIndex::open_existing(&path).ok()?);
+        let moment = library.index.lock().current_version().ok()?;
+        let answer = question(&library).ok()?;
+        Some(EarlyAnswer { library, moment, answer })
+    }
+}
+
+impl<T> EarlyAnswer<T> {
+    /// Returns whether the index is unchanged since.
+    fn is_current(&self) -> bool {
+        self.library.index.lock().current_version().is_ok_and(|now| now == self.moment)
+    }
+}
+
+type OpenOwnLog = dyn Fn() -> Result<Arc<dyn SessionLog>, StoreError> + Send + Sync;
+
+pub struct OwnLog {
+    open: Box<OpenOwnLog>,
+    log: Mutex<Option<Arc<dyn SessionLog>>>,
+}
+
+impl OwnLog {
+    /// Creates a handle that opens the log with `open`.
+    pub fn new(open: impl Fn() -> Result<Arc<dyn SessionLog>, StoreError> + Send + Sync + 'static) -> Self {
+        Self { open: Box::new(open), log: Mutex::default() }
+    }
+
+    /// Returns the log, opening it if necessary.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open_log(&self) -> Result<Arc<dyn SessionLog>, StoreError> {
+        let mut log = self.log.lock();
+        match &*log {
+            Some(log) => Ok(log.clone()),
+            None => Ok(log.insert((self.open)()?).clone()),
+        }
+    }
+}
+
+impl From<Arc<dyn SessionLog>> for OwnLog {
+    fn from(log: Arc<dyn SessionLog>) -> Self {
+        Self::new(move || Ok(log.clone()))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     path::PathBuf,
     thread,
 };
@@ -12,8 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     LogLibrary,
-    matching::UnitFilter,
-    snippet,
+    sessions::UnitFilter,
     terms::{self, SearchTerm},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     index::{
         LogIndex,
         block::{BlockPassage, TextBlock},
-        shelf::{self, CandidateBlock},
+        segment::{self, CandidateBlock},
         units::LogUnit,
     },
 };
@@ -87,7 +87,7 @@ impl CandidateBlocks {
     fn find_blocks(index: &LogIndex, terms: &[SearchTerm], matching: &UnitFilter) -> Result<Self, LogsError> {
         let mut found = Self { blocks: Vec::new(), all: 0, with: vec![0; terms.len()] };
         let words: Vec<&[u64]> = terms.iter().map(|term| &*term.words).collect();
-        let looked = shelf::scan_filters(
+        let looked = segment::scan_filters(
             &index.connection,
             &words,
             |unit| matching.matches_unit(unit),
@@ -252,7 +252,7 @@ fn best_hits(
 }
 
 fn search_hit(unit: &LogUnit, found: &PassageMatch, terms: &[SearchTerm]) -> SearchHit {
-    let (snippet, marks) = snippet::make_snippet(&found.text, terms);
+    let (snippet, marks) = make_snippet(&found.text, terms);
     SearchHit {
         session: unit.parent.clone().unwrap_or_else(|| unit.session.clone()),
         agent: unit.agent.clone(),
@@ -268,5 +268,57 @@ fn search_hit(unit: &LogUnit, found: &PassageMatch, terms: &[SearchTerm]) -> Sea
         path: PathBuf::from(&unit.path),
         offset: found.line.offset,
         score: found.score,
+    }
+}
+
+/// Context shown before and after the first match.
+const CHARS_BEFORE_MATCH: usize = 60;
+const CHARS_AFTER_MATCH: usize = 120;
+
+/// Maximum number of marks per term.
+const MAX_MARKS: usize = 16;
+
+/// Returns the text around the first match on one line, and the positions of all matches in it.
+pub fn make_snippet(text: &str, terms: &[SearchTerm]) -> (String, Vec<Range<usize>>) {
+    let first = terms.iter().filter_map(|term| term.find_iter(text).next()).min_by_key(|found| found.start);
+    let Range { start, end } = first.unwrap_or_default();
+    let begin = step_back(text, start, CHARS_BEFORE_MATCH);
+    let stop = step_forward(text, end, CHARS_AFTER_MATCH);
+    let piece = text.get(begin..stop).unwrap_or_default();
+    let mut snippet = String::with_capacity(piece.len() + 6);
+    snippet.push_str(if begin > 0 { "…" } else { "" });
+    snippet.push_str(piece.split_whitespace().collect::<Vec<_>>().join(" ").as_str());
+    snippet.push_str(if stop < text.len() { "…" } else { "" });
+    let found = terms.iter().flat_map(|term| term.find_iter(&snippet).take(MAX_MARKS));
+    let mut marks: Vec<_> = found.filter(|mark| !mark.is_empty()).collect();
+    marks.sort_by_key(|mark| (mark.start, mark.end));
+    marks.dedup_by(|next, last| next.start < last.end);
+    (snippet, marks)
+}
+
+fn step_back(text: &str, at: usize, characters: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.char_indices().rev().take(characters).last().map_or(at, |(at, _)| at)
+}
+
+fn step_forward(text: &str, at: usize, characters: usize) -> usize {
+    let behind = text.get(at..).unwrap_or_default();
+    behind.char_indices().nth(characters).map_or(text.len(), |(further, _)| at + further)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_snippet;
+    use crate::{SearchWords, library::terms};
+
+    #[test]
+    fn a_snippet_shows_what_was_found() {
+        let text = format!("{} the needle\nis here, a Needle {}", "hay ".repeat(100), "stack ".repeat(100));
+        let terms = terms::parse_terms(&SearchWords::Plain("needle here".to_owned())).unwrap();
+        let (snippet, marks) = make_snippet(&text, &terms);
+        let marked: Vec<_> = marks.iter().filter_map(|mark| snippet.get(mark.clone())).collect();
+        assert_eq!(marked, ["needle", "here", "Needle"]);
+        assert!(snippet.starts_with('…') && snippet.ends_with('…') && !snippet.contains('\n'));
+        assert!(snippet.chars().count() < 220);
     }
 }

@@ -9,7 +9,7 @@ use switchboard_agents::{
 };
 use switchboard_event::{Details, Event, EventBody, Id};
 
-use super::{LogLibrary, ReplyDeduplicator, counted::UnitEvents, sessions::belongs_to_session};
+use super::{LogLibrary, ReplyDeduplicator, deduplication::UnitEvents, sessions::belongs_to_session};
 use crate::{
     KeptPassage, LogSession, LogsError, Transcript,
     index::{block::TextBlock, units::LogUnit},

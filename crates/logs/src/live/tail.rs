@@ -15,7 +15,7 @@ use switchboard_agents::{
 };
 use switchboard_event::{Event, Id, Timestamp};
 
-use super::doing::ActivityTracker;
+use super::activity::ActivityTracker;
 use crate::read;
 
 /// In a long log, the head describes the session and the tail its activity. Everything between is scanned only for

@@ -16,14 +16,12 @@ use switchboard_event::{Event, Timestamp};
 use switchboard_store::{SessionLog, SessionRecord};
 
 use super::{
-    ears::{FileWatcher, WatchSignal},
-    followed::{DatabaseFollower, LogFollower, LogKey},
-    ground::{self, LiveLogFile},
-    growth::{IdleLog, LogGrowth},
-    own::OwnSessionTracker,
-    running::RunningSession,
-    together,
-    used::SessionUsageCache,
+    file_watcher::{FileWatcher, WatchSignal},
+    follower::{DatabaseFollower, IdleLog, LogFollower, LogGrowth, LogKey},
+    log_files::{self, LiveLogFile},
+    own_sessions::OwnSessionTracker,
+    running_session::{self, RunningSession},
+    session_usage::SessionUsageCache,
 };
 use crate::{AgentHome, LogFilter, LogsError, read::database_of_side_file, usage::TokenPrices};
 
@@ -168,7 +166,7 @@ impl LogWatcher {
 
     /// Returns the running sessions, latest first.
     pub fn running_sessions(&mut self) -> Vec<RunningSession> {
-        together::collect_running_sessions(self)
+        running_session::collect_running_sessions(self)
     }
 
     /// Waits for a change, at most this long.
@@ -237,14 +235,14 @@ impl LogWatcher {
         // SQLite first writes the files next to the database.
         let database = database_of_side_file(path).map(|(database, _)| database);
         let path = database.as_ref().unwrap_or(path);
-        for home in ground::homes_containing(&self.setup.homes, path) {
+        for home in log_files::homes_containing(&self.setup.homes, path) {
             self.scan_below(home, path);
         }
     }
 
     fn scan_below(&mut self, home: usize, path: &Path) {
         let mut found = Vec::new();
-        ground::find_below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
+        log_files::find_below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
         // It was written just now, whatever its modification time.
         for log in found {
             let growth = match self.heard.insert(log.path.clone(), Some(Instant::now())) {
@@ -274,7 +272,7 @@ impl LogWatcher {
         let new = self.setup.homes.iter().enumerate().filter(|(_, home)| is_new(home)).map(|(number, _)| number);
         let (new, mut found): (Vec<usize>, _) = (new.collect(), Vec::new());
         for number in new {
-            ground::find_in_home(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
+            log_files::find_in_home(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
         }
         found.into_iter().for_each(|log| self.add_found_log(log));
     }
@@ -282,7 +280,7 @@ impl LogWatcher {
     fn rescan_homes(&mut self) {
         self.looked_around = Instant::now();
         let mut found = Vec::new();
-        ground::find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
+        log_files::find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
         found.into_iter().for_each(|log| self.add_found_log(log));
     }
 

@@ -2,13 +2,14 @@
 //! forever.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{OFlags, SeekFrom, seek};
+use switchboard_agents::HostAccess;
 
 /// Smaller files are read even if they are sparse.
 const MIN_SPARSE_BYTES: u64 = 16 << 20;
@@ -51,6 +52,30 @@ pub fn read_whole_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_log_file(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Only the disk: neither the environment nor the user's home affects where a log's own files are.
+pub struct DiskOnlyHost;
+
+impl HostAccess for DiskOnlyHost {
+    fn env_var(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn home_dir(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn read_file(&self, path: &Path) -> Option<String> {
+        String::from_utf8(read_whole_file(path).ok()?).ok()
+    }
+
+    fn list_dir(&self, folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        let mut paths: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        paths.sort();
+        paths
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::{
     cell::RefCell,
     io::{self, Read},
+    path::Path,
 };
 
 use switchboard_agents::{MAX_LINE_BYTES, ends_with_record};
+
+use super::file;
 
 /// The number of bytes read at once.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -126,6 +129,24 @@ fn trim_line(line: &[u8]) -> &[u8] {
 fn trim_leading_zeros(line: &[u8]) -> &[u8] {
     let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
     line.get(start..).unwrap_or_default()
+}
+
+/// Reads lines from an offset in the uncompressed data.
+///
+/// # Errors
+/// If the file cannot be read, or is not valid zstd to its end. Earlier lines were passed to `each`.
+pub fn read_compressed_lines(path: &Path, from: u64, each: &mut dyn FnMut(u64, &[u8])) -> io::Result<u64> {
+    let mut stream = zstd::Decoder::new(file::open_log_file(path)?)?;
+    io::copy(&mut stream.by_ref().take(from), &mut io::sink())?;
+    read_lines(&mut stream, from, each)
+}
+
+/// Checks that the whole file is valid zstd.
+///
+/// # Errors
+/// If it is invalid or cannot be read.
+pub fn check_compressed(path: &Path) -> io::Result<()> {
+    io::copy(&mut zstd::Decoder::new(file::open_log_file(path)?)?, &mut io::sink()).map(drop)
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Reads the records of logs in all file forms. It does not interpret records and never writes: agents may be using the
 //! same files.
 
-mod compressed;
 mod database;
-mod disk;
 mod document;
 mod file;
 mod lines;
-mod tree;
 
 use std::{
     borrow::Cow,
@@ -21,10 +18,10 @@ use rustix::fs::{Advice, fadvise};
 pub use database::{
     AgentDatabase, database_mark, database_of_side_file, list_database_sessions, newest_timestamp, prefetch_database,
 };
+pub use document::compute_tree_mark as tree_mark;
 pub use document::list_shared_sessions;
 pub use file::open_log_file;
 use switchboard_agents::{AgentLogs, LogFormat, ScanDepth};
-pub use tree::compute_tree_mark as tree_mark;
 
 /// Reads the records of a file from a position to its end, and returns the end. In files of lines, positions are byte
 /// offsets (uncompressed ones in compressed files); in all others, record numbers. For a file of many sessions, `part`
@@ -49,7 +46,7 @@ pub fn read_records(
             file.seek(SeekFrom::Start(from))?;
             lines::read_lines(&mut file, from, each)
         }
-        LogFormat::Compressed => compressed::read_compressed_lines(path, from, each),
+        LogFormat::Compressed => lines::read_compressed_lines(path, from, each),
         LogFormat::Document(split) => document::read_document(path, split, from, each),
         LogFormat::SharedDocument(split) => {
             let is_wanted = |session: &str| part.is_none_or(|part| part == session);
@@ -62,7 +59,7 @@ pub fn read_records(
         LogFormat::Database(queries) => {
             AgentDatabase::open(path)?.read_records(queries, part.unwrap_or_default(), from, depth, each)
         }
-        LogFormat::Tree(pieces) => tree::read_tree(path, *pieces, from, each),
+        LogFormat::Tree(pieces) => document::read_tree(path, *pieces, from, each),
         LogFormat::Events => Err(io::Error::new(io::ErrorKind::Unsupported, "these are not the records of a file")),
     }
 }
@@ -73,7 +70,7 @@ pub fn read_records(
 /// If it cannot.
 pub fn check_readable(path: &Path, form: &LogFormat) -> io::Result<()> {
     match form {
-        LogFormat::Compressed => compressed::check_compressed(path),
+        LogFormat::Compressed => lines::check_compressed(path),
         _ => Ok(()),
     }
 }
@@ -96,7 +93,7 @@ fn prefetch_part(path: &Path, from: u64, bytes: u64) {
 /// Returns the working directory, if the agent stores it next to the log.
 #[must_use]
 pub fn working_directory(logs: &AgentLogs, path: &Path) -> Option<String> {
-    (logs.root)(&disk::DiskOnlyHost, path)
+    (logs.root)(&file::DiskOnlyHost, path)
 }
 
 /// Puts a record on one line. Line breaks in JSON are only whitespace between values.

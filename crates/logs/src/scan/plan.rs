@@ -2,12 +2,16 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
     sync::Arc,
 };
 
 use switchboard_agents::{LogFormat, ScanDepth};
+use xxhash_rust::xxh3::Xxh3;
 
-use super::{DiscoveredLog, mark};
+use super::DiscoveredLog;
 use crate::{
     index::{LogIndex, units::LogUnit},
     read,
@@ -115,5 +119,26 @@ fn take_moved<'a>(absent: &mut Vec<&'a Arc<LogUnit>>, seen: &DiscoveredLog) -> O
 }
 
 fn file_matches_mark(seen: &DiscoveredLog, mark: &[u8]) -> bool {
-    read::open_log_file(&seen.path).is_ok_and(|file| mark::matches_mark(&file, mark))
+    read::open_log_file(&seen.path).is_ok_and(|file| matches_mark(&file, mark))
+}
+
+/// How much of the beginning and of the end is hashed.
+const MARKED_BYTES: u64 = 1024;
+
+/// Returns the mark of a file that was read up to `at`.
+pub fn compute_mark(file: &File, at: u64) -> io::Result<Vec<u8>> {
+    let mut hash = Xxh3::new();
+    for begin in [0, at.saturating_sub(MARKED_BYTES)] {
+        let length = usize::try_from(MARKED_BYTES.min(at)).unwrap_or_default();
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, begin)?;
+        hash.update(&bytes);
+    }
+    Ok([at.to_le_bytes(), hash.digest().to_le_bytes()].concat())
+}
+
+/// Returns whether the marked part of the file is unchanged.
+pub fn matches_mark(file: &File, mark: &[u8]) -> bool {
+    let at = mark.first_chunk().map(|at| u64::from_le_bytes(*at));
+    at.is_some_and(|at| compute_mark(file, at).is_ok_and(|found| found == mark))
 }

@@ -16,7 +16,7 @@ use switchboard_agents::{LogFile, LogFormat, SessionQueries};
 
 use crate::{
     AgentHome,
-    index::lists::{DatabaseSessionLists, SessionVersions},
+    index::units::{DatabaseSessionLists, SessionVersions},
     places::expand_pattern,
     read,
 };
@@ -287,7 +287,7 @@ mod tests {
     use switchboard_agents::{AgentLogs, LogFile, no_workspace_root, own_log_scanner, own_reply_key};
 
     use super::discover_logs;
-    use crate::{AgentHome, index::lists::DatabaseSessionLists};
+    use crate::{AgentHome, index::units::DatabaseSessionLists};
 
     /// An agent whose logs are the same if they have the same name.
     const TEST_AGENT_LOGS: AgentLogs = AgentLogs {

@@ -13,16 +13,15 @@ use switchboard_agents::ScanDepth;
 
 use super::{
     ScanTask,
-    reading::{ResumeState, ScanOptions, UnitReader},
+    unit_reader::{ResumeState, ScanOptions, UnitReader},
 };
 use crate::{
     LogsError, ScanProgress,
     index::{
         LogIndex,
-        block::{FULL_BLOCK_BYTES, TextBlock},
-        portion::IndexBatch,
-        press::BlockEncoder,
+        block::{BlockEncoder, FULL_BLOCK_BYTES, TextBlock},
         units,
+        write::IndexBatch,
     },
     read,
 };

@@ -138,7 +138,7 @@ mod tests {
     use switchboard_event::Timestamp;
 
     use super::{Model, Row, UsageGrouping, usage_csv};
-    use crate::usage::{blocks, sums::UsageSums};
+    use crate::usage::{periods, sums::UsageSums};
 
     fn sample_row() -> Row {
         let part = Model { model: "m".to_owned(), total_tokens: 3, cost_usd: 0.5, ..Model::default() };
@@ -151,7 +151,7 @@ mod tests {
         for (by, breakdown) in plain.into_iter().chain([(UsageGrouping::Day, true)]) {
             let mut plain = sample_row();
             plain.key = "k".to_owned();
-            plain.block = Some(blocks::describe_block(0, &UsageSums::default(), Timestamp::default()));
+            plain.block = Some(periods::describe_block(0, &UsageSums::default(), Timestamp::default()));
             let text = usage_csv(&[plain], by, breakdown);
             let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
             assert_eq!(counts.len(), 2);

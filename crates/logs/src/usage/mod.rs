@@ -3,27 +3,22 @@
 //! [`usage`] is the entry point, or [`Library::usage`](crate::Library::usage) to query an index. It returns a [`Usage`]
 //! with a [`Row`] per day, model, tool and so on ([`By`]), which servers send too. [`Prices`] has the prices of tokens.
 
-mod blocks;
-mod by;
-mod calendar;
-mod cost;
+mod aggregate;
 mod csv;
-mod gather;
-mod order;
+mod periods;
 pub mod prices;
-mod row;
+mod report;
 mod rows;
 mod sums;
-mod tools;
 
 #[cfg(test)]
 mod tests;
 
-pub use by::UsageGrouping;
-pub use cost::CostCalculator;
+pub(crate) use aggregate::UsageAggregator;
+pub use aggregate::{UsageQuestion, aggregate_usage};
 pub use csv::usage_csv;
-pub(crate) use gather::UsageAggregator;
-pub use gather::{UsageQuestion, aggregate_usage};
-pub use order::UsageOrder;
 pub use prices::{PriceFileError, TokenPrices};
-pub use row::{Block, BurnRate, Model, Projection, Row, Unpriced, Usage};
+pub use report::{Block, BurnRate, Model, Projection, Row, Unpriced, Usage};
+pub use rows::UsageGrouping;
+pub use rows::UsageOrder;
+pub use sums::CostCalculator;

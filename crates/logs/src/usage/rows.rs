@@ -1,10 +1,13 @@
 //! Builds report rows from groups.
 
+use std::{cmp::Ordering, str::FromStr};
+
 use switchboard_event::Timestamp;
 
 use super::{
-    Model, Row, Unpriced, Usage, UsageGrouping, UsageOrder, UsageQuestion, blocks,
-    gather::UsageGroup,
+    Model, Row, Unpriced, Usage, UsageQuestion,
+    aggregate::UsageGroup,
+    periods,
     sums::{UsageSums, to_dollars},
 };
 use crate::{LedgerName, UsageLedger};
@@ -112,7 +115,7 @@ fn set_row_key(row: &mut Row, key: GroupKey, ledger: &UsageLedger, sums: &UsageS
             name
         }
         GroupKey::Block(start) => {
-            let block = blocks::describe_block(start, sums, now);
+            let block = periods::describe_block(start, sums, now);
             let key = block.start.to_string();
             row.block = Some(block);
             key.replace(".000000", "")
@@ -123,4 +126,140 @@ fn set_row_key(row: &mut Row, key: GroupKey, ledger: &UsageLedger, sums: &UsageS
 fn display_name(ledger: &UsageLedger, name: LedgerName) -> String {
     let text = ledger.resolve_name(name);
     if text.is_empty() { "(unknown)".to_owned() } else { text.to_owned() }
+}
+
+/// The grouping of replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UsageGrouping {
+    /// Days in the time zone.
+    Day,
+    /// ISO 8601 weeks, Monday to Sunday.
+    Week,
+    Month,
+    /// Sessions, each with its subagents.
+    Session,
+    /// Working directories.
+    Project,
+    Model,
+    Agent,
+    /// Tools called by the replies.
+    Tool,
+    /// Subagents and the main agent.
+    Subagent,
+    /// Five-hour blocks, from the full hour of the first reply.
+    Block,
+}
+
+impl UsageGrouping {
+    pub const ALL: [Self; 10] = [
+        Self::Day,
+        Self::Week,
+        Self::Month,
+        Self::Session,
+        Self::Project,
+        Self::Model,
+        Self::Agent,
+        Self::Tool,
+        Self::Subagent,
+        Self::Block,
+    ];
+
+    /// Returns the name used in options and queries.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Session => "session",
+            Self::Project => "project",
+            Self::Model => "model",
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+            Self::Subagent => "subagent",
+            Self::Block => "block",
+        }
+    }
+
+    /// Returns a one-line description.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Day => "Days of the time zone",
+            Self::Week => "Weeks from Monday on, as 2026-W47",
+            Self::Month => "Months, as 2026-11",
+            Self::Session => "Sessions, with their subagents",
+            Self::Project => "Folders that were worked in",
+            Self::Model => "Models",
+            Self::Agent => "Agents",
+            Self::Tool => "Tools that the replies called; `(answer)` called none",
+            Self::Subagent => "Subagents; `(main)` is the agent itself",
+            Self::Block => "Stretches of five hours, with the rate and the forecast of the current one",
+        }
+    }
+
+    /// Returns whether groups are periods, so that rows have a natural order.
+    #[must_use]
+    pub fn is_time_based(self) -> bool {
+        matches!(self, Self::Day | Self::Week | Self::Month | Self::Block)
+    }
+}
+
+impl FromStr for UsageGrouping {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|by| by.as_str() == name).ok_or(())
+    }
+}
+
+/// The order of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsageOrder {
+    /// By key; days and months are then in order of time.
+    Key,
+    /// Most tokens first.
+    Tokens,
+    /// Most expensive first.
+    Cost,
+    /// Most replies first.
+    Replies,
+    /// Latest first.
+    Recent,
+}
+
+impl UsageOrder {
+    pub const ALL: [Self; 5] = [Self::Key, Self::Tokens, Self::Cost, Self::Replies, Self::Recent];
+
+    /// Returns the name used in options and queries.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::Replies => "replies",
+            Self::Recent => "recent",
+        }
+    }
+
+    /// Sorts rows; equal ones by key.
+    pub fn sort_rows(self, rows: &mut [Row]) {
+        let more_first = |a: &Row, b: &Row| match self {
+            Self::Key => Ordering::Equal,
+            Self::Tokens => b.total_tokens.cmp(&a.total_tokens),
+            Self::Cost => b.cost_usd.total_cmp(&a.cost_usd).then(b.total_tokens.cmp(&a.total_tokens)),
+            Self::Replies => b.replies.cmp(&a.replies),
+            Self::Recent => b.last_at.cmp(&a.last_at),
+        };
+        rows.sort_by(|a, b| more_first(a, b).then_with(|| a.key.cmp(&b.key)));
+    }
+}
+
+impl FromStr for UsageOrder {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|order| order.as_str() == name).ok_or(())
+    }
 }

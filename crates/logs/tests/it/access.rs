@@ -9,10 +9,8 @@ use rustix::mount::{
 };
 use switchboard_testkit::corpus::{CorpusOptions, agents::claude};
 
-use crate::{
-    child::{ChildTest, child_role, report_line},
-    place::{LibraryFixture, open_library, refresh_all, take_snapshot},
-};
+use super::crash::{ChildTest, child_role, report_line};
+use crate::place::{LibraryFixture, open_library, refresh_all, take_snapshot};
 
 /// A read-only home, until this is dropped.
 struct ReadOnlyMount(std::path::PathBuf);

@@ -10,13 +10,12 @@ use switchboard_agents::ScanDepth;
 use switchboard_testkit::corpus::{
     CorpusTruth,
     agents::{claude, codex, gemini, opencode},
-    files::CorpusWriter,
-    hostile::{insert_junk, junk_lines},
+    files::{CorpusWriter, insert_junk, junk_lines},
 };
 
-use crate::{
-    place::{LibraryFixture, full_ledger, hit_sessions, refresh_all, take_snapshot, tokens_by, tokens_by_session},
-    truth::assert_same_rows,
+use super::counting::assert_same_rows;
+use crate::place::{
+    LibraryFixture, full_ledger, hit_sessions, refresh_all, take_snapshot, tokens_by, tokens_by_session,
 };
 
 /// Writes sessions of all agents with JSONL logs.

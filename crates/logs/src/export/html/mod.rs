@@ -1,18 +1,16 @@
 //! Renders a session as a single HTML page: no scripts, no images, no external URLs, light and dark. Agent output is
 //! always escaped as text; the page's Content-Security-Policy blocks everything else as a second line of defense.
 
-mod parts;
 #[cfg(test)]
 mod tests;
 
 use jiff::tz::TimeZone;
-use switchboard_event::Timestamp;
+use switchboard_event::{Change, Timestamp};
 
 use super::{
     TranscriptDocument,
-    figures::{self, format_usage},
-    plain,
-    story::TranscriptTurn,
+    formatting::{self, format_duration, format_usage},
+    story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn},
 };
 
 const STYLE_CSS: &str = include_str!("style.css");
@@ -48,7 +46,7 @@ impl HtmlPage<'_> {
 
     /// Appends untrusted text, escaped.
     fn push_text(&mut self, text: &str) {
-        for c in plain::visible_text(text).chars() {
+        for c in formatting::visible_text(text).chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
                 '<' => self.out.push_str("&lt;"),
@@ -74,11 +72,11 @@ impl HtmlPage<'_> {
         );
         self.push_tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         self.push_tag("<meta name=\"referrer\" content=\"no-referrer\">\n");
-        self.push_element("title", "", &plain::visible_line(title));
+        self.push_element("title", "", &formatting::visible_line(title));
         self.push_tag("<style>\n");
         self.push_tag(STYLE_CSS);
         self.push_tag("</style>\n</head>\n<body>\n");
-        self.push_element("h1", "", &plain::visible_line(title));
+        self.push_element("h1", "", &formatting::visible_line(title));
     }
 
     fn push_about(&mut self, story: &TranscriptDocument) {
@@ -96,7 +94,7 @@ impl HtmlPage<'_> {
         self.push_tag("<nav><details><summary>Turns</summary><ol>\n");
         for turn in turns.iter().filter(|turn| turn.number > 0) {
             self.push_tag(&format!("<li value=\"{0}\"><a href=\"#turn-{0}\">", turn.number));
-            let prompt = plain::visible_line(turn.prompt.as_deref().unwrap_or_default());
+            let prompt = formatting::visible_line(turn.prompt.as_deref().unwrap_or_default());
             self.push_text(&prompt.chars().take(120).collect::<String>());
             self.push_tag("</a></li>\n");
         }
@@ -127,8 +125,82 @@ impl HtmlPage<'_> {
     fn push_time(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
             self.push_tag(&format!("<time datetime=\"{at}\">"));
-            self.push_text(&figures::format_minute(at, self.zone));
+            self.push_text(&formatting::format_minute(at, self.zone));
             self.push_tag("</time>");
         }
+    }
+}
+
+/// Longer diffs are collapsed.
+const MAX_OPEN_DIFF_LINES: usize = 12;
+
+impl HtmlPage<'_> {
+    pub(super) fn push_step(&mut self, step: &TranscriptStep) {
+        match &step.what {
+            StepContent::Said(text) => self.push_element("div", "text", text),
+            StepContent::Thought(text) => {
+                self.push_tag("<details class=\"thought\"><summary>thought</summary>");
+                self.push_element("div", "text", text);
+                self.push_tag("</details>\n");
+            }
+            StepContent::Note(text) => self.push_element("p", "note", text),
+            StepContent::Did(did) => self.push_tool_call(did, &step.inner),
+        }
+    }
+
+    fn push_tool_call(&mut self, did: &TranscriptToolCall, inner: &[TranscriptStep]) {
+        let changed: usize = did.changes.iter().map(|change| change.diff.lines().count()).sum();
+        let is_open = (1..=MAX_OPEN_DIFF_LINES).contains(&changed) || did.problem.is_some();
+        self.push_tag(if is_open { "<details open><summary>" } else { "<details><summary>" });
+        self.push_call_heading(did);
+        self.push_tag("</summary>\n");
+        [&did.command, &did.input].into_iter().flatten().for_each(|text| self.push_element("pre", "", text));
+        did.changes.iter().for_each(|change| self.push_change(change));
+        if !inner.is_empty() {
+            self.push_tag("<div class=\"inner\">\n");
+            inner.iter().for_each(|step| self.push_step(step));
+            self.push_tag("</div>\n");
+        }
+        if !did.output.trim().is_empty() {
+            self.push_element("pre", "", did.output.trim_end());
+        }
+        if let Some(problem) = &did.problem {
+            self.push_element("p", "bad", problem);
+        }
+        self.push_tag("</details>\n");
+    }
+
+    fn push_call_heading(&mut self, did: &TranscriptToolCall) {
+        self.push_tag("<code>");
+        self.push_text(&formatting::visible_line(&did.name));
+        self.push_tag("</code> ");
+        let about = did.command.as_deref().unwrap_or(&did.about);
+        let about: String = formatting::visible_line(about).chars().take(200).collect();
+        self.push_text(&about);
+        let mut ends = did.exit_code.map(|code| format!("exit {code}")).into_iter().collect::<Vec<_>>();
+        ends.extend(did.duration_ms.filter(|millis| *millis >= 1_000).map(format_duration));
+        if !ends.is_empty() {
+            self.push_tag(" <span class=\"note\">");
+            self.push_text(&ends.join(" · "));
+            self.push_tag("</span>");
+        }
+    }
+
+    fn push_change(&mut self, change: &Change) {
+        let to = change.to.as_deref().map(|to| format!(" → {to}")).unwrap_or_default();
+        self.push_element("div", "note", &formatting::visible_line(&format!("{}{to}", change.path)));
+        self.push_tag("<pre>");
+        for line in change.diff.lines() {
+            let class = match line.as_bytes().first() {
+                Some(b'+') => "add",
+                Some(b'-') => "del",
+                Some(b'@') => "hunk",
+                _ => "",
+            };
+            self.push_tag(&format!("<span class=\"{class}\">"));
+            self.push_text(line);
+            self.push_tag("</span>\n");
+        }
+        self.push_tag("</pre>\n");
     }
 }

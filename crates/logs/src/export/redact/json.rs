@@ -7,7 +7,7 @@ use memchr::memchr;
 use serde::de::IgnoredAny;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Redactor, armour::KeyScanState, cookies, push_cookie_spans, redaction_mark};
+use super::{Redactor, named_values, private_keys::KeyScanState, push_cookie_spans, redaction_mark};
 
 /// Maximum nesting of JSON documents within strings.
 const MAX_NESTED_JSON_DEPTH: usize = 6;
@@ -61,7 +61,7 @@ impl Redactor {
                 Some(PrecedingName { name, .. }) if self.is_secret_value(&name, &text) => {
                     Cow::Owned(redaction_mark("secret"))
                 }
-                Some(PrecedingName { name, .. }) if cookies::is_cookie_header(&name) => self.redact_cookies(&text),
+                Some(PrecedingName { name, .. }) if named_values::is_cookie_header(&name) => self.redact_cookies(&text),
                 _ => self.redact_string(&text, &mut place, depth),
             };
             if let Cow::Owned(clean) = clean {

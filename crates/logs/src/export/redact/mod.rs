@@ -1,33 +1,27 @@
 //! Removes secrets from exported data: keys, tokens, passwords, private keys. Secrets are recognized by their shape and
 //! by the name of a value. Everything else stays byte for byte.
 
-mod armour;
-mod cookies;
+mod heuristics;
 mod json;
-mod judge;
-mod marks;
-mod named;
-mod names;
-mod piece;
-mod rules;
-mod seen;
-mod shadow;
+mod named_values;
+mod patterns;
+mod private_keys;
 #[cfg(test)]
 mod tests;
 
 use std::{
     borrow::Cow,
+    collections::HashSet,
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use parking_lot::Mutex;
+use patterns::{PatternMatch, PrefilterMatches, RedactionPrefilter, SECRET_PATTERNS};
+use private_keys::PrivateKeyScanner;
 use regex::{Captures, Regex};
 
 use crate::LogsError;
-use armour::PrivateKeyScanner;
-use marks::{PrefilterMatches, RedactionPrefilter};
-use rules::{PatternMatch, SECRET_PATTERNS};
-use seen::CleanTextCache;
 
 /// Removes secrets from texts and counts them.
 pub struct Redactor {
@@ -50,7 +44,7 @@ impl Redactor {
         Ok(Self {
             marks: RedactionPrefilter::new().map_err(|error| LogsError::Regex(error.to_string()))?,
             rules: rules.map_err(broken)?,
-            escapes: Regex::new(shadow::ESCAPE_PATTERN).map_err(broken)?,
+            escapes: Regex::new(ESCAPE_PATTERN).map_err(broken)?,
             armour: PrivateKeyScanner::new().map_err(broken)?,
             clean: CleanTextCache::default(),
             count: AtomicU64::new(0),
@@ -74,7 +68,7 @@ impl Redactor {
         let mut cuts = Vec::new();
         self.find_by_pattern(text, &met, &mut cuts);
         if met.has_pattern_mark()
-            && let Some(shadow) = shadow::mask_escapes(text, &self.escapes)
+            && let Some(shadow) = mask_escapes(text, &self.escapes)
         {
             self.find_by_pattern(&shadow, &met, &mut cuts);
         }
@@ -121,7 +115,7 @@ impl Redactor {
 
     /// Returns whether the name marks the value as secret, and counts it.
     fn is_secret_value(&self, key: &str, value: &str) -> bool {
-        let is = self.marks.has_any(key) && judge::is_secret_string(key, value);
+        let is = self.marks.has_any(key) && heuristics::is_secret_string(key, value);
         self.add_to_count(usize::from(is));
         is
     }
@@ -130,15 +124,15 @@ impl Redactor {
 /// Finds secrets by their names.
 fn find_by_name(text: &str, met: &PrefilterMatches, cuts: &mut Vec<SecretSpan>) {
     for word in &met.words {
-        if let Some((place, found)) = named::find_named_value(text, word.clone())
-            && judge::is_named_secret(&found)
+        if let Some((place, found)) = named_values::find_named_value(text, word.clone())
+            && heuristics::is_named_secret(&found)
         {
             cuts.push(SecretSpan { place, number: SECRET_PATTERNS.len(), name: "secret" });
         }
     }
     for word in &met.cookies {
-        if let Some((name, start)) = named::find_header(text, word.clone())
-            && cookies::is_cookie_header(name)
+        if let Some((name, start)) = named_values::find_header(text, word.clone())
+            && named_values::is_cookie_header(name)
         {
             push_cookie_spans(text, start, cuts);
         }
@@ -146,7 +140,7 @@ fn find_by_name(text: &str, met: &PrefilterMatches, cuts: &mut Vec<SecretSpan>) 
 }
 
 fn push_cookie_spans(text: &str, start: usize, cuts: &mut Vec<SecretSpan>) {
-    let places = cookies::find_cookie_secrets(text, start).into_iter();
+    let places = named_values::find_cookie_secrets(text, start).into_iter();
     cuts.extend(places.map(|place| SecretSpan { place, number: SECRET_PATTERNS.len(), name: "cookie" }));
 }
 
@@ -197,4 +191,143 @@ fn splice_marks(text: &str, cuts: &[SecretSpan]) -> String {
 
 fn redaction_mark(name: &str) -> String {
     format!("[redacted:{name}]")
+}
+
+/// The cache is cleared when it reaches this size.
+const MAX_CACHED_TEXTS: usize = 1 << 16;
+
+#[derive(Default)]
+pub struct CleanTextCache(Mutex<HashSet<u128, foldhash::fast::FixedState>>);
+
+impl CleanTextCache {
+    /// Returns whether the text is known to be clean.
+    pub fn contains(&self, text: u128) -> bool {
+        self.0.lock().contains(&text)
+    }
+
+    pub fn insert(&self, text: u128) {
+        let mut seen = self.0.lock();
+        if seen.len() >= MAX_CACHED_TEXTS {
+            seen.clear();
+        }
+        seen.insert(text);
+    }
+}
+
+/// Marks a cut.
+const ELLIPSIS: char = '…';
+
+/// A run of at least this many letters and digits is a line of a key, or unreadable data.
+const MIN_KEY_LINE_CHARS: usize = 60;
+
+impl Redactor {
+    /// Redacts an excerpt. A `…` at an end marks a cut.
+    #[must_use]
+    pub fn redact_excerpt(&self, text: &str) -> String {
+        let cut_begin = text.strip_prefix(ELLIPSIS);
+        let inner = cut_begin.unwrap_or(text);
+        let cut_end = inner.strip_suffix(ELLIPSIS);
+        let mut inner = cut_end.unwrap_or(inner);
+        let mark_of = |is: bool| if is { "…" } else { "" };
+        if cut_begin.is_some() {
+            inner = strip_cut_head(inner);
+        }
+        if cut_end.is_some() {
+            inner = strip_cut_tail(inner);
+        }
+        let inner = self.redact_key_lines(&self.redact_text(inner));
+        format!("{}{inner}{}", mark_of(cut_begin.is_some()), mark_of(cut_end.is_some()))
+    }
+
+    /// Redacts lines from the middle of a key, without its BEGIN or END line.
+    fn redact_key_lines(&self, text: &str) -> String {
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(start) = rest.find(is_base64_char) {
+            let (before, from) = rest.split_at(start);
+            let (run, after) = from.split_at(from.find(|c| !is_base64_char(c)).unwrap_or(from.len()));
+            let is_line = run.len() >= MIN_KEY_LINE_CHARS && heuristics::is_random(run);
+            self.add_to_count(usize::from(is_line));
+            out.push_str(before);
+            out.push_str(&if is_line { redaction_mark("secret") } else { run.to_owned() });
+            rest = after;
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+/// Returns whether secrets can contain the character. Separators between names and values are excluded.
+fn is_secret_char(c: char) -> bool {
+    c.is_ascii_graphic() && !"\"'`\\,;&<>(){}[]|=:".contains(c)
+}
+
+fn is_base64_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '+' || c == '/'
+}
+
+/// Drops the remains at a cut at the beginning: of a path, the truncated component; of a name, its value too.
+fn strip_cut_head(text: &str) -> &str {
+    let is_glued = |c: char| is_secret_char(c) || "=:\"'\\".contains(c);
+    let end_of = |text: &str| text.find(|c| !is_glued(c)).unwrap_or(text.len());
+    let (mut run, mut rest) = text.split_at(end_of(text));
+    if let Some(name) = run.find(['/', '.']).filter(|_| heuristics::is_code(run)) {
+        return text.split_at(name).1;
+    }
+    // `…ization: Bearer KEY`: each word announces the next one.
+    for _ in 0..3 {
+        if !heuristics::may_end_name(run) {
+            break;
+        }
+        let value = rest.trim_start();
+        (run, rest) = value.split_at(end_of(value));
+    }
+    rest
+}
+
+/// Drops the remains at a cut at the end.
+fn strip_cut_tail(text: &str) -> &str {
+    let whole = text.trim_end_matches('=');
+    let begin = whole.rfind(|c| !is_secret_char(c)).map_or(0, |at| at + whole.get(at..).map_or(1, first_char_len));
+    let (rest, run) = whole.split_at(begin);
+    match run.rfind(['/', '.']) {
+        Some(name) if heuristics::is_code(run) && !announces_secret(rest) => whole.split_at(begin + name + 1).0,
+        _ => rest,
+    }
+}
+
+fn first_char_len(text: &str) -> usize {
+    text.chars().next().map_or(1, char::len_utf8)
+}
+
+/// Returns whether the last words announce a secret.
+fn announces_secret(text: &str) -> bool {
+    let words = text.split_whitespace().rev().take(2);
+    words.into_iter().any(heuristics::is_secret_name)
+}
+
+/// Escapes of JSON, shells and programs, escaped once or repeatedly; ANSI colors; percent-encoding.
+pub const ESCAPE_PATTERN: &str = concat!(
+    r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]*[A-Za-z]",
+    r"|\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{3}|[nrtbfv])",
+    r"|%[0-9A-Fa-f]{2}"
+);
+
+/// Returns the masked text, or `None` if it has no escapes.
+pub fn mask_escapes(text: &str, escapes: &Regex) -> Option<String> {
+    memchr::memchr3(b'\\', b'\x1b', b'%', text.as_bytes())?;
+    let (mut out, mut at) = (String::new(), 0);
+    for found in escapes.find_iter(text) {
+        out.push_str(text.get(at..found.start()).unwrap_or_default());
+        out.extend(std::iter::repeat_n(' ', found.len() - 1));
+        out.push(if is_line_break(found.as_str()) { '\n' } else { ' ' });
+        at = found.end();
+    }
+    out.push_str(text.get(at..)?);
+    (at > 0).then_some(out)
+}
+
+/// The next line is another command or header.
+fn is_line_break(escape: &str) -> bool {
+    let plain = ["n", "r", "0a", "0A", "0d", "0D", "012", "015"];
+    plain.iter().any(|end| escape.ends_with(end))
 }

@@ -6,6 +6,7 @@ mod named;
 use std::sync::LazyLock;
 
 use super::Redactor;
+use super::{ESCAPE_PATTERN, mask_escapes};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new().unwrap());
 
@@ -406,5 +407,23 @@ fn a_piece_has_no_part_of_a_secret_at_its_ends() {
 fn a_login_in_a_sentence_is_none() {
     for text in ["login and password are required", "the login page password field", "login USER password PASSWORD"] {
         assert_eq!(redact_sample(text), text);
+    }
+}
+
+#[test]
+fn a_shadow_is_as_long_as_its_text() {
+    let escapes = regex::Regex::new(ESCAPE_PATTERN).unwrap();
+    for (text, shadow) in [
+        (r"é\na", Some("é \na")),
+        (r"a\\\\nb\tc", Some("a    \nb  c")),
+        (r#"\"a\\"#, None),
+        (r"\u0020a\u000ab", Some("      a     \nb")),
+        ("\x1b[1;32mgreen\x1b[0m", Some("       green    ")),
+        (r"\u001b[1mb", Some("         b")),
+        ("a%3Db 5 % of", Some("a   b 5 % of")),
+        ("plain", None),
+    ] {
+        assert_eq!(mask_escapes(text, &escapes).as_deref(), shadow, "{text}");
+        assert!(shadow.is_none_or(|shadow| shadow.len() == text.len()));
     }
 }

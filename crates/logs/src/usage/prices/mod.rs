@@ -2,12 +2,11 @@
 //! no price; prices are never guessed.
 
 mod names;
-mod price;
 mod read;
 
 use std::{borrow::Cow, collections::HashMap, io, path::Path, sync::OnceLock};
 
-pub use price::ModelPrice;
+pub use read::ModelPrice;
 pub use read::PriceFileError;
 
 const EMBEDDED_PRICES_JSON: &str = include_str!("prices.json");
