@@ -23,33 +23,33 @@ struct TestkitCli {
 #[derive(Subcommand)]
 enum TestkitCommand {
     Fuzz(commands::fuzz::FuzzArgs),
-    Corpus(commands::corpus::CorpusArgs),
+    Corpus(commands::print::CorpusArgs),
     Soak(commands::soak::StreamSoakArgs),
-    Stream(commands::stream::GenerateStreamArgs),
-    List(commands::list::SourceListArgs),
-    Recorded(commands::recorded::RecordedMessagesArgs),
-    Model(commands::model::ScriptedModelArgs),
+    Stream(commands::print::GenerateStreamArgs),
+    List(commands::print::SourceListArgs),
+    Recorded(commands::print::RecordedMessagesArgs),
+    Model(commands::stage::ScriptedModelArgs),
     Stage(commands::stage::StageArgs),
     #[command(subcommand)]
     Load(commands::load::LoadCommand),
-    Fake(commands::fake::FakeAgentArgs),
+    Fake(commands::stage::FakeAgentArgs),
     #[command(hide = true)]
-    FakeChild(commands::fake::FakeChildArgs),
+    FakeChild(commands::stage::FakeChildArgs),
 }
 
 fn main() -> ExitCode {
     let result = match TestkitCli::parse().command {
         TestkitCommand::Fuzz(args) => commands::fuzz::run(&args).map(to_success),
-        TestkitCommand::Corpus(args) => commands::corpus::write_corpus(&args).map(to_success),
+        TestkitCommand::Corpus(args) => commands::print::write_corpus(&args).map(to_success),
         TestkitCommand::Soak(args) => commands::soak::run(&args).map(to_success),
-        TestkitCommand::Stream(args) => commands::stream::write_stream(&args).map(to_success),
-        TestkitCommand::List(args) => commands::list::list_sources(&args).map(to_success),
-        TestkitCommand::Recorded(args) => commands::recorded::write_recorded_messages(&args).map(to_success),
-        TestkitCommand::Model(args) => commands::model::run_model(&args).map(to_success),
+        TestkitCommand::Stream(args) => commands::print::write_stream(&args).map(to_success),
+        TestkitCommand::List(args) => commands::print::list_sources(&args).map(to_success),
+        TestkitCommand::Recorded(args) => commands::print::write_recorded_messages(&args).map(to_success),
+        TestkitCommand::Model(args) => commands::stage::run_model(&args).map(to_success),
         TestkitCommand::Stage(args) => commands::stage::run_on_stage(&args).map(to_success),
         TestkitCommand::Load(args) => commands::load::run(&args).map(to_success),
-        TestkitCommand::Fake(args) => commands::fake::run_fake(&args),
-        TestkitCommand::FakeChild(args) => commands::fake::run_fake_child(&args).map(to_success),
+        TestkitCommand::Fake(args) => commands::stage::run_fake(&args),
+        TestkitCommand::FakeChild(args) => commands::stage::run_fake_child(&args).map(to_success),
     };
     match result {
         Ok(code) => code,

@@ -1,15 +1,10 @@
 //! The commands of the test kit.
 
-pub mod corpus;
-pub mod fake;
 pub mod fuzz;
-pub mod list;
 pub mod load;
-pub mod model;
-pub mod recorded;
+pub mod print;
 pub mod soak;
 pub mod stage;
-pub mod stream;
 
 use std::io::{self, Write as _};
 

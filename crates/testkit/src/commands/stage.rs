@@ -1,11 +1,12 @@
 //! `stage`: any program on the stage, to try things by hand.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use switchboard_testkit::{
-    model::RecordedModelRequest,
+    fake::{parse_script, perform_script, run_child},
+    model::{RecordedModelRequest, ScriptedModel},
     stage::{AgentStage, StagePrograms, is_isolated},
 };
 
@@ -48,4 +49,50 @@ pub fn describe_request(request: &RecordedModelRequest) -> String {
     let answer = request.answer.as_ref().map_or("an error".to_owned(), |answer| format!("{:?}", answer.joined_text()));
     let gone = if request.abandoned { ", which was not heard to the end" } else { "" };
     format!("── {} {}{kind}, step {}: {:?} → {answer}{gone}", request.api, request.model, request.step, request.prompt)
+}
+
+/// Run the scripted model until it is stopped, and say what it is asked
+#[derive(Args)]
+pub struct ScriptedModelArgs {
+    /// The port of loopback to listen on; any free one if it is 0
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+}
+
+pub fn run_model(args: &ScriptedModelArgs) -> anyhow::Result<()> {
+    let model =
+        ScriptedModel::start_on_port(args.port).with_context(|| format!("cannot listen on port {}", args.port))?;
+    print_line(&model.base_url());
+    let mut seen = 0;
+    loop {
+        let Some(request) = model.wait_for_nth(seen) else { continue };
+        seen += 1;
+        print_line(&describe_request(&request));
+    }
+}
+
+/// Play an agent that behaves as a script says
+#[derive(Args)]
+pub struct FakeAgentArgs {
+    /// The script
+    script: PathBuf,
+    /// What the agent is started with
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<String>,
+}
+
+/// A child of a fake agent, which does nothing
+#[derive(Args)]
+pub struct FakeChildArgs {
+    /// How it does nothing
+    words: Vec<String>,
+}
+
+pub fn run_fake(args: &FakeAgentArgs) -> anyhow::Result<ExitCode> {
+    let script = fs::read_to_string(&args.script).with_context(|| format!("cannot read {}", args.script.display()))?;
+    perform_script(&parse_script(&script)?, &args.args)
+}
+
+pub fn run_fake_child(args: &FakeChildArgs) -> anyhow::Result<()> {
+    run_child(&args.words)
 }

@@ -11,7 +11,6 @@
 pub mod agents;
 pub mod calendar;
 pub mod files;
-pub mod hostile;
 pub mod plan;
 pub mod truth;
 pub mod words;

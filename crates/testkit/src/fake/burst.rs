@@ -1,10 +1,7 @@
 //! Prints many pieces of text as fast as a pipe takes them. Output is prepared once and only numbers are filled in, so
 //! that benchmarks measure the reader and not the fake.
 
-use super::{
-    perform::unix_nanos,
-    wire::{FakeProtocol, write_bytes},
-};
+use super::{FakeProtocol, perform::unix_nanos, write_bytes};
 
 /// Placeholder for the text of a piece, and in the ending of a reply for its whole text.
 pub const PIECE_PLACEHOLDER: &str = "<piece>";

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
+    FakeInput, FakeProtocol,
     burst::{NUMBER_PLACEHOLDER, PIECE_PLACEHOLDER, REPLY_PLACEHOLDER, ReplyTemplate},
-    wire::{FakeInput, FakeProtocol, print_line},
+    print_line,
 };
 
 #[derive(Default)]

@@ -9,26 +9,21 @@
 //! ```
 
 mod api;
-mod clock;
 mod feed;
-mod house;
-mod memory;
 mod peer;
 mod reader;
+mod server;
 mod socket;
-mod sse;
-mod tally;
 mod threads;
-mod ws;
 
 pub use api::{ApiResponse, TestApiClient, read_response as response_of};
-pub use clock::unix_nanos;
 pub use feed::{FeedEnd, FeedMessage, FeedOrigin, FeedTransport, LoadFeed};
-pub use house::{FOLLOW_PROMPTS_SCRIPT, RunningServer, ServerStage, free_port};
-pub use memory::{ProcessMemory, cpu_seconds};
+pub use feed::{WebSocketFeed, WebSocketFrame, masked_frame};
 pub use peer::{PeerFeedStats, PeerServer};
 pub use reader::{FeedReadResult, FeedReader, ReaderBehavior};
+pub use reader::{FeedTally, embedded_time, event_seq};
+pub use server::unix_nanos;
+pub use server::{FOLLOW_PROMPTS_SCRIPT, RunningServer, ServerStage, free_port};
+pub use server::{ProcessMemory, cpu_seconds};
 pub use socket::BufferedSocket;
-pub use tally::{FeedTally, embedded_time, event_seq};
 pub use threads::{HarnessIncoming, HarnessLoadClient};
-pub use ws::{WebSocketFeed, WebSocketFrame, masked_frame};

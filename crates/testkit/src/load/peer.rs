@@ -13,11 +13,10 @@ use serde_json::{Value, json};
 
 use super::{
     api::TestApiClient,
-    clock::unix_nanos,
     feed::{FeedOrigin, FeedTransport, LoadFeed},
-    house::{RunningServer, free_port},
+    reader::embedded_time,
+    server::{RunningServer, free_port, unix_nanos},
     socket::BufferedSocket,
-    tally::embedded_time,
 };
 use crate::{
     fake,

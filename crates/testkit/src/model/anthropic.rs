@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::{
     answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelAnswer, ModelUsage, word_chunks},
     api::{ModelApi, ModelQuestion, ModelReply, ReplyFrame, content_texts, list_field, named_event, text_field},
-    conversation::ConversationEntry,
-    side::SideRequest,
+    conversation::{ConversationEntry, SideRequest},
 };
 
 pub struct AnthropicApi;

@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use super::{
     answer::{ModelAnswer, ModelUsage},
     anthropic, chat,
-    conversation::ConversationEntry,
+    conversation::{ConversationEntry, SideRequest},
     google, responses,
-    side::SideRequest,
 };
 
 pub trait ModelApi: Sync {

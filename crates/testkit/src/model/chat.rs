@@ -8,8 +8,7 @@ use super::{
         ModelApi, ModelQuestion, ModelReply, ReplyFrame, content_texts, list_field, openai_error, text_field,
         unnamed_event,
     },
-    conversation::ConversationEntry,
-    side::SideRequest,
+    conversation::{ConversationEntry, SideRequest},
 };
 
 pub struct ChatCompletionsApi;

@@ -1,24 +1,32 @@
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use http_body_util::BodyExt as _;
 use hyper::{
     Method, Response, StatusCode,
-    body::{Bytes, Incoming},
+    body::{Body, Bytes, Frame, Incoming},
     header::{CONTENT_TYPE, HeaderValue},
     http::request::Parts,
 };
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{
+        Semaphore,
+        mpsc::{self, Receiver, Sender},
+    },
+    time::sleep,
+};
 
 use super::{
-    answer::ModelAnswer,
-    api::{MODEL_APIS, ModelApi, ModelQuestion, ModelReply},
-    body::ModelResponseBody,
-    book::ModelRequestLog,
+    answer::{AnswerPlan, ModelAnswer, plan_answer},
+    api::{MODEL_APIS, ModelApi, ModelQuestion, ModelReply, ReplyFrame},
     conversation::{self, ConversationTurn},
-    plan::{AnswerPlan, plan_answer},
-    record::RecordedModelRequest,
-    stream,
+    request_log::{ModelRequestLog, RecordedModelRequest},
 };
 
 /// Model names that contain this are unknown to the API.
@@ -93,13 +101,12 @@ impl ModelService {
         let reply = ModelReply { answer, model: &question.model, number: self.book.next_number(), side };
         let (kind, frames) = match (question.streams, answer.cut) {
             (false, false) => return json_response(StatusCode::OK, &api.response_body(&reply)),
-            (false, true) => ("application/json", stream::split_in_half(&api.response_body(&reply).to_string())),
+            (false, true) => ("application/json", split_in_half(&api.response_body(&reply).to_string())),
             (true, _) => ("text/event-stream", api.stream_frames(&reply)),
         };
-        let frames = if answer.cut { stream::cut_in_half(frames) } else { frames };
+        let frames = if answer.cut { cut_in_half(frames) } else { frames };
         let book = Arc::clone(&self.book);
-        let sent =
-            stream::send_frames(frames, answer.pace, Arc::clone(&self.gates), move || book.mark_abandoned(place));
+        let sent = send_frames(frames, answer.pace, Arc::clone(&self.gates), move || book.mark_abandoned(place));
         build_response(StatusCode::OK, kind, sent)
     }
 }
@@ -164,4 +171,111 @@ fn build_response(
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// Makes the server drop the connection.
+#[derive(Debug)]
+pub struct ScriptedDisconnect;
+
+impl std::fmt::Display for ScriptedDisconnect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("broken off by the script")
+    }
+}
+
+impl std::error::Error for ScriptedDisconnect {}
+
+pub enum ModelResponseBody {
+    Whole(Option<Bytes>),
+    Pieces(Receiver<Result<Bytes, ScriptedDisconnect>>),
+}
+
+impl Body for ModelResponseBody {
+    type Data = Bytes;
+    type Error = ScriptedDisconnect;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ScriptedDisconnect>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(pieces) => pieces.poll_recv(cx).map(|piece| piece.map(|piece| piece.map(Frame::data))),
+        }
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        match self {
+            Self::Whole(Some(bytes)) => hyper::body::SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(0)),
+            Self::Whole(None) => hyper::body::SizeHint::with_exact(0),
+            Self::Pieces(_) => hyper::body::SizeHint::default(),
+        }
+    }
+}
+
+/// Bytes before a scripted disconnect must be on the wire, because the server drops its buffers.
+const FLUSH_DELAY: Duration = Duration::from_millis(50);
+
+/// Sends frames in the background; calls `gone` if the client disconnects before the end.
+pub fn send_frames(
+    frames: Vec<ReplyFrame>,
+    pace: Duration,
+    gates: Arc<Semaphore>,
+    gone: impl FnOnce() + Send + 'static,
+) -> ModelResponseBody {
+    let (sender, receiver): (_, Receiver<_>) = mpsc::channel(1);
+    tokio::spawn(async move {
+        for frame in frames {
+            if send_frame(&sender, frame, pace, &gates).await.is_none() {
+                return gone();
+            }
+        }
+    });
+    ModelResponseBody::Pieces(receiver)
+}
+
+pub fn split_in_half(text: &str) -> Vec<ReplyFrame> {
+    let middle = text.chars().count() / 2;
+    let (first, second): (String, String) = (text.chars().take(middle).collect(), text.chars().skip(middle).collect());
+    vec![ReplyFrame::Event(first), ReplyFrame::Event(second)]
+}
+
+pub fn cut_in_half(mut frames: Vec<ReplyFrame>) -> Vec<ReplyFrame> {
+    frames.truncate(frames.len().div_ceil(2));
+    frames.push(ReplyFrame::Cut);
+    frames
+}
+
+/// Sends one frame; `None` if the client has disconnected.
+async fn send_frame(
+    to: &Sender<Result<Bytes, ScriptedDisconnect>>,
+    frame: ReplyFrame,
+    pace: Duration,
+    gates: &Semaphore,
+) -> Option<()> {
+    match frame {
+        ReplyFrame::Event(text) => to.send(Ok(Bytes::from(text))).await.ok(),
+        ReplyFrame::Chunk(text) => {
+            to.send(Ok(Bytes::from(text))).await.ok()?;
+            wait_unless_closed(to, sleep(pace)).await
+        }
+        ReplyFrame::Hold => {
+            wait_unless_closed(to, async { gates.acquire().await.map(|gate| gate.forget()).unwrap_or_default() }).await
+        }
+        ReplyFrame::Cut => {
+            wait_unless_closed(to, sleep(FLUSH_DELAY)).await?;
+            to.send(Err(ScriptedDisconnect)).await.ok()
+        }
+    }
+}
+
+/// Waits, but not longer than the client stays connected.
+async fn wait_unless_closed(
+    to: &Sender<Result<Bytes, ScriptedDisconnect>>,
+    wait: impl Future<Output = ()>,
+) -> Option<()> {
+    tokio::select! {
+        () = wait => Some(()),
+        () = to.closed() => None,
+    }
 }

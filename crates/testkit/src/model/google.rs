@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use super::{
     answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelAnswer, ModelUsage, word_chunks},
     api::{ModelApi, ModelQuestion, ModelReply, ReplyFrame, list_field, text_field, unnamed_event},
-    conversation::ConversationEntry,
-    side::SideRequest,
+    conversation::{ConversationEntry, SideRequest},
 };
 
 pub struct GenerateContentApi;

@@ -14,25 +14,20 @@
 mod answer;
 mod anthropic;
 mod api;
-mod body;
-mod book;
 mod chat;
 mod conversation;
 mod exchange;
 mod google;
-mod plan;
-mod record;
+mod request_log;
 mod responses;
 pub mod script;
 mod server;
-mod side;
-mod stream;
 
 pub use answer::{AnswerEnd, AnswerPiece, AnswerTextChunk, ModelAnswer, ModelUsage};
+pub use conversation::SideRequest;
 pub use exchange::UNKNOWN_MODEL;
-pub use record::RecordedModelRequest;
+pub use request_log::RecordedModelRequest;
 pub use server::ScriptedModel;
-pub use side::SideRequest;
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,7 @@ use super::{
         ModelApi, ModelQuestion, ModelReply, ReplyFrame, content_texts, list_field, named_event, openai_error,
         text_field,
     },
-    conversation::ConversationEntry,
-    side::SideRequest,
+    conversation::{ConversationEntry, SideRequest},
 };
 
 pub struct ResponsesApi;

@@ -17,7 +17,7 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{exchange::ModelService, record::RecordedModelRequest};
+use super::{exchange::ModelService, request_log::RecordedModelRequest};
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 

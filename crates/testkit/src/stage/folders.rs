@@ -11,10 +11,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use tempfile::TempDir;
 
-use super::{
-    left::{LeftoverProcess, find_leftovers},
-    running::{StageProcess, StageProcessOutput},
-};
+use super::running::{LeftoverProcess, StageProcess, StageProcessOutput, find_leftovers};
 use crate::{
     clis::{AGENT_CLIS, AgentCli, AgentCliPaths},
     model::ScriptedModel,

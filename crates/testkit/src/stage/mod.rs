@@ -12,12 +12,9 @@
 //! [`isolated`] checks that.
 
 mod folders;
-mod left;
-mod network;
 mod running;
-mod terminal;
 
 pub use folders::{AgentStage, StagePrograms};
-pub use left::{LeftoverProcess, child_pids};
-pub use network::{REMOTE_ADDRESS, is_isolated};
+pub use running::{LeftoverProcess, child_pids};
+pub use running::{REMOTE_ADDRESS, is_isolated};
 pub use running::{StageProcess, StageProcessOutput};

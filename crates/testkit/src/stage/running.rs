@@ -1,8 +1,10 @@
 //! A process on the stage. Its output can be waited for, and every wait has a timeout.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
+    net::Ipv4Addr,
+    path::Path,
     process::{Child, Command, Stdio},
     sync::Arc,
     thread,
@@ -11,9 +13,11 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use parking_lot::{Condvar, Mutex};
-use rustix::process::{Pid, Signal, kill_process};
-
-use super::terminal::{PseudoTerminal, WIDE_TERMINAL_SIZE, set_terminal_size};
+use rustix::{
+    process::{Pid, Signal, kill_process},
+    pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
 
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -212,5 +216,112 @@ impl PipeOutput {
     /// Waits until everything is read. Another process may still hold the other end, so the wait is limited.
     fn wait_for_close(&self) {
         self.wait_until(PIPE_CLOSE_TIMEOUT, |_| false);
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftoverProcess {
+    pub pid: i32,
+    /// The command line.
+    pub command: String,
+}
+
+impl LeftoverProcess {
+    pub fn kill(&self) {
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            // It may have exited already.
+            kill_process(pid, Signal::KILL).unwrap_or_default();
+        }
+    }
+}
+
+/// Returns the processes of a stage.
+pub fn find_leftovers(mark: &str, root: &Path) -> Vec<LeftoverProcess> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    processes.filter_map(|pid| stage_process(pid, mark, root)).collect()
+}
+
+/// Returns the process if it belongs to the stage. A zombie has no command line.
+fn stage_process(pid: i32, mark: &str, root: &Path) -> Option<LeftoverProcess> {
+    let folder = Path::new("/proc").join(pid.to_string());
+    let environment = fs::read(folder.join("environ")).unwrap_or_default();
+    let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+    let inside = fs::read_link(folder.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root));
+    let command = String::from_utf8_lossy(&fs::read(folder.join("cmdline")).ok()?).replace('\0', " ");
+    let command = command.trim_end().to_owned();
+    ((marked || inside) && !command.is_empty()).then_some(LeftoverProcess { pid, command })
+}
+
+/// Returns the direct children of a process.
+#[must_use]
+pub fn child_pids(parent: i32) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// An address of this machine that is not on loopback, for servers that confined sessions must not treat as local. The
+/// network namespace of `cargo xtask live` has it.
+pub const REMOTE_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+
+/// Returns whether all routes lead to loopback.
+#[must_use]
+pub fn is_isolated() -> bool {
+    let four = fs::read_to_string("/proc/net/route").unwrap_or_else(|_| UNREADABLE_ROUTES.to_owned());
+    let six = fs::read_to_string("/proc/net/ipv6_route").unwrap_or_default();
+    !has_outside_route(&four, &six)
+}
+
+/// Unreadable routes count as routes to the outside.
+const UNREADABLE_ROUTES: &str = "a table that cannot be read\nunknown\n";
+
+/// The device is the first word of an IPv4 route and the last of an IPv6 route.
+fn has_outside_route(four: &str, six: &str) -> bool {
+    let four = four.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let six = six.lines().filter_map(|line| line.split_whitespace().next_back());
+    four.chain(six).any(|device| device != "lo")
+}
+
+pub struct PseudoTerminal {
+    /// The user's end.
+    pub ours: File,
+    /// The program's end.
+    pub theirs: File,
+}
+
+/// Columns and rows: wide enough that no expected text wraps.
+pub const WIDE_TERMINAL_SIZE: (u16, u16) = (200, 50);
+
+impl PseudoTerminal {
+    /// Creates a terminal that is not yet a controlling one.
+    pub fn new(size: (u16, u16)) -> rustix::io::Result<Self> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags)?;
+        grantpt(&ours)?;
+        unlockpt(&ours)?;
+        let theirs = ioctl_tiocgptpeer(&ours, flags)?;
+        let (ours, theirs) = (File::from(ours), File::from(theirs));
+        set_terminal_size(&ours, size)?;
+        Ok(Self { ours, theirs })
+    }
+}
+
+pub fn set_terminal_size(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
+    tcsetwinsize(terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_leads_out_unless_it_is_loopback() {
+        let head = "Iface\tDestination\tGateway\n";
+        let local = "00000000000000000000000000000001 80 00 00 00000000 00000002 00000000 80200001 lo\n";
+        assert!(!has_outside_route(head, local));
+        assert!(has_outside_route(&format!("{head}eth0\t00000000\t0101A8C0\n"), local));
+        assert!(has_outside_route(head, &local.replace("lo", "eth0")));
+        assert!(has_outside_route(UNREADABLE_ROUTES, ""));
     }
 }

@@ -2,7 +2,6 @@
 //! same whenever the same events are projected.
 
 mod messages;
-mod pattern;
 mod rules;
 mod schema;
 

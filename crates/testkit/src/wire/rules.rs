@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use switchboard_event::{Event, EventBody};
 
-use super::pattern::MessagePattern;
+use super::schema::MessagePattern;
 use crate::{
     ledger::{InvariantViolation, must},
     repository_root,

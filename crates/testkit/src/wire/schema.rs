@@ -1,9 +1,10 @@
 //! A dialect's schema: the form of a single message.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Context as _;
 use jsonschema::Validator;
+use serde::Deserialize;
 use serde_json::Value;
 use switchboard_agents::JsonView;
 use switchboard_dialects::Dialect;
@@ -73,5 +74,42 @@ fn lenient_value(json: JsonView<'_>, depth: usize) -> Value {
     match json.as_str() {
         Some(text) => Value::String(text.into_owned()),
         None => json.as_array().into_iter().map(|element| lenient_value(element, depth + 1)).collect(),
+    }
+}
+
+/// Conditions on a message, by JSON pointer. A list matches any of its values, `null` a missing value.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct MessagePattern(BTreeMap<String, Value>);
+
+impl MessagePattern {
+    pub fn matches(&self, message: &Value) -> bool {
+        self.0.iter().all(|(pointer, want)| {
+            let got = message.pointer(pointer).unwrap_or(&Value::Null);
+            match want {
+                Value::Array(any) => any.contains(got),
+                one => one == got,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::MessagePattern;
+
+    #[test]
+    fn a_list_is_any_and_null_is_nothing() {
+        let pattern: MessagePattern = serde_json::from_value(json!({"/type": ["a", "b"], "/x/y": null})).unwrap();
+        for (message, fits) in [
+            (json!({"type": "a"}), true),
+            (json!({"type": "b", "x": {}}), true),
+            (json!({"type": "b", "x": {"y": 1}}), false),
+            (json!({"type": "c"}), false),
+        ] {
+            assert_eq!(pattern.matches(&message), fits, "{message}");
+        }
     }
 }

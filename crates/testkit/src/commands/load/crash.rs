@@ -17,7 +17,7 @@ use switchboard_testkit::{
     },
 };
 
-use super::house::{ServerProgramArgs, verbatim_dialect};
+use super::{ServerProgramArgs, verbatim_dialect};
 use crate::commands::print_line;
 
 /// Kill the server at random moments under load, and check what is left

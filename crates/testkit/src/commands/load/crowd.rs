@@ -15,7 +15,7 @@ use switchboard_testkit::load::{
     free_port,
 };
 
-use super::house::{ServerProgramArgs, verbatim_dialect};
+use super::{ServerProgramArgs, verbatim_dialect};
 use crate::commands::print_line;
 
 /// Open a great many sessions at once, each with a client

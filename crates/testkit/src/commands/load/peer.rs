@@ -7,10 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use switchboard_testkit::load::{PeerFeedStats, PeerServer, ProcessMemory, RunningServer};
 
-use super::{
-    delays::delay_report,
-    house::{messages_per_second, nanos_to_seconds},
-};
+use super::{messages_per_second, nanos_to_seconds, timing::delay_report};
 use crate::commands::print_line;
 
 /// Measure sandbox-agent in the same way

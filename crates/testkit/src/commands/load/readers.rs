@@ -10,7 +10,7 @@ use switchboard_testkit::load::{
     FeedReadResult, FeedReader, FeedTransport, ProcessMemory, ReaderBehavior, RunningServer, cpu_seconds, free_port,
 };
 
-use super::house::{FeedArgs, ServerProgramArgs, messages_per_second, nanos_to_seconds, verbatim_dialect};
+use super::{FeedArgs, ServerProgramArgs, messages_per_second, nanos_to_seconds, verbatim_dialect};
 use crate::commands::print_line;
 
 /// Read a session of a great many deltas, and check that nothing is missing

@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::json;
 use switchboard_testkit::load::free_port;
 
-use super::house::ServerProgramArgs;
+use super::ServerProgramArgs;
 use crate::commands::print_line;
 
 /// Send requests that schemathesis makes from the server's own description

@@ -19,7 +19,7 @@ use switchboard_testkit::{
     },
 };
 
-use super::{delays::delay_report, house::ServerProgramArgs};
+use super::{ServerProgramArgs, timing::delay_report};
 use crate::commands::print_line;
 
 /// Run a great many threads in one process, some at once, and measure when a turn's first word comes
@@ -97,7 +97,7 @@ fn run_crowd(args: &LoadThreadsArgs, client: &mut CrowdClient) -> anyhow::Result
             }
         }
     }
-    let seconds = super::house::nanos_to_seconds(unix_nanos().saturating_sub(began));
+    let seconds = super::nanos_to_seconds(unix_nanos().saturating_sub(began));
     // The words `hello` and `bye` are one delta each.
     let wanted = args.threads as u64 * (args.deltas + 2);
     ensure!(client.deltas == wanted, "{} of {wanted} pieces came", client.deltas);

@@ -1,16 +1,17 @@
 //! The environment of a server under load: a stage with a fake agent that performs its prompts, and the server.
 
 use std::{
+    fs,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::{api::TestApiClient, memory::ProcessMemory};
+use super::api::TestApiClient;
 use crate::{
     clis::AGENT_CLIS,
     fake,
@@ -63,7 +64,7 @@ impl ServerStage {
         let data = data.to_string_lossy();
         let mut command = self.stage.new_command(&self.program, &["serve", "--listen", &listen, "--data", &data]);
         let complaints =
-            std::fs::File::options().create(true).append(true).open(self.stage.root_dir().join("server.log"))?;
+            fs::File::options().create(true).append(true).open(self.stage.root_dir().join("server.log"))?;
         command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
         let began = Instant::now();
         let child = command.spawn().with_context(|| format!("cannot start {}", self.program.display()))?;
@@ -79,7 +80,7 @@ impl ServerStage {
     /// Returns the end of the server log.
     #[must_use]
     pub fn log_tail(&self) -> String {
-        let log = std::fs::read_to_string(self.stage.root_dir().join("server.log")).unwrap_or_default();
+        let log = fs::read_to_string(self.stage.root_dir().join("server.log")).unwrap_or_default();
         let lines: Vec<_> = log.lines().rev().take(20).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
@@ -151,4 +152,45 @@ impl Drop for RunningServer {
 
 pub fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+/// Returns nanoseconds since 1970 by the clock that all programs on this machine share.
+#[expect(clippy::disallowed_methods, reason = "whoever measures a fake needs to know when it spoke")]
+#[must_use]
+pub fn unix_nanos() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The same on all supported machines.
+const CLOCK_TICKS_PER_SECOND: f64 = 100.0;
+
+/// Returns the processor time of a process. Unlike the elapsed time, it does not depend on other work of the machine.
+pub fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
+    let file = format!("/proc/{pid}/stat");
+    let stat = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
+    // The program name in parentheses may contain anything.
+    let (_, rest) = stat.rsplit_once(')').context("no such file as it was")?;
+    let ticks = rest.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    Ok(ticks.sum::<f64>() / CLOCK_TICKS_PER_SECOND)
+}
+
+/// The memory of a process, in kilobytes.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessMemory {
+    pub now: u64,
+    /// Highest value so far.
+    pub peak: u64,
+}
+
+impl ProcessMemory {
+    pub fn read_for(pid: u32) -> anyhow::Result<Self> {
+        let file = format!("/proc/{pid}/status");
+        let status = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).with_context(|| format!("no {name}"))
+        };
+        Ok(Self { now: field("VmRSS:")?, peak: field("VmHWM:")? })
+    }
 }
