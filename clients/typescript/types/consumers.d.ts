@@ -1,6 +1,6 @@
 // Made from `switchboard schema consumer` and `switchboard schema consumer:client` by `cargo xtask types`: not to be changed by hand.
 
-/** A message with its place in the session. */
+/** A message with its number in the session. */
 export type ConsumerMessage =
   | SessionInitMessage
   | SessionUpdateMessage
@@ -33,21 +33,21 @@ export type ConsumerMessage =
   | SlashCommandErrorMessage
   | ResumeFailedMessage
   | ErrorMessage;
-/** What the session is doing. */
+/** The activity of the session. */
 export type SessionStatus = "idle" | "running" | "requires_action" | "compacting" | "retrying";
-/** How far a step of a plan got. */
+/** The status of a step. */
 export type PlanStatus = "pending" | "in_progress" | "completed" | "failed";
-/** What an agent is in a team. */
+/** The role of an agent in a team. */
 export type TeamRole = "lead" | "teammate";
-/** What a member is doing. */
+/** The state of a member. */
 export type MemberStatus = "active" | "idle" | "shutdown";
-/** How far a task got. */
+/** The status of a task. */
 export type TaskStatus = "pending" | "in_progress" | "completed" | "deleted";
 /** What choosing an option means. */
 export type OptionKind = "allow_once" | "allow_session" | "allow_always" | "reject" | "cancel";
-/** A piece of a message. */
+/** A part of a message. */
 export type Block = TextBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | CodeBlock | ImageBlock | RefusalBlock;
-/** What is new. */
+/** The new text. */
 export type Delta = TextDelta | ThinkingDelta;
 /** How a turn ended. */
 export type ResultSubtype =
@@ -56,13 +56,13 @@ export type ResultSubtype =
   | "error_max_turns"
   | "error_max_budget_usd"
   | "error_max_structured_output_retries";
-/** Where a process prints. */
+/** The output stream of a process. */
 export type Stream = "stdout" | "stderr";
-/** What a consumer may do. */
+/** The permitted actions of a consumer. */
 export type Role = "participant" | "observer";
-/** Who answered a slash command. */
+/** Who handled a slash command. */
 export type SlashSource = "emulated" | "cli";
-/** What consumers say. Each type is read by itself, so this enumeration is only the list of them. */
+/** A message from a consumer. Each type is parsed separately; this is only the list of types. */
 export type ConsumerCommand =
   | UserMessageCommand
   | PermissionResponseCommand
@@ -75,7 +75,7 @@ export type ConsumerCommand =
   | QueueMessageCommand
   | UpdateQueuedMessageCommand
   | CancelQueuedMessageCommand;
-/** Yes or no. */
+/** The decision. */
 export type Behavior = "allow" | "deny";
 
 /** The messages of the protocol. */
@@ -85,127 +85,126 @@ export interface Protocol {
   /** What a client says. */
   said: ConsumerCommand;
 }
-/** What the session is like: to a newcomer at once, to all when a run begins. */
+/** The state of the session: sent first to new consumers, and to all when a run starts. */
 export interface SessionInitMessage {
   type: "session_init";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   session: State;
   /** The version of the protocol. */
   protocol_version: number;
-  /** What the numbers of messages are good for; given back as `numbering`, it tells whether `after` still counts. */
+  /** Identifies the numbering of messages; sent back as `numbering`, it shows whether `after` is still valid. */
   numbering?: string;
 }
-/** What a session is like now. It grows with what is open and what the agent offers, never with what has passed. */
+/** The state of a session. Its size depends on what is open and what the agent offers, not on the history. */
 export interface State {
   /** The session. */
   session_id: string;
   /** The agent. */
   agent: string;
-  /** The agent's own id of the session. */
+  /** The agent's own session ID. */
   agent_session?: string;
   /** The agent's version. */
   version?: string;
-  /** Which run of the session this is, from 1. */
+  /** The number of the run, from 1. */
   run: number;
-  /** The agent's process runs. A prompt takes up a session whose agent does not. */
+  /** Whether the agent's process runs. If not, a prompt resumes the session. */
   connected: boolean;
-  /** The current model; empty while it is not known. */
+  /** The current model; empty if unknown. */
   model: string;
-  /** Who serves the model. */
+  /** The provider of the model. */
   provider?: string;
-  /** The folder that it works in. */
+  /** The working directory. */
   cwd: string;
-  /** A title for people. */
+  /** The title. */
   title?: string;
-  /** What it is doing; nothing before the agent said something. */
+  /** The current activity; absent before the first report of the agent. */
   status?: SessionStatus;
-  /** It is making its context smaller. */
+  /** Whether the agent compacts its context. */
   is_compacting: boolean;
-  /** The current mode, in the agent's words; empty while it is not known. */
+  /** The agent's current mode; empty if unknown. */
   permissionMode: string;
-  /** The modes that can be set. */
+  /** The available modes. */
   modes: Mode[];
-  /** The models that can be set. */
+  /** The available models. */
   models: Model[];
   /** The agent's own selectors. */
   options: Selector[];
-  /** The tools that the agent has. */
+  /** The agent's tools. */
   tools: string[];
-  /** The slash commands that the agent knows. */
+  /** The agent's slash commands. */
   commands: Named[];
-  /** Their names. */
+  /** The names of the slash commands. */
   slash_commands: string[];
   /** The agent's MCP servers. */
   mcp_servers: McpServer[];
-  /** The subagents that it knows. */
+  /** The agent's subagents. */
   agents: string[];
-  /** How full the context is. */
+  /** The use of the context window. */
   context?: Context;
-  /** The same in percent; 0 while it is not known. */
+  /** The use of the context window in percent; 0 if unknown. */
   context_used_percent: number;
-  /** How many turns have ended. */
+  /** The number of turns that have ended. */
   num_turns: number;
-  /** What all turns used, each counted once. */
+  /** The token usage of all turns, each counted once. */
   usage: Tokens;
-  /** What all turns cost, as far as the agent says. */
+  /** The cost of all turns, as far as the agent reports it. */
   total_cost_usd: number;
-  /** How long the last turn took. */
+  /** The duration of the last turn. */
   last_duration_ms?: number;
-  /** The plan as it was last told. */
+  /** The current plan. */
   plan?: PlanEntry[];
   /** The team of agents, if there is one. */
   team?: Team;
-  /** What the agent asks and nobody has answered, oldest first. */
+  /** The open requests of the agent, oldest first. */
   pending_permissions: Permission[];
 }
 /** A mode that can be set. */
 export interface Mode {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
 }
-/** A model that can be set. */
+/** An available model. */
 export interface Model {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it is good for. */
+  /** The description. */
   description?: string;
   /** It is used when none is named. */
   default?: boolean;
 }
 /** A setting with a fixed list of values. */
 export interface Selector {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
-  /** Where it belongs in a list of settings. */
+  /** The group in a list of settings. */
   group?: string;
   /** The current value. */
   value: string;
-  /** The values it can have. */
+  /** The available values. */
   values: SelectorValue[];
 }
 /** One value of a `Selector`. */
 export interface SelectorValue {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
 }
 /** Something with a name and a line about it. */
@@ -222,7 +221,7 @@ export interface McpServer {
   /** Its state, in the agent's words. */
   status?: string;
 }
-/** How full the context is. */
+/** The use of the context window. */
 export interface Context {
   /** Tokens in it. */
   used?: number;
@@ -240,102 +239,102 @@ export interface Tokens {
 }
 /** A step of a plan. */
 export interface PlanEntry {
-  /** What is to be done. */
+  /** The step. */
   step: string;
-  /** How far it got. */
+  /** The status. */
   status: PlanStatus;
 }
 /** A team. */
 export interface Team {
-  /** What it is called. */
+  /** The name. */
   name: string;
-  /** What the session's agent is in it. */
+  /** The role of the session's agent. */
   role: TeamRole;
-  /** Who works in it, the oldest first. */
+  /** The members, oldest first. */
   members: TeamMember[];
-  /** What there is to do, the oldest first. */
+  /** The tasks, oldest first. */
   tasks: TeamTask[];
-  /** The latest of what they wrote to each other, the oldest first. */
+  /** The latest messages between members, oldest first. */
   messages: TeamMessage[];
 }
 /** A member of a team. */
 export interface TeamMember {
-  /** What it is called. */
+  /** The name. */
   name: string;
-  /** The call that it works under. */
+  /** The tool call that runs the member. */
   agentId: string;
-  /** What kind of agent it is. */
+  /** The type of agent. */
   agentType: string;
-  /** What it is doing. */
+  /** The current activity. */
   status: MemberStatus;
-  /** Its model. */
+  /** The model. */
   model?: string;
 }
-/** Something to do. */
+/** A task of a team. */
 export interface TeamTask {
-  /** Its id. */
+  /** The ID. */
   id: string;
-  /** What is to be done, in a few words. */
+  /** A short description. */
   subject: string;
-  /** What is to be done. */
+  /** The full description. */
   description?: string;
-  /** How far it got. */
+  /** The status. */
   status: TaskStatus;
-  /** Who does it. */
+  /** The member that works on it. */
   owner?: string;
-  /** What to show while it is done. */
+  /** The text to display while it is in progress. */
   activeForm?: string;
-  /** The tasks that must be done before. */
+  /** The tasks that it depends on. */
   blockedBy: string[];
-  /** The tasks that wait for it. */
+  /** The tasks that depend on it. */
   blocks: string[];
 }
-/** What one wrote to another. */
+/** A message between members of a team. */
 export interface TeamMessage {
-  /** The call that sent it. */
+  /** The tool call that sent it. */
   id: string;
-  /** For whom it is. */
+  /** The recipient. */
   to: string;
-  /** The message, the first thousand characters of it. */
+  /** The first thousand characters of the message. */
   text: string;
-  /** It in a few words. */
+  /** A summary. */
   summary?: string;
-  /** When it was sent: milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   timestamp: number;
 }
-/** Something that the agent asks. */
+/** A request of the agent. */
 export interface Permission {
-  /** The id to answer to. */
+  /** The ID for the answer. */
   request_id: string;
-  /** What sort of request: `can_use_tool`, or one that is about no tool. */
+  /** The type of request: `can_use_tool`, or another one that is not about a tool. */
   subtype: string;
-  /** The tool that would run. */
+  /** The tool to run. */
   tool_name: string;
-  /** What it would be given. */
+  /** The input of the tool. */
   input: Record<string, unknown>;
-  /** Why the agent asks. */
+  /** The reason for the request. */
   description?: string;
-  /** The tool call that it is about; empty where the agent does not say. */
+  /** The tool call; empty if the agent does not report it. */
   tool_use_id: string;
-  /** The subagent that asks. */
+  /** The subagent that sent the request. */
   agent_id?: string;
-  /** When it was asked: milliseconds since 1970. */
+  /** The time of the request, in milliseconds since 1970. */
   timestamp: number;
-  /** What it is about: `command`, `file_change`, `tool`, `question`, `plan`, `auth`, … */
+  /** The subject: `command`, `file_change`, `tool`, `question`, `plan`, `auth`, … */
   about?: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** The command that would run. */
+  /** The command to run. */
   command?: string;
-  /** Where it would run. */
+  /** The directory of the command. */
   cwd?: string;
-  /** The files that would change. */
+  /** The file changes. */
   changes?: unknown[];
   /** The questions to answer. */
   questions?: Question[];
-  /** The answers that the agent offers. */
+  /** The options that the agent offers. */
   options?: RequestOption[];
-  /** When it is declined by itself: milliseconds since 1970. */
+  /** When the request is declined automatically, in milliseconds since 1970. */
   expires_at?: number;
 }
 /** One question to the user. */
@@ -371,15 +370,14 @@ export interface RequestOption {
   /** What it means. */
   kind: OptionKind;
 }
-/** What of the session is different now; `null` is gone. */
+/** The changed fields of the state; removed fields are `null`. */
 export interface SessionUpdateMessage {
   type: "session_update";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   session: StateUpdate;
 }
@@ -389,109 +387,108 @@ export interface StateUpdate {
   session_id?: string | null;
   /** The agent. */
   agent?: string | null;
-  /** The agent's own id of the session. */
+  /** The agent's own session ID. */
   agent_session?: string | null;
   /** The agent's version. */
   version?: string | null;
-  /** Which run of the session this is, from 1. */
+  /** The number of the run, from 1. */
   run?: number | null;
-  /** The agent's process runs. A prompt takes up a session whose agent does not. */
+  /** Whether the agent's process runs. If not, a prompt resumes the session. */
   connected?: boolean | null;
-  /** The current model; empty while it is not known. */
+  /** The current model; empty if unknown. */
   model?: string | null;
-  /** Who serves the model. */
+  /** The provider of the model. */
   provider?: string | null;
-  /** The folder that it works in. */
+  /** The working directory. */
   cwd?: string | null;
-  /** A title for people. */
+  /** The title. */
   title?: string | null;
-  /** What it is doing; nothing before the agent said something. */
+  /** The current activity; absent before the first report of the agent. */
   status?: SessionStatus | null;
-  /** It is making its context smaller. */
+  /** Whether the agent compacts its context. */
   is_compacting?: boolean | null;
-  /** The current mode, in the agent's words; empty while it is not known. */
+  /** The agent's current mode; empty if unknown. */
   permissionMode?: string | null;
-  /** The modes that can be set. */
+  /** The available modes. */
   modes?: Mode[] | null;
-  /** The models that can be set. */
+  /** The available models. */
   models?: Model[] | null;
   /** The agent's own selectors. */
   options?: Selector[] | null;
-  /** The tools that the agent has. */
+  /** The agent's tools. */
   tools?: string[] | null;
-  /** The slash commands that the agent knows. */
+  /** The agent's slash commands. */
   commands?: Named[] | null;
-  /** Their names. */
+  /** The names of the slash commands. */
   slash_commands?: string[] | null;
   /** The agent's MCP servers. */
   mcp_servers?: McpServer[] | null;
-  /** The subagents that it knows. */
+  /** The agent's subagents. */
   agents?: string[] | null;
-  /** How full the context is. */
+  /** The use of the context window. */
   context?: Context | null;
-  /** The same in percent; 0 while it is not known. */
+  /** The use of the context window in percent; 0 if unknown. */
   context_used_percent?: number | null;
-  /** How many turns have ended. */
+  /** The number of turns that have ended. */
   num_turns?: number | null;
-  /** What all turns used, each counted once. */
+  /** The token usage of all turns, each counted once. */
   usage?: Tokens | null;
-  /** What all turns cost, as far as the agent says. */
+  /** The cost of all turns, as far as the agent reports it. */
   total_cost_usd?: number | null;
-  /** How long the last turn took. */
+  /** The duration of the last turn. */
   last_duration_ms?: number | null;
-  /** The plan as it was last told. */
+  /** The current plan. */
   plan?: PlanEntry[] | null;
   /** The team of agents, if there is one. */
   team?: Team | null;
-  /** What the agent asks and nobody has answered, oldest first. */
+  /** The open requests of the agent, oldest first. */
   pending_permissions?: Permission[] | null;
 }
-/** What the agent said, thought or called: whole. */
+/** A complete message, reasoning text or tool call of the agent. */
 export interface AssistantMessage {
   type: "assistant";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   message: AssistantBody;
   parent_tool_use_id: string | null;
 }
-/** What the agent said, thought or called: whole. */
+/** A complete message, reasoning text or tool call of the agent. */
 export interface AssistantBody {
-  /** Its id. */
+  /** The ID. */
   id: string;
   /** Always `message`. */
   type: "message";
   /** Always `assistant`. */
   role: "assistant";
-  /** The model; empty while it is not known. */
+  /** The model; empty if unknown. */
   model: string;
-  /** What it says. */
+  /** The content. */
   content: Block[];
-  /** Why the model stopped, where that is told with a message. */
+  /** Why the model stopped, if the agent reports it with a message. */
   stop_reason: string | null;
-  /** What it used, where that is told with a message; else zeros, and `result` has the figures of the turn. */
+  /** The usage, if the agent reports it with a message; otherwise zeros, and `result` has the usage of the turn. */
   usage: Tokens;
-  /** The item that `stream_event`s had the pieces of. */
+  /** The item whose text was in `stream_event`s. */
   item_id?: string;
-  /** How it ended: `completed`, `failed`, `declined` or `interrupted`; a tool call has not ended. */
+  /** The outcome: `completed`, `failed`, `declined` or `interrupted`; absent for a tool call that is in progress. */
   status?: string;
   /** Whether it is a comment on the way or the answer. */
   phase?: string;
-  /** The summary of thoughts that are there themselves. */
+  /** The summary of reasoning whose text is included. */
   summary?: string;
-  /** The provider keeps the thoughts secret. */
+  /** Whether the provider hides the reasoning text. */
   redacted?: boolean;
-  /** The text is longer; the stream events had all of it. */
+  /** Whether the text is truncated; the stream events had all of it. */
   truncated?: boolean;
-  /** What the tool call does in a team. */
+  /** The effect of the tool call in a team. */
   team_type?: string;
-  /** Types of content that the protocol does not have: an empty text stands in their place. */
+  /** Types of content that the protocol lacks, replaced by empty texts. */
   dropped_content_block_types?: string[];
-  /** And the content itself. */
+  /** The replaced content. */
   dropped_content_blocks?: unknown[];
 }
 /** Text. */
@@ -499,21 +496,21 @@ export interface TextBlock {
   type: "text";
   text: string;
 }
-/** A call of a tool. */
+/** A tool call. */
 export interface ToolUseBlock {
   type: "tool_use";
   id: string;
   name: string;
   input: Record<string, unknown>;
 }
-/** What a tool gave back. */
+/** The result of a tool. */
 export interface ToolResultBlock {
   type: "tool_result";
   tool_use_id: string;
   content: string | Block[];
   is_error?: boolean;
 }
-/** Thoughts. */
+/** Reasoning. */
 export interface ThinkingBlock {
   type: "thinking";
   thinking: string;
@@ -531,85 +528,83 @@ export interface ImageBlock {
   media_type: string;
   data: string;
 }
-/** The model refused. */
+/** A refusal of the model. */
 export interface RefusalBlock {
   type: "refusal";
   refusal: string;
 }
-/** What the agent is saying or thinking: a piece. */
+/** New text of a message or of reasoning. */
 export interface StreamEventMessage {
   type: "stream_event";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** A piece as the protocol has it, or the agent's own event. */
+  /** An event of the protocol, or the agent's own event. */
   event: StreamPiece;
   parent_tool_use_id: string | null;
-  /** What it is a piece of. */
+  /** The item that the text belongs to. */
   item_id?: string;
 }
-/** A piece of what the agent is saying or thinking. */
+/** New text of a message or of reasoning. */
 export interface StreamPiece {
   /** Always `content_block_delta`. */
   type: "content_block_delta";
-  /** Always 0: each item streams apart, see `item_id`. */
+  /** Always 0: items are streamed separately, see `item_id`. */
   index: number;
-  /** What is new. */
+  /** The new text. */
   delta: Delta;
 }
-/** More text. */
+/** New text of a message. */
 export interface TextDelta {
   type: "text_delta";
   text: string;
 }
-/** More thoughts. */
+/** New reasoning text. */
 export interface ThinkingDelta {
   type: "thinking_delta";
   thinking: string;
 }
-/** A turn ended. */
+/** A turn has ended. */
 export interface ResultMessage {
   type: "result";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   data: ResultData;
 }
 /** How a turn ended. */
 export interface ResultData {
-  /** How it ended, in the protocol's words. */
+  /** The outcome, in terms of the protocol. */
   subtype: ResultSubtype;
-  /** It failed. */
+  /** Whether it failed. */
   is_error: boolean;
-  /** The agent's answer, where it gives one beside its messages. */
+  /** The agent's answer, if it is reported separately from messages. */
   result?: string;
-  /** What went wrong on the way, the reason why it failed last. */
+  /** The errors of the turn; the last one is the reason why it failed. */
   errors?: string[];
-  /** How long it took. */
+  /** The duration. */
   duration_ms: number;
-  /** How long the model took; 0 where the agent does not say. */
+  /** The time of the model; 0 if the agent does not report it. */
   duration_api_ms: number;
-  /** How often the model was called; 0 where the agent does not say. */
+  /** The number of model calls; 0 if the agent does not report it. */
   num_turns: number;
-  /** What the session cost so far, this turn included. */
+  /** The cost of the session up to this turn. */
   total_cost_usd: number;
-  /** What this turn cost. */
+  /** The cost of this turn. */
   cost_usd?: number;
   /** Why the model stopped. */
   stop_reason: string | null;
-  /** What this turn used. */
+  /** The token usage of this turn. */
   usage: Tokens;
-  /** What went wrong, for programs. */
+  /** The error code. */
   error_code?: string;
-  /** What went wrong, for people. */
+  /** The error message. */
   error_message?: string;
   /** `completed`, `failed` or `interrupted`. */
   status?: string;
@@ -617,280 +612,266 @@ export interface ResultData {
   turn?: number;
   /** The model. */
   model?: string;
-  /** Tools that were not allowed to run. */
+  /** The tool calls that were denied. */
   permission_denials?: unknown[];
 }
-/** The agent asks whether a tool may run. */
+/** The agent requests permission to run a tool. */
 export interface PermissionRequestMessage {
   type: "permission_request";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   request: Permission;
 }
-/** The agent asks something that is about no tool. It is answered like a permission. */
+/** The agent sends a request that is not about a tool. It is answered like a permission request. */
 export interface AgentRequestMessage {
   type: "agent_request";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   request: Permission;
 }
-/** What was asked needs no answer any more. */
+/** A request was resolved. */
 export interface PermissionCancelledMessage {
   type: "permission_cancelled";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   /** The request. */
   request_id: string;
-  /** What became of it: `allowed`, `declined`, `cancelled`, `answered`, `withdrawn` or `expired`. */
+  /** The outcome: `allowed`, `declined`, `cancelled`, `answered`, `withdrawn` or `expired`. */
   outcome?: string;
   /** Who decided: `client`, `policy`, `timeout`, `agent` or `switchboard`. */
   by?: string;
   /** `allow` or `deny`. */
   behavior?: string;
-  /** What the agent was told. */
+  /** The message for the agent. */
   message?: string;
 }
-/** A tool is going on. */
+/** The progress of a tool. */
 export interface ToolProgressMessage {
   type: "tool_progress";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** The call. */
+  /** The tool call. */
   tool_use_id: string;
   /** The tool. */
   tool_name: string;
-  /** How long it has been going on; 0 where the agent does not say. */
+  /** The time since the start; 0 if the agent does not report it. */
   elapsed_time_seconds: number;
-  /** `pending` while it waits for an answer, else `running`. */
+  /** `pending` while it waits for an answer, otherwise `running`. */
   status?: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind?: string;
-  /** What it was given; when it begins, and when that changes. */
+  /** The input, at the start and when it changes. */
   input?: unknown;
-  /** How far, from 0 to 1. */
+  /** The progress, from 0 to 1. */
   progress?: number;
-  /** What it is doing. */
+  /** The current activity. */
   text?: string;
-  /** What it printed since the last message. */
+  /** The output since the last message. */
   output_delta?: string;
-  /** What it does in a team. */
+  /** The effect in a team. */
   team_type?: string;
-  /** The tool call below which it runs: a subagent's. */
+  /** The tool call of the subagent that runs it. */
   parent_tool_use_id?: string;
 }
-/** A tool came to its end. */
+/** A tool has ended. */
 export interface ToolUseSummaryMessage {
   type: "tool_use_summary";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** One line for people. */
+  /** A one-line title. */
   summary: string;
-  /** The calls. */
+  /** The tool calls. */
   tool_use_ids: string[];
-  /** The call, if it is one. */
+  /** The tool call, if there is only one. */
   tool_use_id?: string;
-  /** The tool, if it is one. */
+  /** The tool, if there is only one. */
   tool_name?: string;
   /** `completed`, `failed`, `declined` or `interrupted`. */
   status?: string;
-  /** It failed. */
+  /** Whether it failed. */
   is_error?: boolean;
-  /** What it was given. */
+  /** The input. */
   input?: unknown;
-  /** What it gave back: a text, or whatever it is. */
+  /** The output: text or any other JSON. */
   output?: unknown;
-  /** What it gave back beside that: images, say. */
+  /** Additional output, for example images. */
   content?: Block[];
-  /** Why it failed. */
+  /** The reason for a failure. */
   error?: string;
-  /** The same for programs. */
+  /** The error code. */
   error_code?: string;
-  /** One line for people about the call. */
+  /** A one-line title of the tool call. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind?: string;
   /** The exit code of a command. */
   exit_code?: number;
-  /** How long it took. */
+  /** The duration. */
   duration_ms?: number;
-  /** The files that it changed. */
+  /** The changed files. */
   changes?: unknown[];
-  /** There was more output. */
+  /** Whether the output is truncated. */
   truncated?: boolean;
-  /** What it does in a team. */
+  /** The effect in a team. */
   team_type?: string;
-  /** The tool call below which it ran: a subagent's. */
+  /** The tool call of the subagent that ran it. */
   parent_tool_use_id?: string;
-  /** Types of content that the protocol does not have. */
+  /** Types of content that the protocol lacks. */
   dropped_content_block_types?: string[];
 }
-/** What the session is doing. */
+/** The activity of the session. */
 export interface StatusChangeMessage {
   type: "status_change";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   /** `idle`, `running`, `requires_action`, `compacting` or `retrying`. */
   status: string | null;
   metadata: Record<string, unknown>;
 }
-/** Logging in. */
+/** The progress of a login. */
 export interface AuthStatusMessage {
   type: "auth_status";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** It is going on. */
+  /** Whether the login is in progress. */
   isAuthenticating: boolean;
-  /** What was said about it, a line each. */
+  /** The output, one line per element. */
   output: string[];
-  /** Why it failed. */
+  /** The reason for a failure. */
   error?: string;
-  /** Where to log in. */
+  /** The URL to log in at. */
   validationLink?: string;
-  /** All that is known. */
+  /** All available information. */
   metadata: Record<string, unknown>;
 }
-/** The session is set up differently. */
+/** The configuration of the session has changed. */
 export interface ConfigurationChangeMessage {
   type: "configuration_change";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   subtype: string;
   metadata: Record<string, unknown>;
 }
-/** Something happened to the session or to its history. */
+/** A change of the session or its history. */
 export interface SessionLifecycleMessage {
   type: "session_lifecycle";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   subtype: string;
   metadata: Record<string, unknown>;
 }
-/** What the user said. */
+/** A message of the user. */
 export interface UserMessage {
   type: "user_message";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** The text of it. */
+  /** The text. */
   content: string;
-  /** All of it, where it is more than text. */
+  /** The full content, if it is more than text. */
   blocks?: Block[];
   /** The item. */
   item_id?: string;
-  /** Nobody typed it. */
+  /** Whether it was generated rather than typed. */
   is_synthetic?: boolean;
-  /** It was said while a turn was running. */
+  /** Whether it was sent during a turn. */
   queued?: boolean;
-  /** The tool call below which it was said: to a subagent. */
+  /** The tool call of the subagent that got the message. */
   parent_tool_use_id?: string;
 }
-/** The agent's process began to run. */
+/** The agent's process has started. */
 export interface CliConnectedMessage {
   type: "cli_connected";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** Which run of the session, from 1. */
+  /** The number of the run, from 1. */
   run: number;
 }
-/** The agent's process has ended. A prompt takes the session up again. */
+/** The agent's process has ended. A prompt resumes the session. */
 export interface CliDisconnectedMessage {
   type: "cli_disconnected";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** How: `completed`, `failed`, `cancelled` or `timeout`. */
+  /** The reason: `completed`, `failed`, `cancelled` or `timeout`. */
   reason?: string;
   error?: string;
 }
-/** The session has another title. */
+/** The title of the session has changed. */
 export interface SessionNameUpdateMessage {
   type: "session_name_update";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   name: string;
 }
-/** The agent said which commands and models it has. */
+/** The agent has reported its commands and models. */
 export interface CapabilitiesReadyMessage {
   type: "capabilities_ready";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** Its slash commands. */
+  /** The slash commands. */
   commands: CommandOffer[];
-  /** Its models. */
+  /** The models. */
   models: ModelOffer[];
-  /** Whose account is used: agents do not say. */
+  /** The account; never reported by agents. */
   account: string | null;
-  /** Its skills, where it tells them apart from commands. */
+  /** The skills, if the agent distinguishes them from commands. */
   skills: string[];
 }
 /** A slash command. */
@@ -904,88 +885,83 @@ export interface ModelOffer {
   displayName: string;
   description?: string;
 }
-/** A line that the agent's process printed beside its protocol. */
+/** A line of the agent's process that is not part of its protocol. */
 export interface ProcessOutputMessage {
   type: "process_output";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   stream: Stream;
   data: string;
 }
-/** Who you are. */
+/** The identity of this consumer. */
 export interface IdentityMessage {
   type: "identity";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
-  /** Its id: given back as `consumer`, it is the same one again. */
+  /** The ID; sent back as `consumer`, it identifies the same consumer again. */
   userId: string;
-  /** What to call it. */
+  /** The display name. */
   displayName: string;
-  /** What it may do. */
+  /** The permitted actions. */
   role: Role;
   /** The same as `userId`. */
   consumer_id: string;
   /** The same as `displayName`. */
   name: string;
 }
-/** Who is there. */
+/** The connected consumers. */
 export interface PresenceUpdateMessage {
   type: "presence_update";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   consumers: Consumer[];
 }
-/** Somebody who is connected to the session. */
+/** A consumer that is connected to the session. */
 export interface Consumer {
-  /** Its id: given back as `consumer`, it is the same one again. */
+  /** The ID; sent back as `consumer`, it identifies the same consumer again. */
   userId: string;
-  /** What to call it. */
+  /** The display name. */
   displayName: string;
-  /** What it may do. */
+  /** The permitted actions. */
   role: Role;
   /** The same as `userId`. */
   consumer_id: string;
   /** The same as `displayName`. */
   name: string;
 }
-/** What has happened. */
+/** A part of the history. */
 export interface MessageHistoryMessage {
   type: "message_history";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   messages: ConsumerMessage[];
-  /** There is more of it to come. */
+  /** Whether more history follows. */
   more?: boolean;
 }
-/** A message waits for the turn to end. */
+/** A prompt was queued until the turn ends. */
 export interface MessageQueuedMessage {
   type: "message_queued";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   consumer_id: string;
   display_name: string;
@@ -996,128 +972,121 @@ export interface MessageQueuedMessage {
 }
 /** An image. */
 export interface ImageData {
-  /** What kind, such as `image/png`. */
+  /** The media type, such as `image/png`. */
   media_type: string;
-  /** The bytes as base64. */
+  /** The data, base64-encoded. */
   data: string;
 }
-/** The waiting message is another now. */
+/** The queued prompt was changed. */
 export interface QueuedMessageUpdatedMessage {
   type: "queued_message_updated";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   content: string;
   images?: ImageData[];
 }
-/** The waiting message was taken back, or could not be sent. */
+/** The queued prompt was cancelled, or could not be sent. */
 export interface QueuedMessageCancelledMessage {
   type: "queued_message_cancelled";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   reason?: string;
 }
-/** The waiting message was sent. */
+/** The queued prompt was sent. */
 export interface QueuedMessageSentMessage {
   type: "queued_message_sent";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
 }
-/** A slash command was taken. */
+/** A slash command was accepted. */
 export interface SlashCommandResultMessage {
   type: "slash_command_result";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   command: string;
   request_id?: string;
   content: string;
   source: SlashSource;
 }
-/** A slash command was not taken. */
+/** A slash command was refused. */
 export interface SlashCommandErrorMessage {
   type: "slash_command_error";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   command: string;
   request_id?: string;
   error: string;
 }
-/** The session could not be taken up again. */
+/** The connection cannot continue after the last message seen. */
 export interface ResumeFailedMessage {
   type: "resume_failed";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   sessionId: string;
   error?: string;
 }
-/** What you sent was not done. */
+/** A message of this consumer was refused. */
 export interface ErrorMessage {
   type: "error";
   /**
-   * Its number in the session, dense from 1: who comes back with the last one it saw gets each later one once. What
-   * concerns the consumers alone has none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
    */
   seq?: number;
-  /** When it happened: milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   timestamp?: number;
   message: string;
-  /** What went wrong, for programs. It stays the same. */
+  /** Identifies the error for programs. Codes are stable. */
   code: string;
   hint?: string;
-  /** The type of what you sent. */
+  /** The type of the refused message. */
   to?: string;
-  /** The `request_id` of what you sent. */
+  /** The `request_id` of the refused message. */
   request_id?: string;
 }
-/** A prompt. While a turn runs, it waits for the turn to end. */
+/** A prompt. It waits for the end of the current turn. */
 export interface UserMessageCommand {
   type: "user_message";
-  /** What to do: 1 to 100,000 characters. */
+  /** The prompt: 1 to 100,000 characters. */
   content?: string;
-  /** Images to look at, together at most 20 MB. */
+  /** Images to attach, at most 20 MB in total. */
   images?: ImageData[];
 }
-/** The answer to what the agent asks. */
+/** The answer to a request of the agent. */
 export interface PermissionResponseCommand {
   type: "permission_response";
-  /** What is answered. */
+  /** The request to answer. */
   request_id: string;
-  /** Yes or no. */
+  /** The decision. */
   behavior: Behavior;
-  /** The input that is allowed instead of what was asked for. */
+  /** A changed input to allow instead of the requested one. */
   updated_input?: {
     [k: string]: unknown;
   } | null;
-  /** What the agent is told. */
+  /** A message for the agent. */
   message?: string | null;
   /** The answers, by question. */
   answers?: {
@@ -1130,55 +1099,55 @@ export interface PermissionResponseCommand {
 export interface InterruptCommand {
   type: "interrupt";
 }
-/** Use another model from now on. */
+/** Change the model. */
 export interface SetModelCommand {
   type: "set_model";
-  /** Its id, one of `session.models`. */
+  /** The ID of the model, one of `session.models`. */
   model: string;
 }
-/** Use another of the agent's modes from now on. */
+/** Change the agent's mode. */
 export interface SetPermissionModeCommand {
   type: "set_permission_mode";
-  /** Its id, one of `session.modes`. */
+  /** The ID of the mode, one of `session.modes`. */
   mode: string;
 }
-/** Who is there? Open to observers too. */
+/** List the connected consumers. Observers may send it, too. */
 export interface PresenceQueryCommand {
   type: "presence_query";
 }
-/** One of the agent's slash commands. */
+/** Run one of the agent's slash commands. */
 export interface SlashCommand {
   type: "slash_command";
-  /** The command, with or without `/`, and what follows it. */
+  /** The command, with or without `/`, and its arguments. */
   command?: string;
-  /** What follows it, if that is not in `command`. */
+  /** The arguments, if they are not in `command`. */
   args?: string | null;
-  /** Comes back with the answer. */
+  /** Repeated in the response. */
   request_id?: string | null;
 }
-/** A session keeps its agent: always refused. */
+/** Change the agent. Always refused. */
 export interface SetAdapterCommand {
   type: "set_adapter";
   /** Which. */
   adapter: string;
 }
-/** A prompt that waits for the turn to end. One can wait. */
+/** Queue a prompt until the turn ends. One prompt can be queued. */
 export interface QueueMessageCommand {
   type: "queue_message";
-  /** What to do: 1 to 100,000 characters. */
+  /** The prompt: 1 to 100,000 characters. */
   content?: string;
-  /** Images to look at, together at most 20 MB. */
+  /** Images to attach, at most 20 MB in total. */
   images?: ImageData[];
 }
-/** Another text for the prompt that waits. */
+/** Change the queued prompt. */
 export interface UpdateQueuedMessageCommand {
   type: "update_queued_message";
-  /** What to do: 1 to 100,000 characters. */
+  /** The prompt: 1 to 100,000 characters. */
   content?: string;
-  /** Images to look at, together at most 20 MB. */
+  /** Images to attach, at most 20 MB in total. */
   images?: ImageData[];
 }
-/** Take the prompt that waits back. */
+/** Cancel the queued prompt. */
 export interface CancelQueuedMessageCommand {
   type: "cancel_queued_message";
 }

@@ -4,16 +4,16 @@
  * One message of the agent's side: a notification, a request with an id, or a response to a request of the client. `x-results` says which result each method has.
  */
 export type HarnessMessage = ServerRequest | Notification | Response | ErrorResponse;
-/** A message that waits for a response with the same `id`. */
+/** A message that needs a response with the same `id`. */
 export type ServerRequest = CommandApprovalRequest | FileChangeApprovalRequest | SwitchboardRequest;
 /** What choosing an option means. */
 export type OptionKind = "allow_once" | "allow_session" | "allow_always" | "reject" | "cancel";
-/** What happened to a file. One that was moved is deleted here and added there. */
+/** The kind of file change. A move is a deletion and an addition. */
 export type FileChangeKind = "add" | "modify" | "delete";
 /** What a request is about. */
 export type About =
   "command" | "file_change" | "tool" | "question" | "plan" | "auth" | "permissions" | "elicitation" | "hook" | "other";
-/** What sort of tool it is. */
+/** The kind of tool. */
 export type CallKind =
   "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "mode" | "other";
 /** What a tool does to a file. */
@@ -46,11 +46,11 @@ export type Notification =
   | SwitchboardThreadEndedNotification
   | SwitchboardRequestResolvedNotification
   | SwitchboardReplayCompletedNotification;
-/** What the session is doing. */
+/** The activity of the session. */
 export type SessionStatus = "idle" | "running" | "requires_action" | "compacting" | "retrying";
-/** What sort of setting it is. */
+/** The kind of setting. */
 export type ConfigKind = "select";
-/** How far a turn got. */
+/** The status of a turn. */
 export type TurnStatus = "inProgress" | "completed" | "interrupted" | "failed";
 /** One item. */
 export type ThreadItem =
@@ -67,15 +67,15 @@ export type ThreadItem =
   | SubagentItem;
 /** How far an item got. */
 export type Status = "running" | "completed" | "failed" | "declined" | "interrupted" | "superseded";
-/** A piece of what the user said. */
+/** A part of a user message. */
 export type UserInput = TextInput | ImageInput | LocalImageInput;
-/** Whose words they are. */
+/** The author of the text. */
 export type SubagentRole = "user" | "agent" | "reasoning";
-/** How far a command, a change, a tool call or a subagent got. */
+/** The status of a command, file change, tool call or subagent. */
 export type ItemStatus = "inProgress" | "completed" | "failed" | "declined";
-/** How far a call of an MCP tool got. */
+/** The status of an MCP tool call. */
 export type McpStatus = "inProgress" | "completed" | "failed";
-/** How far a step of a plan got. */
+/** The status of a step. */
 export type StepStatus = "pending" | "inProgress" | "completed" | "failed";
 /** What went wrong, as fine as any protocol needs it. */
 export type ErrorCode =
@@ -136,13 +136,13 @@ export type EndReason = "completed" | "failed" | "cancelled" | "timeout";
 export type Outcome = "allowed" | "declined" | "cancelled" | "answered" | "withdrawn" | "expired";
 /** Who decided something. */
 export type Decider = "client" | "policy" | "timeout" | "agent" | "switchboard";
-/** It is done, and there is nothing to say about it. */
+/** An empty result. */
 export type Done = Record<string, unknown>;
 /** What the agent may do without asking. */
 export type ApprovalPolicy = "never" | "unlessTrusted" | "always";
-/** What the agent and all that it starts can reach. */
+/** The sandbox of the agent and its processes. */
 export type SandboxPolicy = DangerFullAccessPolicy | ReadOnlyPolicy | WorkspaceWritePolicy | ExternalSandboxPolicy;
-/** What a client's own sandbox lets through. */
+/** The network access in a client's own sandbox. */
 export type NetworkAccess = "restricted" | "enabled";
 /** What the agent may do without asking. */
 export type ApprovalMode = "ask" | "askDangerous" | "autoEdit" | "autoAll";
@@ -167,9 +167,9 @@ export type HarnessClientMessage =
   | ClientErrorResponse;
 /** The client is ready. */
 export type InitializedParams = Record<string, unknown>;
-/** Yes or no. */
+/** The decision. */
 export type Decision = "accept" | "acceptForSession" | "decline" | "cancel";
-/** What becomes of something that the agent asked. */
+/** The outcome of a request. */
 export type ResponseOutcome = "allowed" | "answered" | "declined" | "cancelled";
 
 /** The messages of the protocol. */
@@ -194,41 +194,41 @@ export interface Protocol {
     "config/read": ConfigReadResult;
   };
 }
-/** May this command run? */
+/** A request to run a command. */
 export interface CommandApprovalRequest {
   method: "item/commandExecution/requestApproval";
-  /** What the response is to carry. */
+  /** The ID of the response. */
   id: string;
   params: CommandApproval;
 }
-/** May this command run? The response is `{decision: "accept" | "decline"}`. */
+/** A request to run a command. The response is `{decision: "accept" | "decline"}`. */
 export interface CommandApproval {
   threadId: string;
   turnId: string;
-  /** The item; where the agent names none, the id of the request. */
+  /** The item, or the ID of the request if the agent names none. */
   itemId: string;
   command: string;
   cwd: string;
   reason?: string;
   _meta: ApprovalMeta;
 }
-/** What else is known about what is asked. */
+/** Additional information about the request. */
 export interface ApprovalMeta {
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** The tool, by the agent's name. */
+  /** The agent's name of the tool. */
   tool?: string;
-  /** What the tool would be given. */
+  /** The input of the tool. */
   input?: unknown;
-  /** The answers that the agent offers. */
+  /** The options that the agent offers. */
   options?: RequestOption[];
-  /** Only a person may answer, and only for this one time. */
+  /** Whether only a person may answer, and only for this request. */
   requiresPerson?: boolean;
-  /** When it is declined by itself. */
+  /** When the request is declined automatically. */
   expiresAt?: string;
   /** The subagent's thread. */
   thread?: string;
-  /** The item under which a subagent works. */
+  /** The item that runs the subagent. */
   parentItemId?: string;
 }
 /** One way to answer. */
@@ -240,18 +240,18 @@ export interface RequestOption {
   /** What it means. */
   kind: OptionKind;
 }
-/** May these files change? */
+/** A request to change files. */
 export interface FileChangeApprovalRequest {
   method: "item/fileChange/requestApproval";
-  /** What the response is to carry. */
+  /** The ID of the response. */
   id: string;
   params: FileChangeApproval;
 }
-/** May these files change? The response is `{decision: "accept" | "acceptForSession" | "decline"}`. */
+/** A request to change files. The response is `{decision: "accept" | "acceptForSession" | "decline"}`. */
 export interface FileChangeApproval {
   threadId: string;
   turnId: string;
-  /** The item; where the agent names none, the id of the request. */
+  /** The item, or the ID of the request if the agent names none. */
   itemId: string;
   changes: FileUpdateChange[];
   reason?: string;
@@ -264,21 +264,20 @@ export interface FileUpdateChange {
   diff: string;
   _meta?: ChangeMeta;
 }
-/** What else is known about a change. */
+/** Additional information about a change. */
 export interface ChangeMeta {
-  /** Where the file was before. */
+  /** The previous path. */
   movedFrom: string;
 }
-/** Ours: anything else. */
+/** Ours: any other request. */
 export interface SwitchboardRequest {
   method: "switchboard/request";
-  /** What the response is to carry. */
+  /** The ID of the response. */
   id: string;
   params: OpenRequest;
 }
 /**
- * The agent waits for an answer to something that is neither a command nor a change of files. The response is
- * `{outcome, option?, answers?, input?, message?}`.
+ * A request of the agent that is about neither a command nor file changes. The response is `{outcome, option?, answers?, input?, message?}`.
  */
 export interface OpenRequest {
   threadId: string;
@@ -288,48 +287,48 @@ export interface OpenRequest {
 }
 /** The agent waits for an answer. */
 export interface RequestOpened {
-  /** The id to answer to. */
+  /** The ID for the answer. */
   request: string;
   /** What it is about. */
   about: About;
-  /** One line for people. */
+  /** A one-line title. */
   title: string;
-  /** Why the agent asks. */
+  /** The reason for the request. */
   reason?: string;
   /** The tool call it is about. */
   call?: Call;
-  /** The command that would run. */
+  /** The command to run. */
   command?: string;
-  /** Where it would run. */
+  /** The directory of the command. */
   cwd?: string;
-  /** The files that would change. */
+  /** The file changes. */
   changes?: Change[];
   /** The questions to answer. */
   questions?: Question[];
-  /** The answers that the agent offers. */
+  /** The options that the agent offers. */
   options?: RequestOption[];
   /** Only a person may answer: no mode, list or remembered answer decides it, and no is offered first. */
   requires_person?: boolean;
-  /** When it is declined by itself. */
+  /** When the request is declined automatically. */
   expires_at?: string;
-  /** The settings of the session decide it at once: nobody need be asked. */
+  /** Whether the settings of the session decide the request, so that no client is asked. */
   decided?: boolean;
 }
 /** A call of a tool: what every protocol needs to show it without knowing the agent's tools. */
 export interface Call {
-  /** The tool, by the agent's name. */
+  /** The agent's name of the tool. */
   name: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind: CallKind;
-  /** What it does to a file. */
+  /** The operation on a file. */
   op?: FileOp;
   /** What it was given, verbatim; an object wherever the agent gives one. */
   input?: unknown;
-  /** The places in files that it is about. */
+  /** The file locations. */
   locations?: Location[];
-  /** What it gave back beside text. */
+  /** Output other than text. */
   content?: Content[];
   /** Why it failed or was not allowed. */
   error?: string;
@@ -337,7 +336,7 @@ export interface Call {
   display?: string;
   /** What a program that it ran ended with; that of a command is in its details. */
   exit_code?: number;
-  /** What it does in a team of agents. */
+  /** The effect in a team of agents. */
   team?: Team;
   /** The agent writes the call as a block of the model's message, not as a record of its own. */
   is_block?: boolean;
@@ -349,7 +348,7 @@ export interface Location {
   /** The line, from 1. */
   line?: number;
 }
-/** A piece of a message. */
+/** A part of a message. */
 export interface Content {
   /** What it is. */
   type: ContentType;
@@ -370,7 +369,7 @@ export interface Change {
   path: string;
   /** What happened to it. */
   kind: ChangeKind;
-  /** Where it was moved. */
+  /** The new path of a moved file. */
   to?: string;
   /** A unified diff; empty where none is known. */
   diff: string;
@@ -414,40 +413,40 @@ export interface ThreadStarted {
 }
 /** A conversation. */
 export interface Thread {
-  /** Its id. */
+  /** The ID. */
   id: string;
-  /** A short summary; empty where nothing was said yet. */
+  /** A short summary; empty before the first prompt. */
   preview: string;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   modelProvider: string;
   /** Seconds since 1970. */
   createdAt: number;
-  /** What else is known about it. */
+  /** Additional information. */
   _meta?: ThreadMeta;
 }
-/** What else is known about a thread. */
+/** Additional information about a thread. */
 export interface ThreadMeta {
   /** The agent. */
   agent: string;
-  /** Which process of the thread, from 1. */
+  /** The number of the agent's process in the thread, from 1. */
   run?: number;
-  /** The agent's own id of the session. */
+  /** The agent's own session ID. */
   agentSession?: string;
-  /** What it continues. */
+  /** What it resumes. */
   resumed?: Resumed;
-  /** What the agent said about itself. */
+  /** The agent's session info. */
   info?: ThreadInfo;
-  /** The folder that it works in. */
+  /** The working directory. */
   cwd?: string;
-  /** What it is doing, or what became of it: `running`, `waiting`, `idle`, `done`, `failed`, `cancelled`. */
+  /** The state: `running`, `waiting`, `idle`, `done`, `failed` or `cancelled`. */
   state?: string;
-  /** What to call it. */
+  /** The display name. */
   title?: string;
-  /** How many turns it had. */
+  /** The number of turns. */
   turns?: number;
-  /** When something happened last, in seconds since 1970. */
+  /** The time of the last event, in seconds since 1970. */
   updatedAt?: number;
-  /** It was put away. */
+  /** Whether it is archived. */
   archived?: boolean;
 }
 /** What a run continues. */
@@ -457,7 +456,7 @@ export interface Resumed {
   /** It continues a copy, under a new id. */
   fork: boolean;
 }
-/** What an agent says about itself. What is not known, or did not change, is not there. */
+/** Information that an agent reports about itself. Unknown and unchanged fields are absent. */
 export interface ThreadInfo {
   cwd?: string;
   model?: string;
@@ -473,9 +472,9 @@ export interface ThreadInfo {
   options?: ConfigOption[];
   mcpServers?: McpServer[];
   agents?: Named[];
-  /** How full the context is. */
+  /** The use of the context window. */
   context?: Context;
-  /** What it can do, in its own words. */
+  /** Its capabilities in its own format. */
   capabilities?: unknown;
 }
 /** Something with a name and a line about it. */
@@ -487,39 +486,39 @@ export interface Named {
 }
 /** A mode that can be set. */
 export interface Mode {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
 }
-/** A model that can be set. */
+/** An available model. */
 export interface Model {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   displayName: string;
-  /** What it is good for. */
+  /** The description. */
   description?: string;
-  /** It is used where none is named. */
+  /** Whether it is the default. */
   isDefault: boolean;
 }
 /** A setting with a fixed list of values. */
 export interface ConfigOption {
-  /** What sort it is. */
+  /** The kind of setting. */
   type: ConfigKind;
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
-  /** Where it belongs in a list of settings. */
+  /** The group in a list of settings. */
   group?: string;
-  /** The values it can have. */
+  /** The available values. */
   options: ConfigSelectOption[];
-  /** The value it has. */
+  /** The current value. */
   value: string;
 }
 /** One value of a setting. */
@@ -535,7 +534,7 @@ export interface McpServer {
   /** Its state, in the agent's words. */
   status?: string;
 }
-/** How full the context is. */
+/** The use of the context window. */
 export interface Context {
   /** Tokens in it. */
   used?: number;
@@ -547,131 +546,131 @@ export interface ThreadTokenUsageUpdatedNotification {
   method: "thread/tokenUsage/updated";
   params: TokenUsageUpdated;
 }
-/** What the turn used so far. */
+/** The token usage of the turn so far. */
 export interface TokenUsageUpdated {
   threadId: string;
   turnId: string;
   usage: TokenUsage;
 }
-/** Tokens. Input is without the cache, output includes thinking. */
+/** Token counts. Input excludes the cache, output includes reasoning. */
 export interface TokenUsage {
   inputTokens: number;
   outputTokens: number;
   thinkingTokens?: number;
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
-  /** Ours: tokens of tool use, where the agent counts them apart. */
+  /** Ours: tokens of tool use, if the agent counts them separately. */
   toolTokens?: number;
   _meta?: UsageMeta;
 }
-/** What else is known about what was used. */
+/** Additional information about the usage. */
 export interface UsageMeta {
-  /** The model of the latest figures. */
+  /** The model of the latest usage. */
   model?: string;
-  /** What the agent says it cost. */
+  /** The cost reported by the agent. */
   costUsd?: number;
 }
-/** A turn began. */
+/** A turn has started. */
 export interface TurnStartedNotification {
   method: "turn/started";
   params: TurnNotification;
 }
-/** A turn began or ended. */
+/** A turn has started or ended. */
 export interface TurnNotification {
   threadId: string;
   turn: Turn;
 }
-/** One prompt and all that follows from it. */
+/** A prompt and everything that follows from it. */
 export interface Turn {
   id: string;
   status: TurnStatus;
-  /** When it ends: all its items in the order in which they began. */
+  /** When the turn ends: all its items in the order of their start. */
   items: ThreadItem[];
   error?: TurnError;
   _meta: TurnMeta;
 }
-/** What the user said. */
+/** A message of the user. */
 export interface UserMessageItem {
   type: "userMessage";
   id: string;
   _meta?: ItemMeta;
   content: UserInput[];
 }
-/** What else is known about an item. */
+/** Additional information about an item. */
 export interface ItemMeta {
   /** The subagent's thread: the item is not part of the answer. */
   thread?: string;
-  /** The item under which a subagent works. */
+  /** The item that runs the subagent. */
   parentItemId?: string;
-  /** How it ended, where the item has no word for it. */
+  /** The outcome, if the item cannot express it. */
   status?: Status;
-  /** The tool, by the agent's name. */
+  /** The agent's name of the tool. */
   tool?: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind?: CallKind;
-  /** What it does to a file. */
+  /** The operation on a file. */
   op?: FileOp;
-  /** What it does in a team of agents. */
+  /** The effect in a team of agents. */
   team?: Team;
-  /** The places in files that it is about. */
+  /** The file locations. */
   locations?: Location[];
-  /** What it has or gave back beside text. */
+  /** Content other than text. */
   content?: Content[];
-  /** Why it failed, where the item has no word for it. */
+  /** The error, if the item cannot express it. */
   error?: string;
-  /** What a tool said about the files it changed. */
+  /** The output of a tool that changed files. */
   output?: string;
-  /** What was searched for, where it is more than one thing. */
+  /** The queries, if there are several. */
   queries?: string[];
-  /** What was found. */
+  /** The results. */
   results?: unknown;
   /** Whether a message is a comment on the way or the answer. */
   phase?: string;
-  /** The model reply that it came with. */
+  /** The model reply that it belongs to. */
   reply?: string;
-  /** How long it took, where the item has no word for it. */
+  /** The duration, if the item cannot express it. */
   durationMs?: number;
-  /** It is a refusal. */
+  /** Whether it is a refusal. */
   refusal?: boolean;
-  /** The provider keeps the thoughts secret. */
+  /** Whether the provider hides the reasoning text. */
   redacted?: boolean;
-  /** Nobody typed it. */
+  /** Whether it was generated rather than typed. */
   synthetic?: boolean;
-  /** It was said while a turn was running. */
+  /** Whether it was sent during a turn. */
   queued?: boolean;
-  /** It goes on in the background. */
+  /** Whether it continues in the background. */
   background?: boolean;
-  /** Some of its text is not here. */
+  /** Whether some of its text was removed. */
   truncated?: boolean;
 }
-/** Words. */
+/** Text. */
 export interface TextInput {
   type: "text";
-  /** The words. */
+  /** The text. */
   text: string;
 }
-/** An image, by its address. */
+/** An image by URL. */
 export interface ImageInput {
   type: "image";
-  /** A `data:` address of an agent's or a client's; of an agent's also any other. */
+  /** A `data:` URL; images of agents may have other URLs. */
   url: string;
 }
-/** An image, by its file. */
+/** An image by path. */
 export interface LocalImageInput {
   type: "localImage";
-  /** The file, absolute. */
+  /** The absolute path. */
   path: string;
 }
-/** What the agent says. */
+/** A message of the agent. */
 export interface AgentMessageItem {
   type: "agentMessage";
   id: string;
   _meta?: ItemMeta;
   text: string;
 }
-/** What the agent thinks. */
+/** Reasoning of the agent. */
 export interface ReasoningItem {
   type: "reasoning";
   id: string;
@@ -679,7 +678,7 @@ export interface ReasoningItem {
   summary?: string;
   content?: string;
 }
-/** What a subagent says, thinks or is told: no part of the thread's answer, and never taken for it. */
+/** A message, reasoning text or prompt of a subagent; never part of the thread's answer. */
 export interface SubagentMessageItem {
   type: "subagentMessage";
   id: string;
@@ -693,14 +692,14 @@ export interface CommandExecutionItem {
   id: string;
   _meta?: ItemMeta;
   command: string;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   cwd: string;
   status: ItemStatus;
   exitCode?: number;
   aggregatedOutput?: string;
   durationMs?: number;
 }
-/** Changes of files. */
+/** File changes. */
 export interface FileChangeItem {
   type: "fileChange";
   id: string;
@@ -720,7 +719,7 @@ export interface McpToolCallItem {
   result?: unknown;
   error?: string;
 }
-/** A search of the web. */
+/** A web search. */
 export interface WebSearchItem {
   type: "webSearch";
   id: string;
@@ -740,7 +739,7 @@ export interface PlanEntry {
   step: string;
   status: StepStatus;
 }
-/** Ours: any other tool, and what is not known. */
+/** Ours: any other tool, or an unknown item. */
 export interface ToolCallItem {
   type: "toolCall";
   id: string;
@@ -752,7 +751,7 @@ export interface ToolCallItem {
   result?: unknown;
   error?: string;
 }
-/** Ours: another agent, working for this one. Its items carry `_meta.thread` and `_meta.parentItemId`. */
+/** Ours: a subagent. Its items have `_meta.thread` and `_meta.parentItemId`. */
 export interface SubagentItem {
   type: "subagent";
   id: string;
@@ -768,37 +767,37 @@ export interface SubagentItem {
 /** Why a turn failed. */
 export interface TurnError {
   message: string;
-  /** What it is, such as `ContextWindowExceeded`. */
+  /** The kind of error, such as `ContextWindowExceeded`. */
   errorInfo?: string;
   httpStatusCode?: number;
   _meta?: ErrorMeta;
 }
-/** What else is known about an error. */
+/** Additional information about an error. */
 export interface ErrorMeta {
   code: ErrorCode;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   info?: string;
-  /** Trying again may help. */
+  /** Whether a retry may help. */
   retryable?: boolean;
 }
-/** What else is known about a turn. */
+/** Additional information about a turn. */
 export interface TurnMeta {
-  /** What began it. */
+  /** What started the turn. */
   origin?: Origin;
   prompt?: string;
-  /** The agent's own id of the turn. */
+  /** The agent's own turn ID. */
   agentTurn?: string;
   /** Why the model stopped. */
   stop?: Stop;
   durationMs?: number;
-  /** How often the model was called. */
+  /** The number of model calls. */
   steps?: number;
   costUsd?: number;
-  /** Tools that were not allowed to run. */
+  /** The tool calls that were denied. */
   denied?: Denied[];
-  /** The agent's answer, where it gives one beside its messages. */
+  /** The agent's answer, if it is reported separately from messages. */
   result?: string;
-  /** How many of the first items are not here, because there were too many to keep. */
+  /** The number of first items that were dropped, because there were too many. */
   omittedItems?: number;
 }
 /** A tool call that was not allowed. */
@@ -810,46 +809,46 @@ export interface Denied {
   /** What it would have been given. */
   input?: unknown;
 }
-/** A turn ended. */
+/** A turn has ended. */
 export interface TurnCompletedNotification {
   method: "turn/completed";
   params: TurnNotification;
 }
-/** The plan is now this. */
+/** The plan has changed. */
 export interface TurnPlanUpdatedNotification {
   method: "turn/plan/updated";
   params: PlanUpdated;
 }
-/** The plan is now this. */
+/** The plan has changed. */
 export interface PlanUpdated {
   threadId: string;
   turnId: string;
-  /** Why it changed; empty where the agent does not say. */
+  /** The reason for the change; empty if the agent does not report it. */
   explanation: string;
   plan: PlanEntry[];
 }
-/** Work on an item began. */
+/** An item has started. */
 export interface ItemStartedNotification {
   method: "item/started";
   params: ItemNotification;
 }
-/** An item began or is finished. */
+/** An item has started or is complete. */
 export interface ItemNotification {
   threadId: string;
   turnId: string;
   item: ThreadItem;
 }
-/** An item is finished; this is all of it. */
+/** An item is complete. */
 export interface ItemCompletedNotification {
   method: "item/completed";
   params: ItemNotification;
 }
-/** The agent says more. */
+/** New text of a message. */
 export interface ItemAgentMessageDeltaNotification {
   method: "item/agentMessage/delta";
   params: ItemDelta;
 }
-/** More text of an item; which text it is, the method says. */
+/** New text of an item; the method determines the field. */
 export interface ItemDelta {
   threadId: string;
   turnId: string;
@@ -857,76 +856,76 @@ export interface ItemDelta {
   delta: string;
   _meta?: DeltaMeta;
 }
-/** Whose text it is, if it is not the main agent's. */
+/** The subagent that the text belongs to. */
 export interface DeltaMeta {
   /** The subagent's thread. */
   thread?: string;
-  /** The item under which the subagent works. */
+  /** The item that runs the subagent. */
   parentItemId?: string;
 }
-/** The agent thinks more. */
+/** New reasoning text. */
 export interface ItemReasoningTextDeltaNotification {
   method: "item/reasoning/textDelta";
   params: ItemDelta;
 }
-/** The summary of what the agent thinks grows. */
+/** New text of a reasoning summary. */
 export interface ItemReasoningSummaryTextDeltaNotification {
   method: "item/reasoning/summaryTextDelta";
   params: ItemDelta;
 }
-/** A command prints more. */
+/** New output of a command. */
 export interface ItemCommandExecutionOutputDeltaNotification {
   method: "item/commandExecution/outputDelta";
   params: ItemDelta;
 }
-/** A diff grows. */
+/** New text of a diff. */
 export interface ItemFileChangeOutputDeltaNotification {
   method: "item/fileChange/outputDelta";
   params: ItemDelta;
 }
-/** The text of a plan grows. */
+/** New text of a plan. */
 export interface ItemPlanDeltaNotification {
   method: "item/plan/delta";
   params: ItemDelta;
 }
-/** Ours: a text of an item grows for which the specification has no method. */
+/** Ours: new text of an item for which the specification has no method. */
 export interface SwitchboardItemDeltaNotification {
   method: "switchboard/itemDelta";
   params: Growth;
 }
-/** More text of an item. */
+/** New text of an item. */
 export interface Growth {
   threadId: string;
   turnId: string;
   itemId: string;
-  /** Which text. */
+  /** The field of the text. */
   field: Field;
   delta: string;
   _meta?: DeltaMeta;
 }
-/** Ours: an item is still going on. */
+/** Ours: the progress of an item. */
 export interface SwitchboardItemProgressNotification {
   method: "switchboard/itemProgress";
   params: Progress;
 }
-/** An item is still going on. */
+/** The progress of an item. */
 export interface Progress {
   threadId: string;
   turnId: string;
   itemId: string;
-  /** For how long. */
+  /** The time since the start. */
   elapsedMs?: number;
-  /** How far, from 0 to 1. */
+  /** The progress, from 0 to 1. */
   ratio?: number;
-  /** What it is doing. */
+  /** The current activity. */
   text?: string;
 }
-/** Ours: something to know. */
+/** Ours: a notice. */
 export interface SwitchboardNoticeNotification {
   method: "switchboard/notice";
   params: NoticeParams;
 }
-/** Something to know. */
+/** A notice. */
 export interface NoticeParams {
   threadId: string;
   turnId?: string;
@@ -934,36 +933,36 @@ export interface NoticeParams {
   topic: Topic;
   level: Level;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   status?: string;
   error?: TurnError;
   detail?: unknown;
 }
-/** Ours: something about the thread changed. */
+/** Ours: the thread has changed. */
 export interface SwitchboardThreadUpdatedNotification {
   method: "switchboard/threadUpdated";
   params: ThreadUpdated;
 }
-/** Something about the thread changed; only what changed is there. */
+/** Changes of the thread; unchanged fields are absent. */
 export interface ThreadUpdated {
   threadId: string;
   info: ThreadInfo;
   _meta?: UpdateMeta;
 }
-/** What a process of the agent that has begun says about the thread. */
+/** Information about the thread from a new process of the agent. */
 export interface UpdateMeta {
-  /** The agent's own id of the session. */
+  /** The agent's own session ID. */
   agentSession?: string;
-  /** Which process of the thread, from 1. */
+  /** The number of the agent's process in the thread, from 1. */
   run?: number;
-  /** What it continues. */
+  /** What it resumes. */
   resumed?: Resumed;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   modelProvider?: string;
 }
-/** Ours: the agent's process ended. */
+/** Ours: the agent's process has ended. */
 export interface SwitchboardThreadEndedNotification {
   method: "switchboard/threadEnded";
   params: ThreadEnded;
@@ -977,12 +976,12 @@ export interface ThreadEnded {
   signal?: number;
   durationMs: number;
 }
-/** Ours: a request needs no answer any more. */
+/** Ours: a request was resolved. */
 export interface SwitchboardRequestResolvedNotification {
   method: "switchboard/requestResolved";
   params: Resolved;
 }
-/** A request needs no answer any more. */
+/** A request was resolved. */
 export interface Resolved {
   threadId: string;
   turnId: string;
@@ -996,12 +995,12 @@ export interface Resolved {
   };
   message?: string;
 }
-/** Ours: the history of a resumed thread was told. */
+/** Ours: the history of a resumed thread was sent. */
 export interface SwitchboardReplayCompletedNotification {
   method: "switchboard/replayCompleted";
   params: ReplayCompleted;
 }
-/** All that has happened in a thread is told; what follows happens now. */
+/** The history of a thread was sent; new messages follow. */
 export interface ReplayCompleted {
   threadId: string;
 }
@@ -1018,43 +1017,43 @@ export interface Response {
     | ConfigListResult
     | ConfigReadResult;
 }
-/** Who serves, and what it can do. */
+/** The agent and its capabilities. */
 export interface InitializeResult {
-  /** Who serves. */
+  /** The agent. */
   agentInfo: AgentInfo;
   /** What it can do. */
   capabilities: Capabilities;
 }
-/** The agent of the connection; Switchboard itself where none was named. */
+/** The agent of the connection; Switchboard itself if there is none. */
 export interface AgentInfo {
-  /** Its name, as `agent` takes it. */
+  /** The name, as in `agent`. */
   name: string;
-  /** The version of its program; `unknown` where it does not say. */
+  /** The version of the program; `unknown` if it does not report one. */
   version: string;
-  /** Who makes it. */
+  /** The maker. */
   provider: string;
 }
-/** What the agent of the connection can do. */
+/** The capabilities of the connection's agent. */
 export interface Capabilities {
-  /** Text comes as it is written. */
+  /** Whether text is streamed. */
   streaming: boolean;
-  /** It has selectors: `config/list` and `config/set`. */
+  /** Whether it has selectors: `config/list` and `config/set`. */
   configOptions: boolean;
-  /** It shows what it thinks. */
+  /** Whether it reports reasoning. */
   reasoning: boolean;
-  /** It shows plans. */
+  /** Whether it reports plans. */
   plans: boolean;
-  /** `review/start` is there. */
+  /** Whether `review/start` is available. */
   review: boolean;
 }
-/** A thread that began. */
+/** A thread that was started. */
 export interface ThreadStartResult {
   /** The thread. */
   thread: Thread;
-  /** Who serves its model; empty where that is not known. */
+  /** The provider of the model; empty if unknown. */
   modelProvider: string;
 }
-/** A thread that goes on. */
+/** A thread that was resumed. */
 export interface ThreadResumeResult {
   /** The thread. */
   thread: Thread;
@@ -1063,40 +1062,40 @@ export interface ThreadResumeResult {
 export interface ThreadListResult {
   /** The threads. */
   data: Thread[];
-  /** Where the next page begins, if there is one. */
+  /** The cursor of the next page, if there is one. */
   nextCursor?: string;
 }
-/** A turn that began. */
+/** A turn that was started. */
 export interface TurnStartResult {
   /** The turn. */
   turn: Turn;
 }
-/** The models that can be set; one of them is the default. */
+/** The available models; one of them is the default. */
 export interface ModelListResult {
   /** The models. */
   data: Model[];
 }
-/** All selectors, and what they are set to. */
+/** All selectors and their values. */
 export interface ConfigListResult {
   /** The selectors. */
   options: ConfigOption[];
 }
-/** The settings that hold. */
+/** The effective settings. */
 export interface ConfigReadResult {
-  /** The model; empty where the agent does not say which it takes. */
+  /** The model; empty if the agent does not report it. */
   model: string;
   /** The folder to work in. */
   cwd: string;
   /** What the agent may do without asking. */
   approvalPolicy: ApprovalPolicy;
-  /** What it can reach. */
+  /** The sandbox. */
   sandboxPolicy: SandboxPolicy;
   /** The selectors. */
   options: ConfigOption[];
-  /** What else is known about them. */
+  /** Additional information. */
   _meta: ConfigMeta;
 }
-/** Everything, also where the agent would confine itself. */
+/** No sandbox; disables the agent's own, too. */
 export interface DangerFullAccessPolicy {
   type: "dangerFullAccess";
 }
@@ -1107,52 +1106,52 @@ export interface ReadOnlyPolicy {
 /** Only the workspace can be written. */
 export interface WorkspaceWritePolicy {
   type: "workspaceWrite";
-  /** And these folders. */
+  /** Additional writable directories. */
   writableRoots?: string[];
-  /** The network may be used. */
+  /** Whether the network is accessible. */
   networkAccess?: boolean;
 }
-/** The client confines the agent, so Switchboard does not. */
+/** The client has a sandbox, so Switchboard adds none. */
 export interface ExternalSandboxPolicy {
   type: "externalSandbox";
-  /** What the client lets through. */
+  /** The network access that the client allows. */
   networkAccess?: NetworkAccess;
 }
-/** What else is known about the settings. */
+/** Additional information about the settings. */
 export interface ConfigMeta {
   /** The agent. */
   agent: string;
-  /** What it may do without asking, in our words, which are more. */
+  /** The approval mode, which distinguishes more cases than the policy. */
   approvalMode: ApprovalMode;
 }
 export interface ErrorResponse {
   id: string | number | null;
   error: RpcError;
 }
-/** What went wrong with a request. */
+/** The error of a request. */
 export interface RpcError {
   /** One of `code`. */
   code: number;
-  /** What went wrong, for people. */
+  /** The error message. */
   message: string;
-  /** What went wrong, for programs. */
+  /** The error code. */
   data?: ErrorData;
 }
-/** What went wrong, for programs. */
+/** The error code. */
 export interface ErrorData {
-  /** A word that stays the same. */
+  /** A stable code. */
   code: string;
-  /** What can be done about it. */
+  /** A remedy. */
   hint?: string;
 }
-/** A notification that only agents of one maker have: `PROVIDER/NAME`. */
+/** A vendor-specific notification: `PROVIDER/NAME`. */
 export interface Extension {
-  /** The maker, and its name for what happened. */
+  /** The vendor and its name of the event. */
   method: string;
   /** What happened. */
   params: NoticeParams;
 }
-/** The first of all. */
+/** The first request. */
 export interface InitializeRequest {
   method: "initialize";
   id: string | number;
@@ -1160,63 +1159,63 @@ export interface InitializeRequest {
 }
 /** The first request. */
 export interface InitializeParams {
-  /** Who the client is. */
+  /** The client. */
   clientInfo: ClientInfo;
   /** What it can do. */
   capabilities?: ClientCapabilities;
 }
-/** Who the client is. */
+/** The client. */
 export interface ClientInfo {
-  /** Its name, for programs. */
+  /** The name for programs. */
   name: string;
-  /** Its name, for people. */
+  /** The name to display. */
   title?: string;
-  /** Its version. */
+  /** The version. */
   version: string;
 }
 /** What a client can do. */
 export interface ClientCapabilities {
-  /** It wants what is not settled yet. Nothing is such at the moment. */
+  /** Whether it uses experimental features. There are none at the moment. */
   experimentalApi?: boolean;
 }
-/** Begin a thread. */
+/** Start a thread. */
 export interface ThreadStartRequest {
   method: "thread/start";
   id: string | number;
   params: ThreadStartParams;
 }
-/** A thread to begin. */
+/** The parameters of a new thread. */
 export interface ThreadStartParams {
   /** A model of `model/list`. */
   model?: string;
-  /** The folder to work in, absolute. */
+  /** The working directory, an absolute path. */
   cwd?: string;
   /** What the agent may do without asking. */
   approvalPolicy?: ApprovalPolicy;
-  /** What it can reach. */
+  /** The sandbox. */
   sandbox?: SandboxPolicy;
-  /** Ours: the agent, where it is not the connection's. */
+  /** Ours: the agent, if it is not the connection's. */
   agent?: string;
   /** Ours: values of selectors of `config/list`. */
   config?: {
     [k: string]: string;
   };
-  /** Ours: the program and its arguments, for an agent that is named by its command. */
+  /** Ours: the program and its arguments, for an agent that is given by its command. */
   command?: string[];
 }
-/** Go on with a thread: its history comes first. */
+/** Resume a thread. Its history is sent first. */
 export interface ThreadResumeRequest {
   method: "thread/resume";
   id: string | number;
   params: ThreadResumeParams;
 }
-/** A thread to go on with. */
+/** The thread to resume. */
 export interface ThreadResumeParams {
   /** Which. */
   threadId: string;
   /** Another model. */
   model?: string;
-  /** Another folder. */
+  /** Another working directory. */
   cwd?: string;
 }
 /** List threads, newest first. */
@@ -1227,49 +1226,49 @@ export interface ThreadListRequest {
 }
 /** Which threads to list. */
 export interface ThreadListParams {
-  /** Where the page before ended. */
+  /** The `nextCursor` of the previous page. */
   cursor?: string;
-  /** So many: 25 if nothing is said, 200 at most. */
+  /** The maximum number of threads: 25 by default, at most 200. */
   limit?: number;
-  /** Those that were archived, in place of the others. */
+  /** List archived threads instead of the others. */
   archived?: boolean;
 }
-/** Put a thread away. */
+/** Archive a thread. */
 export interface ThreadArchiveRequest {
   method: "thread/archive";
   id: string | number;
   params: ThreadArchiveParams;
 }
-/** A thread to put away, or to take out again. */
+/** The thread to archive or unarchive. */
 export interface ThreadArchiveParams {
   /** Which. */
   threadId: string;
 }
-/** Ours: take it out again. */
+/** Ours: unarchive a thread. */
 export interface ThreadUnarchiveRequest {
   method: "thread/unarchive";
   id: string | number;
   params: ThreadArchiveParams;
 }
-/** Give the agent a prompt. */
+/** Send a prompt to the agent. */
 export interface TurnStartRequest {
   method: "turn/start";
   id: string | number;
   params: TurnStartParams;
 }
-/** A prompt. What it sets stays set for the thread. */
+/** A prompt. Settings in it apply to the thread from now on. */
 export interface TurnStartParams {
   /** The thread. */
   threadId: string;
-  /** What to do, and what to look at. */
+  /** The text and the images. */
   input: UserInput[];
   /** Another model. */
   model?: string;
-  /** Another folder. */
+  /** Another working directory. */
   cwd?: string;
   /** What the agent may do without asking. */
   approvalPolicy?: ApprovalPolicy;
-  /** What it can reach. */
+  /** The sandbox. */
   sandboxPolicy?: SandboxPolicy;
   /** Values of selectors of `config/list`. */
   config?: {
@@ -1282,11 +1281,11 @@ export interface TurnInterruptRequest {
   id: string | number;
   params: TurnInterruptParams;
 }
-/** A turn to stop. */
+/** The turn to stop. */
 export interface TurnInterruptParams {
   /** The thread. */
   threadId: string;
-  /** Its turn. */
+  /** The turn. */
   turnId: string;
 }
 /** List models. */
@@ -1295,13 +1294,13 @@ export interface ModelListRequest {
   id: string | number;
   params: ModelListParams;
 }
-/** Whose models to list. */
+/** The thread or agent whose models are listed. */
 export interface ModelListParams {
-  /** So many at most. */
+  /** The maximum number of results. */
   limit?: number;
-  /** Ours: those of this thread. */
+  /** Ours: the thread. */
   threadId?: string;
-  /** Ours: those of this agent. */
+  /** Ours: the agent. */
   agent?: string;
 }
 /** List selectors. */
@@ -1310,11 +1309,11 @@ export interface ConfigListRequest {
   id: string | number;
   params: ConfigListParams;
 }
-/** Whose settings are meant: the thread's, or those of threads that are started later on this connection. */
+/** The thread or agent whose settings are meant; otherwise those of new threads on this connection. */
 export interface ConfigListParams {
-  /** Ours: those of this thread. */
+  /** Ours: the thread. */
   threadId?: string;
-  /** Ours: those of this agent. */
+  /** Ours: the agent. */
   agent?: string;
 }
 /** Set a selector. */
@@ -1323,18 +1322,18 @@ export interface ConfigSetRequest {
   id: string | number;
   params: ConfigSetParams;
 }
-/** A selector to set. */
+/** The selector to set. */
 export interface ConfigSetParams {
   /** Which. */
   id: string;
-  /** To what: the id of one of its options. */
+  /** The ID of one of its options. */
   value: string;
-  /** Ours: of this thread. */
+  /** Ours: the thread. */
   threadId?: string;
-  /** Ours: of this agent. */
+  /** Ours: the agent. */
   agent?: string;
 }
-/** Read the settings that hold. */
+/** Read the effective settings. */
 export interface ConfigReadRequest {
   method: "config/read";
   id: string | number;
@@ -1348,14 +1347,14 @@ export interface ClientResponse {
   id: string;
   result: ApprovalResponse | RequestResponse;
 }
-/** The response to a request for approval. */
+/** The response to an approval request. */
 export interface ApprovalResponse {
-  /** Yes or no. */
+  /** The decision. */
   decision: Decision;
 }
-/** The response to anything else that the agent asks. */
+/** The response to any other request of the agent. */
 export interface RequestResponse {
-  /** What becomes of it. */
+  /** The outcome. */
   outcome: ResponseOutcome;
   /** One of the options that the agent offered. */
   option?: string;
@@ -1363,9 +1362,9 @@ export interface RequestResponse {
   answers?: {
     [k: string]: string[];
   };
-  /** The input that is allowed instead of what was asked for. */
+  /** A changed input to allow instead of the requested one. */
   input?: Record<string, unknown>;
-  /** What the agent is told. */
+  /** A message for the agent. */
   message?: string;
 }
 export interface ClientErrorResponse {

@@ -21,7 +21,7 @@ export type UnifiedMessage =
   | TeamTaskUpdateMessage
   | TeamStateChangeMessage
   | UnknownMessage;
-/** A piece of a message. */
+/** A part of a message. */
 export type Content =
   TextContent | ToolUseContent | ToolResultContent | CodeContent | ImageContent | ThinkingContent | RefusalContent;
 /** The bytes of an image. */
@@ -32,26 +32,26 @@ export type ApprovalMode = "ask" | "askDangerous" | "autoEdit" | "autoAll";
 export type SandboxMode = "none" | "readOnly" | "workspaceWrite" | "fullAccess";
 /** How an MCP server is spoken with. */
 export type McpTransport = "stdio" | "http" | "sse";
-/** What the session is doing. */
+/** The activity of the session. */
 export type SessionStatus = "idle" | "running" | "requires_action" | "compacting" | "retrying";
 /** What a change of status is about. */
 export type StatusSubtype =
   "compaction" | "context" | "hook" | "plan" | "rate_limit" | "retry" | "status" | "step" | "task" | "warning";
 /** What began a turn. */
 export type Origin = "prompt" | "background" | "command";
-/** How far a step of a plan got. */
+/** The status of a step. */
 export type PlanStatus = "pending" | "in_progress" | "completed" | "failed";
 /** How much a notice matters. */
 export type Level = "debug" | "info" | "warning" | "error";
-/** How something ended. */
+/** The outcome. */
 export type EndStatus = "completed" | "failed" | "declined" | "interrupted";
-/** What a tool does in a team of agents: the types that have no messages of their own. */
+/** The effect of a tool in a team of agents: types without messages of their own. */
 export type TeamType = "team_message" | "team_task_update" | "team_state_change";
 /** How a turn ended. */
 export type TurnStatus = "completed" | "failed" | "interrupted";
 /** Why the model stopped. */
 export type Stop = "end_turn" | "max_tokens" | "max_turns" | "budget" | "refusal" | "cancelled" | "error";
-/** What grows. */
+/** The kind of new text. */
 export type EventType = "text_delta" | "thinking_delta";
 /** What the agent asks for. */
 export type RequestSubtype = "auth" | "permissions" | "elicitation" | "hook" | "other" | "can_use_tool";
@@ -62,16 +62,16 @@ export type About =
 export type ChangeKind = "add" | "modify" | "delete" | "move";
 /** What choosing an option means. */
 export type OptionKind = "allow_once" | "allow_session" | "allow_always" | "reject" | "cancel";
-/** What sort of tool it is. */
+/** The kind of tool. */
 export type CallKind =
   "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "mode" | "other";
-/** How far a tool got that goes on. */
+/** The status of a tool that is in progress. */
 export type ProgressStatus = "running" | "pending";
 /** What happened to a session. */
 export type LifecycleSubtype = "session_ended" | "session_compacted" | "message_removed" | "message_part_removed";
 /** How a run ended. */
 export type EndReason = "completed" | "failed" | "cancelled" | "timeout";
-/** Yes or no. */
+/** The decision. */
 export type Behavior = "allow" | "deny";
 /** What became of a request. */
 export type Outcome = "allowed" | "declined" | "cancelled" | "answered" | "withdrawn" | "expired";
@@ -107,7 +107,7 @@ export interface Protocol {
   /** What Switchboard tells a client. */
   told: UnifiedMessage;
 }
-/** A run of the session began. */
+/** A run of the session has started. */
 export interface SessionInitMessage {
   type: "session_init";
   id: string;
@@ -157,21 +157,21 @@ export interface RefusalContent {
   type: "refusal";
   refusal: string;
 }
-/** A run of the session began. */
+/** A run of the session has started. */
 export interface SessionInitMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   agent: string;
-  /** The agent's own id of the session. */
+  /** The agent's own session ID. */
   agent_session?: string;
-  /** Which run of the session, from 1. */
+  /** The number of the run, from 1. */
   run: number;
-  /** What it continues. */
+  /** What it resumes. */
   resumed?: Resumed;
   /** The settings it was started with. */
   config: SessionConfig;
@@ -190,7 +190,7 @@ export interface SessionInitMetadata {
   agents?: Named[];
   capabilities?: unknown;
   authMethods?: unknown;
-  /** How full the context is. */
+  /** The use of the context window. */
   context?: Context;
 }
 /** What a run continues. */
@@ -220,7 +220,7 @@ export interface SessionConfig {
   blockedTools?: string[];
   /** How many turns the agent may take. */
   maxTurns?: number;
-  /** MCP servers that the agent gets beside its own, by name. */
+  /** MCP servers in addition to the agent's own, by name. */
   mcpServers?: {
     [k: string]: McpServerConfig;
   };
@@ -230,7 +230,7 @@ export interface SessionConfig {
   options?: {
     [k: string]: string;
   };
-  /** Folders that may be written beside the workspace, where only the workspace may be. */
+  /** Writable directories besides the workspace, if only the workspace is writable. */
   writableRoots?: string[];
   /** Protected paths that a confined agent may write all the same: absolute, or relative to the working directory. */
   writablePaths?: string[];
@@ -253,7 +253,7 @@ export interface McpServerConfig {
   command?: string;
   /** Its arguments. */
   args?: string[];
-  /** Its environment, beside what it inherits. */
+  /** Environment variables in addition to the inherited ones. */
   env?: {
     [k: string]: string;
   };
@@ -281,46 +281,46 @@ export interface Named {
 }
 /** A mode that can be set. */
 export interface Mode {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
 }
-/** A model that can be set. */
+/** An available model. */
 export interface Model {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it is good for. */
+  /** The description. */
   description?: string;
   /** It is used when none is named. */
   default?: boolean;
 }
 /** A setting with a fixed list of values. */
 export interface Selector {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
-  /** Where it belongs in a list of settings. */
+  /** The group in a list of settings. */
   group?: string;
   /** The current value. */
   value: string;
-  /** The values it can have. */
+  /** The available values. */
   values: SelectorValue[];
 }
 /** One value of a `Selector`. */
 export interface SelectorValue {
-  /** What to set. */
+  /** The ID to set. */
   id: string;
-  /** What to show. */
+  /** The name to display. */
   name: string;
-  /** What it does. */
+  /** The description. */
   description?: string;
 }
 /** An MCP server of the session. */
@@ -330,14 +330,14 @@ export interface McpServer {
   /** Its state, in the agent's words. */
   status?: string;
 }
-/** How full the context is. */
+/** The use of the context window. */
 export interface Context {
   /** Tokens in it. */
   used?: number;
   /** Tokens that fit. */
   size?: number;
 }
-/** What the session is doing. */
+/** The activity of the session. */
 export interface StatusChangeMessage {
   type: "status_change";
   id: string;
@@ -349,14 +349,14 @@ export interface StatusChangeMessage {
   parentId?: string;
   metadata: StatusChangeMetadata;
 }
-/** What the session is doing. */
+/** The activity of the session. */
 export interface StatusChangeMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   status: SessionStatus;
   /** What this is about, where it is not just another status. */
@@ -371,17 +371,17 @@ export interface StatusChangeMetadata {
   plan_text?: string;
   /** Why the plan changed. */
   explanation?: string;
-  /** How full the context is. */
+  /** The use of the context window. */
   context?: Context;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
   is_error?: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -396,17 +396,17 @@ export interface StatusChangeMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
 }
 /** A step of a plan. */
 export interface PlanEntry {
-  /** What is to be done. */
+  /** The step. */
   step: string;
-  /** How far it got. */
+  /** The status. */
   status: PlanStatus;
 }
-/** What the agent said, thought or called: whole. */
+/** A complete message, reasoning text or tool call of the agent. */
 export interface AssistantMessage {
   type: "assistant";
   id: string;
@@ -418,35 +418,35 @@ export interface AssistantMessage {
   parentId?: string;
   metadata: AssistantMetadata;
 }
-/** What the agent said, thought or called. */
+/** A message, reasoning text or tool call of the agent. */
 export interface AssistantMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   item_id: string;
-  /** The model reply that it came with. */
+  /** The model reply that it belongs to. */
   message_id?: string;
   model?: string;
-  /** How it ended; a tool call has not ended. */
+  /** The outcome; absent for a tool call that is in progress. */
   status?: EndStatus;
   /** Whether it is a comment on the way or the answer. */
   phase?: string;
-  /** The summary of thoughts that are there themselves. */
+  /** The summary of reasoning whose text is included. */
   summary?: string;
-  /** The provider keeps the thoughts secret. */
+  /** Whether the provider hides the reasoning text. */
   redacted?: boolean;
-  /** The text is longer; the stream events had all of it. */
+  /** Whether the text is truncated; the stream events had all of it. */
   truncated?: boolean;
-  /** What the tool call does in a team. */
+  /** The effect of the tool call in a team. */
   team_type?: TeamType;
   dropped_content_block_types?: string[];
   dropped_content_blocks?: unknown[];
 }
-/** A turn ended. */
+/** A turn has ended. */
 export interface ResultMessage {
   type: "result";
   id: string;
@@ -458,19 +458,19 @@ export interface ResultMessage {
   parentId?: string;
   metadata: ResultMetadata;
 }
-/** A turn ended. */
+/** A turn has ended. */
 export interface ResultMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   status: TurnStatus;
   stop_reason: Stop;
   is_error: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -485,7 +485,7 @@ export interface ResultMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
   /** Everything that went wrong in the turn, the reason why it failed last. */
   errors?: string[];
@@ -493,10 +493,10 @@ export interface ResultMetadata {
   usage: Tokens;
   cost_usd?: number;
   duration_ms: number;
-  /** How often the model was called. */
+  /** The number of model calls. */
   num_turns?: number;
   permission_denials?: Denial[];
-  /** The agent's answer, where it gives one beside its messages. */
+  /** The agent's answer, if it is reported separately from messages. */
   result?: string;
 }
 /** Tokens. Input is without the cache, output includes reasoning, the total is everything. */
@@ -517,7 +517,7 @@ export interface Denial {
   tool_use_id?: string;
   input?: unknown;
 }
-/** What the agent is saying or thinking: a piece. */
+/** New text of a message or of reasoning. */
 export interface StreamEventMessage {
   type: "stream_event";
   id: string;
@@ -529,19 +529,19 @@ export interface StreamEventMessage {
   parentId?: string;
   metadata: StreamEventMetadata;
 }
-/** A piece of what the agent is saying or thinking. */
+/** New text of a message or of reasoning. */
 export interface StreamEventMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   item_id: string;
   event_type: EventType;
 }
-/** The agent asks. */
+/** A request of the agent. */
 export interface PermissionRequestMessage {
   type: "permission_request";
   id: string;
@@ -553,14 +553,14 @@ export interface PermissionRequestMessage {
   parentId?: string;
   metadata: PermissionRequestMetadata;
 }
-/** The agent asks. */
+/** A request of the agent. */
 export interface PermissionRequestMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   subtype: RequestSubtype;
   /** What it is about. */
@@ -572,23 +572,23 @@ export interface PermissionRequestMetadata {
   /** What the tool would be given; always there for `can_use_tool`. */
   input?: Record<string, unknown>;
   title: string;
-  /** Why the agent asks. */
+  /** The reason for the request. */
   description?: string;
   command?: string;
   cwd?: string;
   changes?: FileChange[];
   questions?: Question[];
   options?: RequestOption[];
-  /** Only a person may answer, and only for this one time. */
+  /** Whether only a person may answer, and only for this request. */
   requires_person?: boolean;
-  /** When it is declined by itself: milliseconds since 1970. */
+  /** When the request is declined automatically, in milliseconds since 1970. */
   expires_at?: number;
 }
-/** The change of a file. */
+/** A file change. */
 export interface FileChange {
   path: string;
   kind: ChangeKind;
-  /** Where it was moved. */
+  /** The new path of a moved file. */
   to?: string;
   diff: string;
 }
@@ -625,7 +625,7 @@ export interface RequestOption {
   /** What it means. */
   kind: OptionKind;
 }
-/** Talk between host and agent. */
+/** A message between host and agent. */
 export interface ControlResponseMessage {
   type: "control_response";
   id: string;
@@ -637,24 +637,24 @@ export interface ControlResponseMessage {
   parentId?: string;
   metadata: ControlResponseMetadata;
 }
-/** Talk between host and agent. */
+/** A message between host and agent. */
 export interface ControlResponseMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
   is_error?: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -669,10 +669,10 @@ export interface ControlResponseMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
 }
-/** A tool is going on. */
+/** The progress of a tool. */
 export interface ToolProgressMessage {
   type: "tool_progress";
   id: string;
@@ -684,35 +684,35 @@ export interface ToolProgressMessage {
   parentId?: string;
   metadata: ToolProgressMetadata;
 }
-/** A tool is going on. */
+/** The progress of a tool. */
 export interface ToolProgressMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   tool_use_id: string;
   tool_name: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind?: CallKind;
-  /** What it does in a team. */
+  /** The effect in a team. */
   team_type?: TeamType;
   status: ProgressStatus;
-  /** What it was given; when it begins, and when that changes. */
+  /** The input, at the start and when it changes. */
   input?: Record<string, unknown>;
   elapsed_time_seconds?: number;
-  /** How far, from 0 to 1. */
+  /** The progress, from 0 to 1. */
   progress?: number;
-  /** What it is doing. */
+  /** The current activity. */
   text?: string;
-  /** What it printed since the last message. */
+  /** The output since the last message. */
   output_delta?: string;
 }
-/** A tool came to its end. */
+/** A tool has ended. */
 export interface ToolUseSummaryMessage {
   type: "tool_use_summary";
   id: string;
@@ -724,29 +724,29 @@ export interface ToolUseSummaryMessage {
   parentId?: string;
   metadata: ToolUseSummaryMetadata;
 }
-/** A tool came to its end, or several tools in a few words. */
+/** The result of a tool, or a summary of several tools. */
 export interface ToolUseSummaryMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   tool_use_id?: string;
   tool_name?: string;
-  /** One line for people. */
+  /** A one-line title. */
   title?: string;
-  /** What sort of tool it is. */
+  /** The kind of tool. */
   kind?: CallKind;
-  /** What it does in a team. */
+  /** The effect in a team. */
   team_type?: TeamType;
   tool_use_ids: string[];
   status: EndStatus;
-  /** One line for people. */
+  /** A one-line title. */
   summary: string;
   is_error: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -761,20 +761,20 @@ export interface ToolUseSummaryMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
-  /** What it gave back, where that is more than the text of the result. */
+  /** The output, if it is more than the text of the result. */
   output?: unknown;
   exit_code?: number;
   duration_ms?: number;
-  /** The files that it changed. */
+  /** The changed files. */
   changes?: FileChange[];
-  /** There was more output. */
+  /** Whether the output is truncated. */
   truncated?: boolean;
   dropped_content_block_types?: string[];
   dropped_content_blocks?: unknown[];
 }
-/** Logging in. */
+/** The progress of a login. */
 export interface AuthStatusMessage {
   type: "auth_status";
   id: string;
@@ -786,24 +786,24 @@ export interface AuthStatusMessage {
   parentId?: string;
   metadata: AuthStatusMetadata;
 }
-/** Logging in. */
+/** The progress of a login. */
 export interface AuthStatusMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
   is_error?: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -818,10 +818,10 @@ export interface AuthStatusMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
 }
-/** The session is set up differently. */
+/** The configuration of the session has changed. */
 export interface ConfigurationChangeMessage {
   type: "configuration_change";
   id: string;
@@ -840,7 +840,7 @@ export interface ConfigurationChangeMetadata {
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   /** The key that changed, or `several`. */
   subtype: string;
@@ -860,14 +860,14 @@ export interface ConfigurationChangeMetadata {
   capabilities?: unknown;
   authMethods?: unknown;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
 }
-/** Something happened to the session or to its history. */
+/** A change of the session or its history. */
 export interface SessionLifecycleMessage {
   type: "session_lifecycle";
   id: string;
@@ -879,14 +879,14 @@ export interface SessionLifecycleMessage {
   parentId?: string;
   metadata: SessionLifecycleMetadata;
 }
-/** Something happened to the session or to its history. */
+/** A change of the session or its history. */
 export interface SessionLifecycleMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   subtype: LifecycleSubtype;
   /** The message or the part that is gone. */
@@ -897,14 +897,14 @@ export interface SessionLifecycleMetadata {
   signal?: number;
   duration_ms?: number;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
   is_error?: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -919,10 +919,10 @@ export interface SessionLifecycleMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
 }
-/** What the user said. */
+/** A message of the user. */
 export interface UserMessage {
   type: "user_message";
   id: string;
@@ -934,24 +934,24 @@ export interface UserMessage {
   parentId?: string;
   metadata: UserMessageMetadata;
 }
-/** What the user said. */
+/** A message of the user. */
 export interface UserMessageMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   item_id: string;
-  /** Nobody typed it. */
+  /** Whether it was generated rather than typed. */
   is_synthetic?: boolean;
-  /** It was said while a turn was running. */
+  /** Whether it was sent during a turn. */
   queued?: boolean;
   dropped_content_block_types?: string[];
   dropped_content_blocks?: unknown[];
 }
-/** What the agent was answered. */
+/** The answer to a request. */
 export interface PermissionResponseMessage {
   type: "permission_response";
   id: string;
@@ -963,14 +963,14 @@ export interface PermissionResponseMessage {
   parentId?: string;
   metadata: PermissionResponseMetadata;
 }
-/** What the agent was answered. */
+/** The answer to a request. */
 export interface PermissionResponseMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   request_id: string;
   behavior: Behavior;
@@ -986,7 +986,7 @@ export interface PermissionResponseMetadata {
   };
   message?: string;
 }
-/** Somebody interrupted the turn. */
+/** The turn was interrupted. */
 export interface InterruptMessage {
   type: "interrupt";
   id: string;
@@ -998,24 +998,24 @@ export interface InterruptMessage {
   parentId?: string;
   metadata: InterruptMetadata;
 }
-/** Somebody interrupted the turn. */
+/** The turn was interrupted. */
 export interface InterruptMetadata {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
 }
-/** A classification, see `team_type`: never a message of its own. */
+/** A classification, see `team_type`; never a separate message. */
 export interface TeamMessage {
   type: "team_message";
   id: string;
@@ -1027,17 +1027,17 @@ export interface TeamMessage {
   parentId?: string;
   metadata: Place;
 }
-/** Where a message belongs. */
+/** What a message belongs to. */
 export interface Place {
   session_id: string;
   /** The number of the turn in the session. */
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
 }
-/** A classification, see `team_type`: never a message of its own. */
+/** A classification, see `team_type`; never a separate message. */
 export interface TeamTaskUpdateMessage {
   type: "team_task_update";
   id: string;
@@ -1049,7 +1049,7 @@ export interface TeamTaskUpdateMessage {
   parentId?: string;
   metadata: Place;
 }
-/** A classification, see `team_type`: never a message of its own. */
+/** A classification, see `team_type`; never a separate message. */
 export interface TeamStateChangeMessage {
   type: "team_state_change";
   id: string;
@@ -1080,19 +1080,19 @@ export interface UnknownMetadata {
   turn?: number;
   /** The subagent's thread: the message is not part of the answer. */
   thread_id?: string;
-  /** The tool call under which a subagent works. */
+  /** The tool call that runs the subagent. */
   parent_tool_use_id?: string;
   /** What it is about. */
   subtype: Topic;
   text?: string;
-  /** The native name of what happened. */
+  /** The agent's own name of the event. */
   name?: string;
-  /** How far it got, where it has stages. */
+  /** The stage, if there are several. */
   stage?: string;
   level?: Level;
   detail?: unknown;
   is_error?: boolean;
-  /** What a person is told. */
+  /** The error message. */
   error?: string;
   error_code?:
     | "provider_auth"
@@ -1107,6 +1107,6 @@ export interface UnknownMetadata {
     | "unknown";
   /** The provider's HTTP status. */
   http_status?: number;
-  /** The agent's own name for it. */
+  /** The agent's own name of the error. */
   error_info?: string;
 }

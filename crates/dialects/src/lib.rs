@@ -1,14 +1,16 @@
 //! Client protocols, derived from Switchboard's event model. Each dialect is one directory and one line in
 //! [`mod@table`]. Projections are pure functions of the events so far.
 
-mod message_id;
+pub mod acp;
+mod board;
+pub mod consumer;
+mod events;
+mod gateway;
+pub mod harness;
+mod message;
 mod messages;
-mod output;
-mod plan;
 mod projection;
-mod saved;
 mod schema;
-mod subagents;
 mod table;
 #[cfg(test)]
 mod test_events;
@@ -17,16 +19,8 @@ mod test_saved;
 #[cfg(test)]
 mod test_sessions;
 mod tools;
-mod track;
-
-pub mod acp;
-mod board;
-pub mod consumer;
-mod events;
-mod gateway;
-pub mod harness;
-mod message;
 mod trace;
+mod track;
 mod unified;
 
 pub use messages::MessageBuffer;

@@ -17,11 +17,11 @@ pub enum EventBody {
     SessionUpdated(Box<SessionUpdated>),
     /// A run ended.
     SessionEnded(Box<SessionEnded>),
-    /// A turn began.
+    /// A turn has started.
     TurnStarted(Box<TurnStarted>),
-    /// A turn ended.
+    /// A turn has ended.
     TurnCompleted(Box<TurnCompleted>),
-    /// Work on an item began.
+    /// An item has started.
     ItemStarted(Box<Item>),
     /// An item grew or changed.
     ItemDelta(Delta),

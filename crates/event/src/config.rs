@@ -70,7 +70,7 @@ pub struct SessionConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub max_turns: Option<u32>,
-    /// MCP servers that the agent gets beside its own, by name.
+    /// MCP servers in addition to the agent's own, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
     /// The agent's own mode, as it advertises them.
@@ -79,18 +79,18 @@ pub struct SessionConfig {
     /// The agent's own selectors, such as `reasoning_effort`, by their ids.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// Folders that may be written beside the workspace, where only the workspace may be.
+    /// Writable directories besides the workspace, if only the workspace is writable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable_roots: Option<Vec<String>>,
     /// Protected paths that a confined agent may write all the same: absolute, or relative to the working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable_paths: Option<Vec<String>>,
-    /// Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their login,
-    /// the MCP servers of the session and `allowedDomains`.
+    /// Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their
+    /// login, the MCP servers of the session and `allowedDomains`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_access: Option<bool>,
-    /// Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for the
-    /// package registries.
+    /// Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for
+    /// the package registries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_domains: Option<Vec<String>>,
     /// TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address.
@@ -108,7 +108,7 @@ pub struct McpServerConfig {
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Its environment, beside what it inherits.
+    /// Environment variables in addition to the inherited ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The address of a server that runs already.

@@ -27,7 +27,7 @@ pub struct Event {
     pub turn: Option<u32>,
     /// The item that the event is about.
     pub item: Option<Id>,
-    /// The item under which a subagent works.
+    /// The item that runs the subagent.
     pub parent: Option<Id>,
     /// The subagent's own thread; an event with a thread is not part of the answer.
     pub thread: Option<Id>,

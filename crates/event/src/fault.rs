@@ -26,7 +26,7 @@ pub enum ErrorCode {
     Refused,
     /// The turn limit was reached.
     MaxTurns,
-    /// The budget was used up.
+    /// The budget was exceeded.
     MaxBudget,
     /// Somebody stopped it.
     Aborted,
@@ -133,9 +133,9 @@ impl ErrorCode {
 /// One failure: its code, a message for people, and what the agent itself said. The agent is the event's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fault {
-    /// What went wrong.
+    /// The error code.
     pub code: ErrorCode,
-    /// What a person is told.
+    /// The error message.
     pub message: String,
     /// The provider's HTTP status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub struct Fault {
     /// The agent's own name for the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<String>,
-    /// Trying again may help.
+    /// Whether a retry may help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::Fault;
 
-/// Something to know.
+/// A notice.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     /// What it is about.
@@ -14,7 +14,7 @@ pub struct Notice {
     /// How much it matters.
     #[serde(default)]
     pub level: Level,
-    /// What a person is told.
+    /// The text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The native name of what happened: a record's type, a hook's name, a task's id.
@@ -86,13 +86,13 @@ pub enum Topic {
     /// A hook ran. `name` is the hook, `status` is `started`, `completed` or `failed`; a string `id` in `detail`
     /// tells one run of it from another.
     Hook,
-    /// Logging in.
+    /// The progress of a login.
     Auth,
     /// The context was made smaller.
     Compaction,
-    /// Talk between host and agent that concerns nobody else.
+    /// A message between host and agent that concerns no client.
     Control,
-    /// Somebody interrupted the turn.
+    /// The turn was interrupted.
     Interrupt,
     /// Something said earlier is taken back.
     Retracted,

@@ -11,41 +11,41 @@ use crate::{Call, Change, Id, Timestamp};
 /// The agent waits for an answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RequestOpened {
-    /// The id to answer to.
+    /// The ID for the answer.
     pub request: Id,
     /// What it is about.
     pub about: About,
-    /// One line for people.
+    /// A one-line title.
     #[serde(default)]
     pub title: String,
-    /// Why the agent asks.
+    /// The reason for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The tool call it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Call>>,
-    /// The command that would run.
+    /// The command to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Where it would run.
+    /// The directory of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The files that would change.
+    /// The file changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// The questions to answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
-    /// The answers that the agent offers.
+    /// The options that the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<RequestOption>,
     /// Only a person may answer: no mode, list or remembered answer decides it, and no is offered first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requires_person: bool,
-    /// When it is declined by itself.
+    /// When the request is declined automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The settings of the session decide it at once: nobody need be asked.
+    /// Whether the settings of the session decide the request, so that no client is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decided: bool,
 }
@@ -69,7 +69,7 @@ impl RequestOpened {
 pub enum About {
     /// A shell command.
     Command,
-    /// Changes of files.
+    /// File changes.
     FileChange,
     /// Any other tool.
     #[default]
@@ -78,7 +78,7 @@ pub enum About {
     Question,
     /// A plan to agree to.
     Plan,
-    /// Logging in.
+    /// The progress of a login.
     Auth,
     /// More rights than the session has.
     Permissions,
@@ -140,13 +140,13 @@ pub struct RequestOption {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
-    /// Yes, this once.
+    /// Accept it once.
     AllowOnce,
     /// Yes, until the session ends.
     AllowSession,
     /// Yes, from now on.
     AllowAlways,
-    /// No, and go on.
+    /// Decline it; the turn continues.
     #[default]
     Reject,
     /// No, and stop.
@@ -172,7 +172,7 @@ pub struct RequestResolved {
     /// The answers, by question.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, Vec<String>>,
-    /// What the agent was told.
+    /// The message for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -208,7 +208,7 @@ pub enum Decider {
     Timeout,
     /// The agent itself.
     Agent,
-    /// Switchboard, because nobody else did.
+    /// Switchboard, because no other party decided.
     #[default]
     Switchboard,
 }

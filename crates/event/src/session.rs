@@ -9,18 +9,18 @@ use crate::{Decider, Fault, Id, SessionConfig};
 /// A run began.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionStarted {
-    /// Which run of the session this is, from 1.
+    /// The number of the run, from 1.
     pub run: u32,
-    /// What it continues.
+    /// What it resumes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
-    /// The agent's own id of the session.
+    /// The agent's own session ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<Id>,
     /// The settings it was started with, as far as they are known.
     #[serde(default)]
     pub config: SessionConfig,
-    /// What the agent said about itself.
+    /// The agent's session info.
     #[serde(default)]
     pub info: Info,
 }
@@ -78,7 +78,7 @@ pub enum EndReason {
     Timeout,
 }
 
-/// What the session is doing.
+/// The activity of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
@@ -106,13 +106,13 @@ pub struct Info {
     /// The current model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Who serves the model.
+    /// The provider of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The current mode, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// A title for people.
+    /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The agent's version.
@@ -121,7 +121,7 @@ pub struct Info {
     /// The product's own name for itself, where it differs from the agent's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
-    /// What it is doing.
+    /// The current activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
     /// The tools it has.
@@ -148,7 +148,7 @@ pub struct Info {
     /// How full its context is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// What it can do, in its own words.
+    /// Its capabilities in its own format.
     #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub capabilities: Option<Box<RawValue>>,
@@ -214,23 +214,23 @@ impl Named {
 /// A mode that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
-    /// What to set.
+    /// The ID to set.
     pub id: String,
-    /// What to show.
+    /// The name to display.
     pub name: String,
-    /// What it does.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// A model that can be set.
+/// An available model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Model {
-    /// What to set.
+    /// The ID to set.
     pub id: String,
-    /// What to show.
+    /// The name to display.
     pub name: String,
-    /// What it is good for.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// It is used when none is named.
@@ -241,19 +241,19 @@ pub struct Model {
 /// A setting with a fixed list of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Selector {
-    /// What to set.
+    /// The ID to set.
     pub id: String,
-    /// What to show.
+    /// The name to display.
     pub name: String,
-    /// What it does.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where it belongs in a list of settings.
+    /// The group in a list of settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The current value.
     pub value: String,
-    /// The values it can have.
+    /// The available values.
     #[serde(default)]
     pub values: Vec<SelectorValue>,
 }
@@ -261,11 +261,11 @@ pub struct Selector {
 /// One value of a [`Selector`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectorValue {
-    /// What to set.
+    /// The ID to set.
     pub id: String,
-    /// What to show.
+    /// The name to display.
     pub name: String,
-    /// What it does.
+    /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -280,7 +280,7 @@ pub struct McpServer {
     pub status: Option<String>,
 }
 
-/// How full the context is.
+/// The use of the context window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
     /// Tokens in it.

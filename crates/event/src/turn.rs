@@ -6,16 +6,16 @@ use serde_json::value::RawValue;
 
 use crate::{Fault, Id};
 
-/// A turn began.
+/// A turn has started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStarted {
-    /// What began it.
+    /// What started the turn.
     #[serde(default)]
     pub origin: Origin,
     /// What the user asked for, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// The agent's own id of the turn.
+    /// The agent's own turn ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_turn: Option<Id>,
 }
@@ -33,17 +33,17 @@ pub enum Origin {
     Command,
 }
 
-/// A turn ended.
+/// A turn has ended.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TurnCompleted {
     /// How it ended.
     pub status: TurnStatus,
     /// Why the model stopped.
     pub stop: Stop,
-    /// What went wrong.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
-    /// How long it took.
+    /// The duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// How often the model was called, or what the agent counts as such.
@@ -52,10 +52,10 @@ pub struct TurnCompleted {
     /// What the agent says the turn cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Tools that were not allowed to run.
+    /// The tool calls that were denied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<Denied>,
-    /// The agent's answer, where it gives one beside its messages: a local command's, or structured output.
+    /// The agent's answer, if it is reported separately from messages: of a local command, or structured output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
@@ -98,7 +98,7 @@ pub enum Stop {
     MaxTokens,
     /// The turn limit was reached.
     MaxTurns,
-    /// The budget was used up.
+    /// The budget was exceeded.
     Budget,
     /// It refused.
     Refusal,

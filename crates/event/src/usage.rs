@@ -50,7 +50,7 @@ pub struct Usage {
     /// Tokens of tool use, where the agent counts them apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<u64>,
-    /// What the agent says it cost.
+    /// The cost reported by the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The agent's own input figure included the cache read (and, where it counts them, the cache writes).

@@ -1,27 +1,25 @@
 //! The Agent Client Protocol (JSON-RPC, version 1) between editors and agents. This module writes the agent's side:
 //! session updates and requests to the user.
 
-mod cards;
-mod diffs;
-mod notices;
-mod offers;
+mod config_options;
+mod messages;
+mod open_tool_calls;
 mod project;
 mod requests;
-mod schema;
-mod speech;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod turns;
 mod wire;
 
-pub use offers::{AgentConfigOptions, MODE_OPTION_ID, MODEL_OPTION_ID};
-pub use project::{AcpClientCapabilities, AcpProjection};
-pub use requests::{AcpRequestKind, chosen_label, form_answers, is_allow_option, request_kind};
-pub use turns::{stop_reason, token_usage};
-pub use wire::{ConfigOption, Modes, StopReason, TokenUsage};
+use serde_json::{Value, json};
 
-use crate::{Dialect, saved::restore_projection};
+use crate::{Dialect, projection::restore_projection, schema::schema_generator};
+use wire::{Notification, Request};
+
+pub use config_options::{AgentConfigOptions, MODE_OPTION_ID, MODEL_OPTION_ID};
+pub use project::{AcpClientCapabilities, AcpProjection, stop_reason, token_usage};
+pub use requests::{AcpRequestKind, chosen_label, form_answers, is_allow_option, request_kind};
+pub use wire::{ConfigOption, Modes, StopReason, TokenUsage};
 
 /// The ACP dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -31,5 +29,22 @@ pub const DIALECT: Dialect = Dialect {
     restore: restore_projection::<AcpProjection>,
     revision: 2,
     verbatim: false,
-    schema: |_| schema::message_schema(),
+    schema: |_| message_schema(),
 };
+
+/// Returns the schema of one message.
+pub fn message_schema() -> Value {
+    let mut generator = schema_generator();
+    let notification = generator.subschema_for::<Notification<'_>>();
+    let request = generator.subschema_for::<Request<'_>>();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Message of the Agent Client Protocol",
+        "description": "One message of the agent's side: a notification, or a request with an id.",
+        "type": "object",
+        "if": {"required": ["id"]},
+        "then": request,
+        "else": notification,
+        "$defs": generator.take_definitions(true),
+    })
+}

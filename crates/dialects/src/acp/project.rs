@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Context, Delta, Details, Event, EventBody, Field, Id, Info, Item, Notice, Outcome, PlanEntry, PlanStatus,
-    RequestOpened, RequestResolved, SessionEnded, SessionStarted, Topic, TurnCompleted, TurnStarted,
+    Context, Delta, Details, Event, EventBody, Fault, Field, Id, Info, Item, Notice, Outcome, PlanEntry, PlanStatus,
+    RequestOpened, RequestResolved, SessionEnded, SessionStarted, Stop, Topic, TurnCompleted, TurnStarted, TurnStatus,
+    Usage,
 };
 
 use super::{
-    cards::{self, OpenToolCalls},
-    notices::{self, CompactionCounter},
-    offers::{self, AgentConfigOptions},
+    config_options::{self, AgentConfigOptions},
+    messages::{self, CompactionCounter, ConversationState},
+    open_tool_calls::{self, OpenToolCalls},
     requests::{self, AcpRequestKind},
-    speech::{self, ConversationState},
-    tools, turns,
+    tools,
     wire::{
-        self, Cost, Entry, EntryStatus, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate, ToolCall,
-        ToolStatus, Update,
+        self, Cost, Entry, EntryStatus, Failure, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate,
+        StopReason, TokenUsage, ToolCall, ToolStatus, Update,
     },
 };
 use crate::{
-    MessageBuffer, Projection, plan,
-    subagents::SubagentLabels,
-    track::{ItemTracker, TurnUsage},
+    MessageBuffer, Projection,
+    tools::is_plan_in_effect,
+    track::{ItemTracker, SubagentLabels, TurnUsage},
 };
 
 /// The message types that a client can display.
@@ -168,7 +168,7 @@ impl AcpProjection {
         out.push_extension(Method::SessionEnded(wire::SessionEnded {
             session_id: &out.event.session,
             reason: ended.reason,
-            error: ended.error.as_ref().map(turns::to_failure),
+            error: ended.error.as_ref().map(to_failure),
         }));
     }
 
@@ -186,7 +186,7 @@ impl AcpProjection {
             }
         }
         if !info.commands.is_empty() {
-            out.push_update(Update::Commands { available_commands: offers::slash_commands(&info.commands) });
+            out.push_update(Update::Commands { available_commands: config_options::slash_commands(&info.commands) });
         }
         if let Some(title) = &info.title {
             out.push_update(Update::Info { title });
@@ -228,9 +228,9 @@ impl AcpProjection {
         out.push_extension(Method::TurnCompleted(wire::TurnCompleted {
             session_id: &out.event.session,
             turn: out.event.turn.unwrap_or_default(),
-            stop_reason: turns::stop_reason(turn),
-            error: turns::turn_failure(turn),
-            usage: turns::token_usage(&usage),
+            stop_reason: stop_reason(turn),
+            error: turn_failure(turn),
+            usage: token_usage(&usage),
             cost_usd,
         }));
     }
@@ -238,7 +238,7 @@ impl AcpProjection {
     /// Fails the tool calls that were announced but never started.
     fn fail_unstarted_calls(&mut self, out: &mut AcpSink<'_>) {
         for id in self.cards.take_unstarted() {
-            out.push_update(cards::status_update(&id, ToolStatus::Failed));
+            out.push_update(open_tool_calls::status_update(&id, ToolStatus::Failed));
         }
     }
 
@@ -250,7 +250,7 @@ impl AcpProjection {
         if tools::is_tool_call(item) {
             out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
-        speech::push_initial_text(item, &mut self.track, &mut self.speech, out);
+        messages::push_initial_text(item, &mut self.track, &mut self.speech, out);
         self.show_plan(item, out);
     }
 
@@ -261,7 +261,7 @@ impl AcpProjection {
                 let Some(grown) = self.track.append_text(id, *field, text) else { return };
                 if *field == Field::Output && matches!(grown.item.details, Details::Command(_)) {
                     if grown.shown && self.cards.contains(id) && self.client.streams_output() {
-                        out.push_update(cards::output_update(id, text));
+                        out.push_update(open_tool_calls::output_update(id, text));
                     }
                 } else if grown.shown {
                     self.speech.push_text(grown.item, text, out);
@@ -272,7 +272,7 @@ impl AcpProjection {
                     self.subagents.record_subagent(id, subagent);
                 }
                 if let (true, Some(before)) = (self.cards.contains(id), before)
-                    && let Some(update) = cards::change_update(id, before, patch)
+                    && let Some(update) = open_tool_calls::change_update(id, before, patch)
                 {
                     out.push_update(update);
                 }
@@ -282,7 +282,7 @@ impl AcpProjection {
                 if self.cards.contains(id) && self.client.extensions {
                     let ours =
                         Ours { text: text.as_deref(), ratio: *ratio, elapsed_ms: *elapsed_ms, ..Ours::default() };
-                    out.push_update(cards::meta_update(id, Meta::with_switchboard(ours)));
+                    out.push_update(open_tool_calls::meta_update(id, Meta::with_switchboard(ours)));
                 }
             }
         }
@@ -296,19 +296,19 @@ impl AcpProjection {
         }
         self.speech.finish_item(item, &tracked, &self.subagents, &self.cards, out);
         self.show_plan(item, out);
-        let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !plan::is_in_effect(item);
+        let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !is_plan_in_effect(item);
         if !self.cards.contains(id) && (unheld || tools::is_tool_call(item)) {
             out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
         if self.cards.close(id) {
-            out.push_update(cards::end_update(out.event, id, item, &tracked, self.client));
+            out.push_update(open_tool_calls::end_update(out.event, id, item, &tracked, self.client));
         }
     }
 
     /// Sends the plan of the session; a subagent's plan is not shown.
     fn show_plan(&mut self, item: &Item, out: &mut AcpSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        let shown = out.event.thread.is_some() || !plan::is_in_effect(item) || plan.entries == self.plan;
+        let shown = out.event.thread.is_some() || !is_plan_in_effect(item) || plan.entries == self.plan;
         if shown || plan.entries.is_empty() {
             return;
         }
@@ -357,10 +357,13 @@ impl AcpProjection {
         let agreed = matches!(resolved.outcome, Outcome::Allowed | Outcome::Answered);
         // An allowed tool may still start; a plain question is answered now.
         if agreed && id != resolved.request {
-            return out.push_update(cards::status_update(&id, ToolStatus::InProgress));
+            return out.push_update(open_tool_calls::status_update(&id, ToolStatus::InProgress));
         }
         self.cards.close(&id);
-        out.push_update(cards::status_update(&id, if agreed { ToolStatus::Completed } else { ToolStatus::Failed }));
+        out.push_update(open_tool_calls::status_update(
+            &id,
+            if agreed { ToolStatus::Completed } else { ToolStatus::Failed },
+        ));
     }
 
     fn push_notice(&mut self, notice: &Notice, out: &mut AcpSink<'_>) {
@@ -369,7 +372,7 @@ impl AcpProjection {
             if self.client.compaction {
                 out.push_update(update);
             }
-        } else if let Some(update) = notices::notice_update(notice).filter(|_| self.client.notices) {
+        } else if let Some(update) = messages::notice_update(notice).filter(|_| self.client.notices) {
             out.push_update(update);
         }
     }
@@ -383,4 +386,41 @@ fn plan_entry(entry: &PlanEntry) -> Entry<'_> {
         PlanStatus::Completed | PlanStatus::Failed => EntryStatus::Completed,
     };
     Entry { content: &entry.step, priority: Priority::Medium, status }
+}
+
+/// Returns why a turn ended; none if it failed.
+#[must_use]
+pub fn stop_reason(turn: &TurnCompleted) -> Option<StopReason> {
+    Some(match (turn.status, turn.stop) {
+        (TurnStatus::Interrupted, _) | (_, Stop::Cancelled) => StopReason::Cancelled,
+        (_, Stop::MaxTokens) => StopReason::MaxTokens,
+        (_, Stop::MaxTurns | Stop::Budget) => StopReason::MaxTurnRequests,
+        (_, Stop::Refusal) => StopReason::Refusal,
+        (TurnStatus::Failed, _) | (_, Stop::Error) => return None,
+        (TurnStatus::Completed, Stop::EndTurn) => StopReason::EndTurn,
+    })
+}
+
+/// Converts the token usage of a turn.
+#[must_use]
+pub fn token_usage(usage: &Usage) -> TokenUsage {
+    let filled = |tokens: u64| Some(tokens).filter(|tokens| *tokens > 0);
+    TokenUsage {
+        total_tokens: usage.total_tokens(),
+        input_tokens: usage.input,
+        output_tokens: usage.output,
+        thought_tokens: filled(usage.reasoning),
+        cached_read_tokens: filled(usage.cache_read),
+        cached_write_tokens: filled(usage.cache_write()),
+    }
+}
+
+pub fn to_failure(fault: &Fault) -> Failure<'_> {
+    Failure { message: &fault.message, code: fault.code, http_status: fault.http_status, retryable: fault.retryable }
+}
+
+/// Returns the failure of a turn, with a default message if the agent gave none.
+pub fn turn_failure(turn: &TurnCompleted) -> Option<Failure<'_>> {
+    let silent = Failure { message: "the turn failed", code: Default::default(), http_status: None, retryable: None };
+    stop_reason(turn).is_none().then(|| turn.error.as_ref().map_or(silent, to_failure))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use switchboard_event::{About, Choice, Event, Item, OptionKind as EventKind, Question, RequestOpened};
 
 use super::{
-    cards::subagent_meta,
+    open_tool_calls::subagent_meta,
     tools,
     wire::{
         Elicitation, EnumOption, Fields, Form, Items, Object, OptionKind, Permission, PermissionOption, Property,

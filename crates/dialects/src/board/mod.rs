@@ -1,13 +1,13 @@
 //! Session events of the CLI agent streaming protocol: a session as shown on a board, line by line.
 
-mod lines;
 mod project;
-mod schema;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-use crate::{Dialect, saved::restore_projection};
+use serde_json::Value;
+
+use crate::{Dialect, projection::restore_projection};
 
 /// The board dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -17,5 +17,10 @@ pub const DIALECT: Dialect = Dialect {
     restore: restore_projection::<project::BoardProjection>,
     revision: 1,
     verbatim: false,
-    schema: schema::message_schema,
+    schema: message_schema,
 };
+
+/// Returns the schema of one message.
+pub fn message_schema(_: &[&str]) -> Value {
+    serde_json::from_str(include_str!("schema.json")).unwrap_or_default()
+}

@@ -1,7 +1,7 @@
 //! Projects events to session events. The answer is sent as one `log` per finished line; each `action` has exactly one
 //! `toolResult`; `error` and `cancelled` only occur at the end of a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
@@ -9,17 +9,17 @@ use switchboard_event::{
     SessionEnded, Status, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage,
 };
 
-use super::{
-    lines::MessageLineBuffer,
-    wire::{
-        ActionPayload, BoardMessageId, BoardPayload, BoardSessionEvent, CancelledPayload, DiffPayload, ErrorPayload,
-        LogPayload, PlanPayload, ToolResultPayload,
-    },
+use super::wire::{
+    ActionPayload, BoardMessageId, BoardPayload, BoardSessionEvent, CancelledPayload, DiffPayload, ErrorPayload,
+    LogPayload, PlanPayload, ToolResultPayload,
 };
 use crate::{
-    MessageBuffer, Projection, output, plan, tools,
+    MessageBuffer, Projection, tools,
     track::{ItemTracker, item_text},
 };
+
+/// Maximum buffered line length. Longer lines are emitted in parts, so that an endless line does not grow the buffer.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Projects events to board session events.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -168,9 +168,9 @@ impl BoardProjection {
     /// Starts a tool as soon as the item is known to be one, and shows a plan.
     fn update_item(&mut self, item: &Item, out: &mut BoardSink<'_>) {
         if let Details::Plan(plan) = &item.details
-            && plan::is_in_effect(item)
+            && tools::is_plan_in_effect(item)
         {
-            self.show_plan(plan::plan_text(plan), out);
+            self.show_plan(tools::plan_text(plan), out);
         }
         if tools::is_tool(item) {
             self.start_action(item, out);
@@ -273,7 +273,7 @@ fn send_tool_result(item: &Item, id: &Id, out: &mut BoardSink<'_>) {
     out.send_payload(ToolResultPayload {
         tool: tools::tool_name(item),
         success: tools::has_succeeded(item),
-        output: &output::output_or_error(item),
+        output: &tools::output_or_error(item),
         tool_id: id,
         exit_code,
         duration_ms: item.duration_ms,
@@ -314,5 +314,79 @@ fn send_notice(notice: &Notice, out: &mut BoardSink<'_>) {
         }
         (_, level) if error.is_some() => out.send_log_lines(text, "notice", Some(level)),
         _ => {}
+    }
+}
+
+/// Unfinished lines of the messages in progress.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct MessageLineBuffer {
+    open: BTreeMap<Id, String>,
+}
+
+impl MessageLineBuffer {
+    /// Appends text to a message and emits the lines it completes.
+    pub fn push(&mut self, message: &Id, text: &str, mut give: impl FnMut(&str)) {
+        let (finished, rest) = match text.rsplit_once('\n') {
+            Some((finished, rest)) => (Some(finished), rest),
+            None => (None, text),
+        };
+        if let Some(finished) = finished {
+            let begun = self.open.remove(message).unwrap_or_default();
+            let mut lines = finished.split('\n');
+            let first = lines.next().unwrap_or_default();
+            if begun.is_empty() {
+                give(first)
+            } else {
+                give(&(begun + first))
+            }
+            lines.for_each(&mut give);
+        }
+        if rest.is_empty() {
+            return;
+        }
+        let open = self.open.entry(message.clone()).or_default();
+        open.push_str(rest);
+        if open.len() >= MAX_LINE_BYTES {
+            give(open);
+            self.open.remove(message);
+        }
+    }
+
+    /// Ends a message and emits its last line unless it is empty.
+    pub fn finish_message(&mut self, message: &Id, mut give: impl FnMut(&str)) {
+        if let Some(line) = self.open.remove(message) {
+            give(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Id;
+
+    use super::{MAX_LINE_BYTES, MessageLineBuffer};
+
+    fn assert_lines(pieces: &[&str], expected: &[&str]) {
+        let (mut lines, mut given, id) = (MessageLineBuffer::default(), Vec::new(), Id::from("m"));
+        pieces.iter().for_each(|piece| lines.push(&id, piece, |line| given.push(line.to_owned())));
+        lines.finish_message(&id, |line| given.push(line.to_owned()));
+        assert_eq!(given, expected);
+        assert!(lines.open.is_empty());
+    }
+
+    #[test]
+    fn lines_are_given_when_they_are_finished() {
+        assert_lines(&["a\nb"], &["a", "b"]);
+        assert_lines(&["a", "b", "\n"], &["ab"]);
+        assert_lines(&["a\n\nb\n"], &["a", "", "b"]);
+        assert_lines(&["\n", "\n"], &["", ""]);
+        assert_lines(&["one\ntw", "o\nthree", ""], &["one", "two", "three"]);
+        assert_lines(&[""], &[]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_given_in_pieces() {
+        let long = "x".repeat(MAX_LINE_BYTES);
+        assert_lines(&[&long, "y"], &[&long, "y"]);
     }
 }

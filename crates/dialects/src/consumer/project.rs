@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use switchboard_event::Event;
 
 use super::{
-    PROTOCOL_VERSION, State,
+    ConsumerState, PROTOCOL_VERSION,
     map::map_message,
     reduce::StateReducer,
     route::{MessageHandling, find_handling},
@@ -46,7 +46,7 @@ impl Projection for ConsumerProjection {
 
 impl ConsumerProjection {
     /// Returns the session state contained in a saved projection.
-    pub fn saved_state(saved: &[u8]) -> Option<State> {
+    pub fn saved_state(saved: &[u8]) -> Option<ConsumerState> {
         serde_json::from_slice::<Self>(saved).ok().map(|router| router.reduced.state)
     }
 
@@ -81,7 +81,7 @@ impl ConsumerProjection {
 }
 
 /// Builds the messages that the router writes itself.
-fn direct_message(message: &UnifiedMessage, state: &State) -> ServerMessage {
+fn direct_message(message: &UnifiedMessage, state: &ConsumerState) -> ServerMessage {
     if message.kind == UnifiedMessageType::SessionInit {
         let session = Box::new(state.clone());
         return ServerMessage::SessionInit { session, protocol_version: PROTOCOL_VERSION, numbering: None };
@@ -91,7 +91,7 @@ fn direct_message(message: &UnifiedMessage, state: &State) -> ServerMessage {
 }
 
 /// Reports the start or end of the agent's process.
-fn connection_message(message: &UnifiedMessage, state: &State) -> Option<ServerMessage> {
+fn connection_message(message: &UnifiedMessage, state: &ConsumerState) -> Option<ServerMessage> {
     let about = &message.metadata;
     match message.kind {
         UnifiedMessageType::SessionInit => Some(ServerMessage::CliConnected { run: state.run }),
@@ -103,7 +103,7 @@ fn connection_message(message: &UnifiedMessage, state: &State) -> Option<ServerM
 }
 
 /// Returns the messages for state changes that have a message type of their own.
-fn difference_messages(before: &State, state: &State) -> Vec<ServerMessage> {
+fn difference_messages(before: &ConsumerState, state: &ConsumerState) -> Vec<ServerMessage> {
     let mut told = Vec::new();
     if before.title != state.title {
         told.extend(state.title.clone().map(|name| ServerMessage::SessionNameUpdate { name }));
@@ -114,7 +114,7 @@ fn difference_messages(before: &State, state: &State) -> Vec<ServerMessage> {
     told
 }
 
-fn capabilities_ready(state: &State) -> CapabilitiesReady {
+fn capabilities_ready(state: &ConsumerState) -> CapabilitiesReady {
     let command = |command: &switchboard_event::Named| CommandOffer {
         name: command.name.clone(),
         description: command.description.clone().unwrap_or_default(),

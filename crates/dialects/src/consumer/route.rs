@@ -1,6 +1,11 @@
 //! The routing tables: how each message type is handled. One table reflects the specification, the other this
 //! implementation; the code uses the second and the documentation shows both.
 
+use BroadcastRule::{No, TeamDiff, Yes};
+use MessageHandling::{Delegated, Direct, Filtered, Mapped, Outbound, Printed, Taxonomy, Traced};
+use StateReduction::{Correlated, None as Nothing, Pending, Stub, Taken, TeamScan};
+use UnifiedMessageType as Type;
+
 use super::unified::UnifiedMessageType;
 
 /// How messages of one type are handled.
@@ -64,11 +69,6 @@ pub enum BroadcastRule {
     /// Sent as a `session_update` of the team.
     TeamDiff,
 }
-
-use BroadcastRule::{No, TeamDiff, Yes};
-use MessageHandling::{Delegated, Direct, Filtered, Mapped, Outbound, Printed, Taxonomy, Traced};
-use StateReduction::{Correlated, None as Nothing, Pending, Stub, Taken, TeamScan};
-use UnifiedMessageType as Type;
 
 const fn define_route(
     kind: Type,

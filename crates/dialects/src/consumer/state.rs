@@ -9,83 +9,84 @@ use super::{
     wire::{Permission, Team, Tokens},
 };
 
-/// What a session is like now. It grows with what is open and what the agent offers, never with what has passed.
+/// The state of a session. Its size depends on what is open and what the agent offers, not on the history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct State {
+#[schemars(rename = "State")]
+pub struct ConsumerState {
     /// The session.
     pub session_id: String,
     /// The agent.
     pub agent: String,
-    /// The agent's own id of the session.
+    /// The agent's own session ID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<String>,
     /// The agent's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Which run of the session this is, from 1.
+    /// The number of the run, from 1.
     pub run: u32,
-    /// The agent's process runs. A prompt takes up a session whose agent does not.
+    /// Whether the agent's process runs. If not, a prompt resumes the session.
     pub connected: bool,
-    /// The current model; empty while it is not known.
+    /// The current model; empty if unknown.
     pub model: String,
-    /// Who serves the model.
+    /// The provider of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The folder that it works in.
+    /// The working directory.
     pub cwd: String,
-    /// A title for people.
+    /// The title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is doing; nothing before the agent said something.
+    /// The current activity; absent before the first report of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
-    /// It is making its context smaller.
+    /// Whether the agent compacts its context.
     pub is_compacting: bool,
-    /// The current mode, in the agent's words; empty while it is not known.
+    /// The agent's current mode; empty if unknown.
     #[serde(rename = "permissionMode")]
     pub permission_mode: String,
-    /// The modes that can be set.
+    /// The available modes.
     pub modes: Vec<Mode>,
-    /// The models that can be set.
+    /// The available models.
     pub models: Vec<Model>,
     /// The agent's own selectors.
     pub options: Vec<Selector>,
-    /// The tools that the agent has.
+    /// The agent's tools.
     pub tools: Vec<String>,
-    /// The slash commands that the agent knows.
+    /// The agent's slash commands.
     pub commands: Vec<Named>,
-    /// Their names.
+    /// The names of the slash commands.
     pub slash_commands: Vec<String>,
     /// The agent's MCP servers.
     pub mcp_servers: Vec<McpServer>,
-    /// The subagents that it knows.
+    /// The agent's subagents.
     pub agents: Vec<String>,
-    /// How full the context is.
+    /// The use of the context window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// The same in percent; 0 while it is not known.
+    /// The use of the context window in percent; 0 if unknown.
     pub context_used_percent: f64,
-    /// How many turns have ended.
+    /// The number of turns that have ended.
     pub num_turns: u64,
-    /// What all turns used, each counted once.
+    /// The token usage of all turns, each counted once.
     pub usage: Tokens,
-    /// What all turns cost, as far as the agent says.
+    /// The cost of all turns, as far as the agent reports it.
     pub total_cost_usd: f64,
-    /// How long the last turn took.
+    /// The duration of the last turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_duration_ms: Option<u64>,
-    /// The plan as it was last told.
+    /// The current plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlanEntry>,
     /// The team of agents, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
-    /// What the agent asks and nobody has answered, oldest first.
+    /// The open requests of the agent, oldest first.
     pub pending_permissions: Vec<Permission>,
 }
 
-impl State {
+impl ConsumerState {
     /// Returns the changed fields of a later state; a removed field is `null`.
     #[must_use]
     pub fn difference_to(&self, later: &Self) -> VerbatimFields {

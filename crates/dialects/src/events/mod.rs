@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use switchboard_event::{Event, schema};
 
-use crate::{Dialect, MessageBuffer, Projection, saved::restore_projection};
+use crate::{Dialect, MessageBuffer, Projection, projection::restore_projection};
 
 /// The events dialect.
 pub const DIALECT: Dialect = Dialect {

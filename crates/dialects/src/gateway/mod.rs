@@ -1,14 +1,13 @@
 //! Output events of the gateway protocol: a flat stream of `kind`s for one run, from the first token to `session_end`.
 
-mod hooks;
 mod project;
-mod schema;
-mod stderr;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-use crate::{Dialect, saved::restore_projection};
+use serde_json::Value;
+
+use crate::{Dialect, projection::restore_projection};
 
 /// The gateway dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -18,5 +17,10 @@ pub const DIALECT: Dialect = Dialect {
     restore: restore_projection::<project::GatewayProjection>,
     revision: 2,
     verbatim: false,
-    schema: schema::message_schema,
+    schema: message_schema,
 };
+
+/// Returns the schema of one message.
+pub fn message_schema(_: &[&str]) -> Value {
+    serde_json::from_str(include_str!("schema.json")).unwrap_or_default()
+}

@@ -1,7 +1,10 @@
 //! Projects events to output events. Text is sent once: the joined `agent_token`s are the answer. Each tool starts and
 //! ends once, each turn is counted once, and a run ends with `session_end`.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, VecDeque},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,17 +13,19 @@ use switchboard_event::{
     to_raw_json, to_raw_string,
 };
 
-use super::{
-    hooks::{OpenHooks, is_lifecycle},
-    stderr::StderrTail,
-    wire::{GatewayChangedFile, GatewayOutputEvent, GatewayTokens, ToolStage},
-};
+use super::wire::{GatewayChangedFile, GatewayOutputEvent, GatewayTokens, ToolStage};
 use crate::{
-    MessageBuffer, Projection, plan,
-    subagents::{self, SubagentLabels},
-    tools,
-    track::{ItemTracker, TrackedItem, TurnUsage, item_text},
+    MessageBuffer, Projection, tools,
+    track::{self, ItemTracker, SubagentLabels, TrackedItem, TurnUsage, item_text},
 };
+
+/// Maximum number of open hooks. A hook that never ends must not be remembered forever.
+const MAX_OPEN_HOOKS: usize = 64;
+
+/// Limits of the buffer: an agent may write to standard error for days.
+const MAX_HELD_LINES: usize = 1_000;
+
+const MAX_HELD_BYTES: usize = 256 << 10;
 
 /// Projects events to gateway output events.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -140,7 +145,7 @@ impl GatewayProjection {
         if let Details::Subagent(subagent) = &item.details
             && self.subagents.record_subagent(id, subagent)
         {
-            let label = subagents::subagent_label(subagent);
+            let label = track::subagent_label(subagent);
             out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::Started, label, text: None });
         }
     }
@@ -241,7 +246,7 @@ fn end_tool(id: &Id, item: &Item, event: &Event, out: &mut MessageBuffer) {
     let success = tools::has_succeeded(item);
     let error = tools::tool_error(item).filter(|_| !success);
     if let Details::Subagent(subagent) = &item.details {
-        let label = subagents::subagent_label(subagent);
+        let label = track::subagent_label(subagent);
         out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::from_success(success), label, text: None });
     }
     out.push(&GatewayOutputEvent::ToolCall {
@@ -261,7 +266,7 @@ fn tool_output(item: &Item) -> Option<Cow<'_, RawValue>> {
     let given = match &item.details {
         Details::Command(command) => Some(Cow::Owned(to_raw_string(&command.output))),
         Details::FileChange(change) if change.output.is_none() => Some(Cow::Owned(changed_files(&change.changes))),
-        Details::Plan(plan) if plan.output.is_none() => Some(Cow::Owned(to_raw_string(&plan::plan_text(plan)))),
+        Details::Plan(plan) if plan.output.is_none() => Some(Cow::Owned(to_raw_string(&tools::plan_text(plan)))),
         _ => tools::tool_result(item),
     };
     let given = given.filter(|output| !matches!(output.get(), "null" | "\"\"" | "[]"));
@@ -282,4 +287,120 @@ fn changed_files(changes: &[switchboard_event::Change]) -> Box<RawValue> {
         diff: &change.diff,
     });
     to_raw_json(&files.collect::<Vec<_>>())
+}
+
+/// The open hooks by name, with their assigned ids.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OpenHooks {
+    open: VecDeque<(String, String)>,
+}
+
+impl OpenHooks {
+    /// Returns the id of this hook run: its own, that of its start, or the event's.
+    pub fn run_id(&mut self, notice: &Notice, event: &Event) -> String {
+        if let Some(id) = own_id(notice) {
+            return id;
+        }
+        let name = notice.name.as_deref().unwrap_or_default();
+        if notice.status.as_deref() == Some("started") {
+            let id = event.id().to_string();
+            self.open.push_back((name.to_owned(), id.clone()));
+            if self.open.len() > MAX_OPEN_HOOKS {
+                self.open.pop_front();
+            }
+            return id;
+        }
+        let begun = self.open.iter().position(|(open, _)| open == name).and_then(|at| self.open.remove(at));
+        begun.map_or_else(|| event.id().to_string(), |(_, id)| id)
+    }
+}
+
+fn own_id(notice: &Notice) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct HookDetail {
+        id: String,
+    }
+    serde_json::from_str::<HookDetail>(notice.detail.as_ref()?.get()).ok().map(|detail| detail.id)
+}
+
+/// Returns whether a hook belongs to the session lifecycle, which only concerns the agent's host. The name may have a
+/// suffix after a colon.
+pub fn is_lifecycle(name: &str) -> bool {
+    let event = name.split(':').next().unwrap_or_default();
+    let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
+    ["sessionstart", "stop", "notification"].contains(&letters(event).as_str())
+}
+
+/// The last lines of standard error.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct StderrTail {
+    lines: VecDeque<String>,
+    bytes: usize,
+}
+
+impl StderrTail {
+    /// Appends a line and drops the oldest lines above the limits. An oversized line keeps only its end.
+    pub fn push(&mut self, line: &str) {
+        let line = line_tail(line);
+        self.bytes += line.len();
+        self.lines.push_back(line.to_owned());
+        while self.lines.len() > MAX_HELD_LINES || self.bytes > MAX_HELD_BYTES {
+            self.bytes -= self.lines.pop_front().map_or(0, |line| line.len());
+        }
+    }
+
+    /// Removes and returns all lines.
+    pub fn take(&mut self) -> VecDeque<String> {
+        self.bytes = 0;
+        std::mem::take(&mut self.lines)
+    }
+}
+
+fn line_tail(line: &str) -> &str {
+    let cut = line.len().saturating_sub(MAX_HELD_BYTES);
+    let cut = (cut..line.len()).find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    line.get(cut..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_HELD_BYTES, MAX_HELD_LINES, StderrTail, is_lifecycle};
+
+    #[test]
+    fn three_hooks_are_lifecycle() {
+        for (name, expected) in [
+            ("SessionStart", true),
+            ("SessionStart:startup", true),
+            ("session_start", true),
+            ("Stop", true),
+            ("Notification", true),
+            ("SubagentStop", false),
+            ("PreToolUse:Stop", false),
+            ("PreCommit", false),
+            ("", false),
+        ] {
+            assert_eq!(is_lifecycle(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_last_lines_are_kept() {
+        let mut held = StderrTail::default();
+        (0..MAX_HELD_LINES + 5).for_each(|n| held.push(&n.to_string()));
+        let lines = held.take();
+        assert_eq!(lines.len(), MAX_HELD_LINES);
+        assert_eq!(lines.front().map(String::as_str), Some("5"));
+        assert!(held.take().is_empty());
+    }
+
+    #[test]
+    fn a_huge_line_is_cut_between_characters() {
+        let mut held = StderrTail::default();
+        held.push("short");
+        held.push(&"é".repeat(MAX_HELD_BYTES));
+        held.push("x");
+        let lines = held.take();
+        assert!(lines.iter().map(String::len).sum::<usize>() <= MAX_HELD_BYTES);
+        assert_eq!(lines.back().map(String::as_str), Some("x"));
+    }
 }

@@ -1,29 +1,29 @@
 //! The harness protocol: JSON-RPC without the `jsonrpc` field; threads, turns and typed items. The projection writes
 //! the agent's notifications and requests. Client messages are only parsed here; handling them is the server's task.
 
-mod accept;
 mod approvals;
+mod client_message;
 mod items;
-mod kept;
-mod look;
 mod notices;
 mod policy;
 mod project;
-mod retell;
-mod say;
 mod schema;
+mod server_message;
 #[cfg(test)]
 mod tests;
-mod verdict;
+mod turn_items;
 mod wire;
 
-pub use accept::{CLIENT_METHODS, Call, HarnessClientMessage, HarnessMessageError, HarnessRequestId};
-pub use look::{HarnessMessageKind, classify_message};
+use crate::{Dialect, projection::restore_projection};
+
+pub use approvals::{HarnessRequestKind, RequestVerdict};
+pub use client_message::{CLIENT_METHODS, Call, HarnessClientMessage, HarnessMessageError, HarnessRequestId};
 pub use notices::{to_config_option, to_model};
 pub use policy::SandboxSettings;
-pub use retell::{mark_replayed, start_as_update, with_message_id, with_request_id};
-pub use say::{error_response, replay_completed, result_response, thread_started, warning_notice};
-pub use verdict::{HarnessRequestKind, RequestVerdict};
+pub use server_message::{
+    HarnessMessageKind, classify_message, error_response, mark_replayed, replay_completed, result_response,
+    start_as_update, thread_started, warning_notice, with_message_id, with_request_id,
+};
 pub use wire::{
     AgentInfo, ApprovalPolicy, ApprovalResponse, Capabilities, ClientCapabilities, ClientInfo, ConfigListParams,
     ConfigListResult, ConfigMeta, ConfigOption, ConfigReadResult, ConfigSetParams, Decision, Done, ErrorData,
@@ -32,8 +32,6 @@ pub use wire::{
     ThreadListResult, ThreadMeta, ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult,
     TurnInterruptParams, TurnStartParams, TurnStartResult, UserInput, code,
 };
-
-use crate::{Dialect, saved::restore_projection};
 
 /// The harness dialect.
 pub const DIALECT: Dialect = Dialect {

@@ -12,16 +12,15 @@ use switchboard_event::{
 };
 
 use super::{
-    approvals, items,
-    kept::TurnItems,
-    notices,
+    approvals, items, notices,
+    turn_items::TurnItems,
     wire::{
         DeltaMeta, Growth, ItemBody, ItemDelta, ItemNotification, ItemStatus, Notification, PlanEntry, PlanUpdated,
         Progress, Thread, ThreadItem, ThreadMeta, ThreadStarted, ThreadUpdated, TokenUsage, TokenUsageUpdated, Turn,
         TurnError, TurnId, TurnMeta, TurnNotification, TurnStatus, UsageMeta,
     },
 };
-use crate::{MessageBuffer, Projection, plan};
+use crate::{MessageBuffer, Projection, tools};
 
 /// Maximum length of the thread preview taken from the first prompt.
 const MAX_PREVIEW_BYTES: usize = 200;
@@ -377,7 +376,7 @@ impl HarnessProjection {
     /// Sends the plan of the turn; a subagent's plan is only an item.
     fn show_plan(&mut self, event: &Event, turn: TurnId, item: &Item, out: &mut MessageBuffer) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::is_in_effect(item) {
+        if !tools::is_plan_in_effect(item) {
             return;
         }
         let explanation = plan.explanation.clone().unwrap_or_default();

@@ -4,7 +4,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{
-    accept::Call,
+    client_message::Call,
     wire::{
         ApprovalResponse, ConfigListResult, ConfigReadResult, Done, Extension, InitializeResult, InitializedParams,
         ModelListResult, Notification, Request, RequestResponse, RpcError, ThreadListResult, ThreadResumeResult,

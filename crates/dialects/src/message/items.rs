@@ -1,26 +1,30 @@
 //! Messages, reasoning, tool calls and plans. Text is streamed and then sent once in full; a tool starts with a
 //! `tool_use` block or a progress message and ends with a summary that contains its result.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Notice, Plan, Reasoning, Status};
 
 use super::{
-    blocks::{content_blocks, drop_block},
-    project::MessageProjection,
-    sink::MessageSink,
-    tools,
+    project::{MessageProjection, MessageSink},
+    tools::{self, content_blocks, drop_block},
     wire::{
         Assistant, Content, Dropped, EventType, Kind, LifecycleSubtype, ProgressStatus, SessionLifecycle,
         StatusSubtype, StreamEvent, Tool, ToolProgress, ToolUseSummary, UserMessage,
     },
 };
 use crate::{
-    plan,
+    tools::is_plan_in_effect,
     track::{TrackedItem, item_text},
 };
+
+/// Maximum number of remembered ended calls.
+const MAX_ENDED_CALLS: usize = 256;
 
 /// The last plan sent; an unchanged plan is not sent again.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -275,7 +279,7 @@ impl MessageProjection {
 
     fn show_plan(&mut self, item: &Item, out: &mut MessageSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::is_in_effect(item) {
+        if !is_plan_in_effect(item) {
             return;
         }
         let LastPlan(told) = &self.plan;
@@ -314,4 +318,69 @@ fn push_removed(tracked: &TrackedItem, out: &mut MessageSink<'_>) {
 #[expect(clippy::cast_precision_loss, reason = "no tool runs for 285,000 years")]
 fn to_seconds(millis: u64) -> f64 {
     millis as f64 / 1_000.0
+}
+
+/// The messages of tool calls by item.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct ParentMessages {
+    open: BTreeMap<Id, String>,
+    /// Oldest first.
+    ended: VecDeque<(Id, String)>,
+}
+
+impl ParentMessages {
+    /// Records the message that announced a call.
+    pub fn insert(&mut self, item: &Id, message: String) {
+        self.ended.retain(|(ended, _)| ended != item);
+        self.open.insert(item.clone(), message);
+    }
+
+    /// Marks a call as ended.
+    pub fn end_call(&mut self, item: &str) {
+        self.ended.extend(self.open.remove_entry(item));
+        if self.ended.len() > MAX_ENDED_CALLS {
+            self.ended.pop_front();
+        }
+    }
+
+    /// Returns the message that announced the call of an item.
+    pub fn message_of(&self, item: &str) -> Option<&str> {
+        let ended = || self.ended.iter().rev().find(|(ended, _)| *ended == *item).map(|(_, message)| message);
+        self.open.get(item).or_else(ended).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Id;
+
+    use super::{MAX_ENDED_CALLS, ParentMessages};
+
+    #[test]
+    fn open_calls_and_the_latest_are_remembered() {
+        let mut parents = ParentMessages::default();
+        parents.insert(&Id::from("open"), "m".to_owned());
+        for number in 0..2 * MAX_ENDED_CALLS {
+            parents.insert(&Id::from(number.to_string()), format!("m{number}"));
+            parents.end_call(&number.to_string());
+        }
+        assert_eq!((parents.open.len(), parents.ended.len()), (1, MAX_ENDED_CALLS));
+        assert_eq!(parents.message_of("open"), Some("m"));
+        assert_eq!(parents.message_of("0"), None);
+        assert_eq!(
+            parents.message_of(&(2 * MAX_ENDED_CALLS - 1).to_string()),
+            Some(&*format!("m{}", 2 * MAX_ENDED_CALLS - 1))
+        );
+    }
+
+    #[test]
+    fn an_id_that_comes_again_is_the_new_call() {
+        let (mut parents, id) = (ParentMessages::default(), Id::from("call"));
+        for message in ["first", "second"] {
+            parents.insert(&id, message.to_owned());
+            parents.end_call(&id);
+            assert_eq!(parents.message_of(&id), Some(message));
+        }
+        assert_eq!(parents.ended.len(), 1);
+    }
 }

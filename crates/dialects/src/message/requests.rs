@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 use switchboard_event::{About, Item, Outcome, RequestOpened, RequestResolved, to_raw_json};
 
 use super::{
-    project::MessageProjection,
-    sink::MessageSink,
+    project::{MessageProjection, MessageSink},
     tools,
     wire::{Behavior, Kind, PermissionRequest, PermissionResponse, RequestSubtype},
 };

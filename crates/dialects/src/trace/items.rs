@@ -5,13 +5,11 @@ use std::borrow::Cow;
 use switchboard_event::{CallKind, ChangeKind, Details, Event, FileOp, Id, Item, Status};
 
 use super::{
-    languages,
-    models::ReplyModel,
     project::{TraceProjection, is_from_subagent},
-    tokens::PendingTokens,
+    session::{PendingTokens, ReplyModel},
     wire::{TraceChannel, TraceEventType, TraceTool, TraceToolStatus},
 };
-use crate::{MessageBuffer, output, plan, tools, track::item_text};
+use crate::{MessageBuffer, tools, track::item_text};
 
 impl TraceProjection {
     pub(super) fn item_started(&mut self, item: &Item, event: &Event, out: &mut MessageBuffer) {
@@ -37,7 +35,7 @@ impl TraceProjection {
             }
             Details::UserMessage(message) => self.user_message(message, event, out),
             _ if tools::is_work(item) || self.calls.contains(id) => self.push_tool_result(id, item, event, out),
-            Details::Plan(plan) => self.event_sink(event, out).send_meta(&plan::plan_text(plan)),
+            Details::Plan(plan) => self.event_sink(event, out).send_meta(&tools::plan_text(plan)),
             Details::Unknown(unknown) => self.event_sink(event, out).send_meta(&unknown.name),
             _ => {}
         }
@@ -99,7 +97,7 @@ impl TraceProjection {
         self.push_tool_call(id, item, event, out);
         self.calls.remove(id);
         let display = item.call.as_ref().and_then(|call| call.display.as_deref());
-        let text = display.map_or_else(|| output::output_or_error(item), Cow::Borrowed);
+        let text = display.map_or_else(|| tools::output_or_error(item), Cow::Borrowed);
         let mut sink = self.event_sink(event, out);
         sink.set_id(id, ":result");
         sink.send(TraceEventType::ToolResult, tool_channel(item), |line| {
@@ -121,7 +119,7 @@ fn tool_fields<'a>(id: &'a Id, item: &'a Item) -> TraceTool<'a> {
         name: Some(tools::tool_name(item)),
         call_id: Some(id),
         file_path,
-        file_language: file_path.and_then(languages::file_language),
+        file_language: file_path.and_then(file_language),
         file_op: file_operation(item),
         ..TraceTool::default()
     }
@@ -138,9 +136,9 @@ fn exit_code(item: &Item) -> Option<i32> {
 /// Returns the input of a tool as text.
 fn input_text(item: &Item) -> Cow<'_, str> {
     match (item.call.as_ref().and_then(|call| call.input.as_deref()), &item.details) {
-        (Some(input), _) if input.get().starts_with('"') => output::readable_json(input),
+        (Some(input), _) if input.get().starts_with('"') => tools::readable_json(input),
         (Some(input), _) => Cow::Borrowed(input.get()),
-        (None, Details::FileChange(change)) => Cow::Owned(output::changes_text(&change.changes)),
+        (None, Details::FileChange(change)) => Cow::Owned(tools::changes_text(&change.changes)),
         (None, _) => Cow::Owned(tools::tool_arguments(item).get().to_owned()),
     }
 }
@@ -185,5 +183,112 @@ fn tool_status(item: &Item) -> TraceToolStatus {
         Status::Running | Status::Superseded => TraceToolStatus::Unknown,
         _ if tools::has_succeeded(item) => TraceToolStatus::Success,
         _ => TraceToolStatus::Error,
+    }
+}
+
+/// Returns the language of a file, if its name is known.
+pub fn file_language(path: &str) -> Option<&'static str> {
+    let name = path.rsplit(['/', '\\']).next()?;
+    find_language(LANGUAGES_BY_NAME, name)
+        .or_else(|| find_language(LANGUAGES_BY_EXTENSION, &name.rsplit_once('.')?.1.to_ascii_lowercase()))
+}
+
+type LanguageTable = &'static [(&'static str, &'static [&'static str])];
+
+/// Languages by complete file name.
+const LANGUAGES_BY_NAME: LanguageTable = &[
+    ("makefile", &["Makefile", "makefile", "GNUmakefile"]),
+    ("dockerfile", &["Dockerfile", "Containerfile"]),
+    ("cmake", &["CMakeLists.txt"]),
+    ("ruby", &["Gemfile", "Rakefile"]),
+    ("groovy", &["Jenkinsfile"]),
+    ("just", &["justfile", "Justfile"]),
+    ("shell", &[".bashrc", ".profile", ".zshrc"]),
+];
+
+/// Languages by file extension.
+const LANGUAGES_BY_EXTENSION: LanguageTable = &[
+    ("rust", &["rs"]),
+    ("typescript", &["ts", "tsx", "mts", "cts"]),
+    ("javascript", &["js", "jsx", "mjs", "cjs"]),
+    ("python", &["py", "pyi"]),
+    ("go", &["go"]),
+    ("java", &["java"]),
+    ("kotlin", &["kt", "kts"]),
+    ("swift", &["swift"]),
+    ("c", &["c", "h"]),
+    ("cpp", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"]),
+    ("csharp", &["cs"]),
+    ("fsharp", &["fs", "fsx"]),
+    ("objective-c", &["m", "mm"]),
+    ("ruby", &["rb"]),
+    ("php", &["php"]),
+    ("perl", &["pl", "pm"]),
+    ("lua", &["lua"]),
+    ("r", &["r"]),
+    ("julia", &["jl"]),
+    ("scala", &["scala", "sc"]),
+    ("clojure", &["clj", "cljs", "cljc"]),
+    ("elixir", &["ex", "exs"]),
+    ("erlang", &["erl", "hrl"]),
+    ("haskell", &["hs"]),
+    ("ocaml", &["ml", "mli"]),
+    ("dart", &["dart"]),
+    ("zig", &["zig"]),
+    ("nim", &["nim"]),
+    ("groovy", &["groovy", "gradle"]),
+    ("shell", &["sh", "bash", "zsh", "fish"]),
+    ("powershell", &["ps1", "psm1"]),
+    ("batch", &["bat", "cmd"]),
+    ("sql", &["sql"]),
+    ("html", &["html", "htm"]),
+    ("css", &["css"]),
+    ("scss", &["scss", "sass"]),
+    ("less", &["less"]),
+    ("vue", &["vue"]),
+    ("svelte", &["svelte"]),
+    ("json", &["json", "jsonl", "json5", "jsonc"]),
+    ("yaml", &["yaml", "yml"]),
+    ("toml", &["toml"]),
+    ("xml", &["xml", "xsd", "xsl", "svg"]),
+    ("ini", &["ini", "cfg", "conf"]),
+    ("markdown", &["md", "markdown", "mdx"]),
+    ("restructuredtext", &["rst"]),
+    ("latex", &["tex"]),
+    ("protobuf", &["proto"]),
+    ("graphql", &["graphql", "gql"]),
+    ("hcl", &["tf", "tfvars", "hcl"]),
+    ("nix", &["nix"]),
+    ("cmake", &["cmake"]),
+    ("makefile", &["mk"]),
+    ("dockerfile", &["dockerfile"]),
+    ("jupyter", &["ipynb"]),
+    ("text", &["txt", "log"]),
+    ("csv", &["csv"]),
+    ("diff", &["diff", "patch"]),
+];
+
+fn find_language(table: LanguageTable, word: &str) -> Option<&'static str> {
+    table.iter().find(|(_, words)| words.contains(&word)).map(|(language, _)| *language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_language;
+
+    #[test]
+    fn names_tell_the_language() {
+        for (path, language) in [
+            ("/w/src/main.rs", Some("rust")),
+            ("App.TSX", Some("typescript")),
+            ("C:\\w\\a.py", Some("python")),
+            ("/w.d/Makefile", Some("makefile")),
+            ("CMakeLists.txt", Some("cmake")),
+            ("/w/noext", None),
+            ("/w/odd.xyz", None),
+            ("", None),
+        ] {
+            assert_eq!(file_language(path), language, "{path}");
+        }
     }
 }

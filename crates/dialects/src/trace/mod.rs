@@ -1,20 +1,16 @@
 //! `agtrace.event.v1`: a log of flat events, one for each occurrence, with the native record.
 
-mod about;
 mod items;
-mod languages;
-mod models;
-mod notices;
 mod project;
 mod prompts;
-mod records;
-mod schema;
+mod session;
 #[cfg(test)]
 mod tests;
-mod tokens;
 mod wire;
 
-use crate::{Dialect, saved::restore_projection};
+use serde_json::Value;
+
+use crate::{Dialect, projection::restore_projection};
 
 /// The trace dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -24,5 +20,10 @@ pub const DIALECT: Dialect = Dialect {
     restore: restore_projection::<project::TraceProjection>,
     revision: 3,
     verbatim: false,
-    schema: schema::message_schema,
+    schema: message_schema,
 };
+
+/// Returns the schema of one event.
+pub fn message_schema(_: &[&str]) -> Value {
+    serde_json::from_str(include_str!("schema.json")).unwrap_or_default()
+}

@@ -10,17 +10,13 @@ use switchboard_event::{
 };
 
 use super::{
-    about::TraceSessionContext,
-    models::ReplyModels,
-    notices,
     prompts::{EarlyMeta, PendingPrompt, PromptTracker},
-    records::LastRecord,
-    tokens::{PendingTokens, without_body},
+    session::{self, PendingTokens, ReplyModels, TraceSessionContext, without_body},
     wire::{
         AgentEventV1, SerializedFields, TraceAttribution, TraceChannel, TraceEventType, TraceOccurrence, TraceTool,
     },
 };
-use crate::{MessageBuffer, Projection};
+use crate::{MessageBuffer, Projection, projection};
 
 /// Maximum number of records about a session that wait for its first user message.
 const MAX_EARLY_METAS: usize = 64;
@@ -62,7 +58,7 @@ impl Projection for TraceProjection {
             EventBody::ItemStarted(item) => self.item_started(item, project_event, out),
             EventBody::ItemCompleted(item) => self.item_completed(item, project_event, out),
             EventBody::Usage(usage) => self.hold_usage(usage, project_event, out),
-            EventBody::Notice(notice) => notices::write_notice(notice, &mut self.event_sink(project_event, out)),
+            EventBody::Notice(notice) => session::write_notice(notice, &mut self.event_sink(project_event, out)),
             EventBody::TurnStarted(turn) => self.turn_started(turn, project_event, out),
             EventBody::TurnCompleted(turn) => self.turn_completed(turn, project_event, out),
             EventBody::SessionStarted(started) => {
@@ -356,5 +352,29 @@ fn outcome_word(outcome: switchboard_event::Outcome) -> &'static str {
         Outcome::Answered => "answered",
         Outcome::Withdrawn => "withdrawn",
         Outcome::Expired => "expired",
+    }
+}
+
+/// The last record seen. The events of a record are consecutive, so one record is enough.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LastRecord {
+    seq: u64,
+    /// The record in wire format.
+    #[serde(default, deserialize_with = "projection::read_present", skip_serializing_if = "Option::is_none")]
+    body: Option<Box<RawValue>>,
+}
+
+impl LastRecord {
+    /// Remembers the event's record.
+    pub fn record_event(&mut self, event: &Event) {
+        if let Some(native) = &event.native {
+            (self.seq, self.body) = (event.seq, Some(native.body.to_wire().0.into_owned()));
+        }
+    }
+
+    /// Returns the record that caused the event, if any.
+    pub fn record_of(&self, event: &Event) -> Option<Cow<'_, RawValue>> {
+        let is_its = event.native.is_some() || event.cause == Some(self.seq);
+        self.body.as_ref().filter(|_| is_its).map(|body| Cow::Borrowed(&**body))
     }
 }

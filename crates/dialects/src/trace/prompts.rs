@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{Details, Event, EventBody, Id, Item, UserMessage};
 
-use super::{tokens::without_body, wire::TraceChannel};
-use crate::saved;
+use super::{session::without_body, wire::TraceChannel};
+use crate::projection;
 
 /// The prompt of a started turn. The agent's own id of it is that of the next item, if that repeats the prompt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,9 +13,9 @@ pub struct PendingPrompt {
     pub text: String,
     pub channel: TraceChannel,
     /// The event that reported the prompt, without its body.
-    #[serde(deserialize_with = "saved::read_event")]
+    #[serde(deserialize_with = "projection::read_event")]
     pub event: Event,
-    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "projection::read_present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 
@@ -44,9 +44,9 @@ impl PendingPrompt {
 pub struct EarlyMeta {
     pub text: String,
     /// The event that reported it, without its body.
-    #[serde(deserialize_with = "saved::read_event")]
+    #[serde(deserialize_with = "projection::read_event")]
     pub event: Event,
-    #[serde(default, deserialize_with = "saved::read_present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "projection::read_present", skip_serializing_if = "Option::is_none")]
     pub raw: Option<Box<RawValue>>,
 }
 

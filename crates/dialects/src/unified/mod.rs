@@ -1,11 +1,11 @@
 //! Unified events of the CLI agent streaming protocol: `sessionStarted` … `sessionEnded`, in camelCase.
 
-mod chunk;
 mod project;
-mod schema;
 mod wire;
 
-use crate::{Dialect, saved::restore_projection};
+use serde_json::{Value, json};
+
+use crate::{Dialect, projection::restore_projection};
 
 /// The unified dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -15,5 +15,14 @@ pub const DIALECT: Dialect = Dialect {
     restore: restore_projection::<project::UnifiedProjection>,
     revision: 2,
     verbatim: false,
-    schema: schema::message_schema,
+    schema: message_schema,
 };
+
+/// Returns the schema of one message.
+pub fn message_schema(agents: &[&str]) -> Value {
+    let mut schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap_or_default();
+    if let Some(agent) = schema.pointer_mut("/allOf/0/then/properties/agentType/enum") {
+        *agent = json!(agents);
+    }
+    schema
+}

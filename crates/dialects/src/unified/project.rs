@@ -7,12 +7,9 @@ use switchboard_event::{
     Timestamp, Topic, TurnCompleted, TurnStatus,
 };
 
-use super::{
-    chunk::{self, SessionJson, TextChunk},
-    wire::{UnifiedEvent, UnifiedTokenUsage},
-};
+use super::wire::{self, SessionJson, TextChunk, UnifiedEvent, UnifiedTokenUsage};
 use crate::{
-    MessageBuffer, Projection, plan, tools,
+    MessageBuffer, Projection, tools,
     track::{ItemTracker, TurnUsage, item_text},
 };
 
@@ -91,7 +88,7 @@ impl<'a> UnifiedSink<'a> {
 
     fn send_text(&mut self, content: &str, is_complete: bool, channel: Option<&'static str>) {
         if self.part == 0 && self.event.thread.is_none() && self.event.parent.is_none() {
-            chunk::write_text_chunk(self.event, &TextChunk { content, is_complete, channel }, self.session, self.out);
+            wire::write_text_chunk(self.event, &TextChunk { content, is_complete, channel }, self.session, self.out);
             self.part += 1;
             return;
         }
@@ -246,10 +243,10 @@ impl UnifiedProjection {
 
     fn show_plan(&mut self, item: &Item, out: &mut UnifiedSink<'_>) {
         let Details::Plan(plan) = &item.details else { return };
-        if !plan::is_in_effect(item) {
+        if !tools::is_plan_in_effect(item) {
             return;
         }
-        let text = plan::plan_text(plan);
+        let text = tools::plan_text(plan);
         if !text.is_empty() && text != self.plan {
             out.send_text(&text, true, Some("plan"));
             self.plan = text;

@@ -9,25 +9,25 @@ use super::Content;
 /// A call of a tool: what every protocol needs to show it without knowing the agent's tools.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// The tool, by the agent's name.
+    /// The agent's name of the tool.
     pub name: String,
-    /// One line for people.
+    /// A one-line title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What sort of tool it is.
+    /// The kind of tool.
     #[serde(default)]
     pub kind: CallKind,
-    /// What it does to a file.
+    /// The operation on a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<FileOp>,
     /// What it was given, verbatim; an object wherever the agent gives one.
     #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
-    /// The places in files that it is about.
+    /// The file locations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
-    /// What it gave back beside text.
+    /// Output other than text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// Why it failed or was not allowed.
@@ -39,7 +39,7 @@ pub struct Call {
     /// What a program that it ran ended with; that of a command is in its details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What it does in a team of agents.
+    /// The effect in a team of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
     /// The agent writes the call as a block of the model's message, not as a record of its own.
@@ -47,7 +47,7 @@ pub struct Call {
     pub is_block: bool,
 }
 
-/// What sort of tool it is.
+/// The kind of tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {

@@ -25,13 +25,13 @@ pub enum Delta {
     },
     /// It is still going on.
     Progress {
-        /// For how long.
+        /// The time since the start.
         #[serde(skip_serializing_if = "Option::is_none")]
         elapsed_ms: Option<u64>,
-        /// How far, from 0 to 1.
+        /// The progress, from 0 to 1.
         #[serde(skip_serializing_if = "Option::is_none")]
         ratio: Option<f64>,
-        /// What it is doing.
+        /// The current activity.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },

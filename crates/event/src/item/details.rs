@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::Content;
 use crate::Id;
 
-/// What the user, or somebody in the user's place, said.
+/// A message of the user, or on behalf of the user.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
     /// What was said.
@@ -16,7 +16,7 @@ pub struct UserMessage {
     /// Nobody typed it: the agent or its host put it there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
-    /// It was said while a turn was running.
+    /// Whether it was sent during a turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queued: bool,
 }
@@ -35,7 +35,7 @@ impl UserMessage {
     }
 }
 
-/// What the agent says.
+/// A message of the agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentMessage {
     /// The text.
@@ -44,10 +44,10 @@ pub struct AgentMessage {
     /// Whether it is a comment on the way or the answer, where the agent says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// It is a refusal.
+    /// Whether it is a refusal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal: bool,
-    /// What it has beside text: images, code.
+    /// Content other than text, such as images and code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
     /// The text is longer than what is kept; the deltas had all of it.
@@ -63,7 +63,7 @@ impl AgentMessage {
     }
 }
 
-/// What the agent thinks.
+/// Reasoning of the agent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reasoning {
     /// The thoughts themselves.
@@ -97,12 +97,12 @@ pub struct Command {
     /// There was more output than this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// It goes on in the background.
+    /// Whether it continues in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }
 
-/// Changes of files.
+/// File changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
     /// One entry a file.
@@ -120,7 +120,7 @@ pub struct Change {
     pub path: String,
     /// What happened to it.
     pub kind: ChangeKind,
-    /// Where it was moved.
+    /// The new path of a moved file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// A unified diff; empty where none is known.
@@ -160,18 +160,18 @@ pub struct Mcp {
     #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
-    /// Why it failed.
+    /// The reason for a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A search of the web.
+/// A web search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearch {
     /// What was searched for, or the page that was opened.
     #[serde(default)]
     pub queries: Vec<String>,
-    /// What was found.
+    /// The results.
     #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
@@ -197,25 +197,25 @@ pub struct Plan {
 /// A step of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// The step.
     pub step: String,
-    /// How far it got.
+    /// The status.
     #[serde(default)]
     pub status: PlanStatus,
 }
 
-/// How far a step of a plan got.
+/// The status of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
     /// Begun.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Failed,
 }
 
@@ -225,19 +225,19 @@ pub struct Subagent {
     /// Its own thread or session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Id>,
-    /// What kind of agent it is.
+    /// The type of agent.
     #[serde(default)]
     pub name: String,
     /// What it is for, in a few words.
     #[serde(default)]
     pub label: String,
-    /// What it was told.
+    /// The prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// What it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// It goes on in the background.
+    /// Whether it continues in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }

@@ -22,15 +22,15 @@ pub use details::{
 /// One item. Fields that all items have, and [`Details`] by type.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Item {
-    /// How far it got.
+    /// The status.
     pub status: Status,
-    /// The model reply that it came with.
+    /// The model reply that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Id>,
     /// The model that gave it, where that may be another than the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long it took.
+    /// The duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The tool call behind it, where the agent called a tool by name.
@@ -138,19 +138,19 @@ macro_rules! details {
 }
 
 details! {
-    /// What the user, or somebody in the user's place, said.
+    /// A message of the user, or on behalf of the user.
     UserMessage = "user_message",
-    /// What the agent says.
+    /// A message of the agent.
     AgentMessage = "agent_message",
-    /// What the agent thinks.
+    /// Reasoning of the agent.
     Reasoning = "reasoning",
     /// A shell command.
     Command = "command",
-    /// Changes of files.
+    /// File changes.
     FileChange = "file_change",
     /// A call of an MCP tool.
     Mcp = "mcp",
-    /// A search of the web.
+    /// A web search.
     WebSearch = "web_search",
     /// A plan, or a list of things to do.
     Plan = "plan",

@@ -1,15 +1,12 @@
 //! Tests of reading, reducing, routing and mapping, separately and combined.
 
-mod content;
 mod mapping;
 mod reducing;
-mod session;
-mod teams;
 
 use serde_json::{Value, json};
 
-use super::{
-    State,
+use crate::consumer::{
+    ConsumerState,
     reduce::StateReducer,
     unified::{UnifiedMessage, UnifiedMessageType, VerbatimFields},
 };
@@ -22,7 +19,7 @@ fn parse_message(kind: &str, metadata: Value, content: Value) -> UnifiedMessage 
 }
 
 /// Returns the state after the messages.
-fn reduce_messages(messages: &[UnifiedMessage]) -> State {
+fn reduce_messages(messages: &[UnifiedMessage]) -> ConsumerState {
     messages.iter().fold(StateReducer::default(), StateReducer::with_message).state
 }
 

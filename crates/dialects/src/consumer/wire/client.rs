@@ -1,36 +1,39 @@
-//! Messages sent by consumers.
+//! Messages of clients, and the requests that they answer.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
+use switchboard_event::{Question, RequestOption};
 
-/// What consumers say. Each type is read by itself, so this enumeration is only the list of them.
+use crate::consumer::unified::VerbatimJson;
+
+/// A message from a consumer. Each type is parsed separately; this is only the list of types.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(tag = "type", rename_all = "snake_case")]
 pub enum ClientMessage {
-    /// A prompt. While a turn runs, it waits for the turn to end.
+    /// A prompt. It waits for the end of the current turn.
     UserMessage(UserInput),
-    /// The answer to what the agent asks.
+    /// The answer to a request of the agent.
     PermissionResponse(PermissionAnswer),
     /// Stop the turn.
     Interrupt {},
-    /// Use another model from now on.
+    /// Change the model.
     SetModel(SetModel),
-    /// Use another of the agent's modes from now on.
+    /// Change the agent's mode.
     SetPermissionMode(SetPermissionMode),
-    /// Who is there? Open to observers too.
+    /// List the connected consumers. Observers may send it, too.
     PresenceQuery {},
-    /// One of the agent's slash commands.
+    /// Run one of the agent's slash commands.
     SlashCommand(SlashCommand),
-    /// A session keeps its agent: always refused.
+    /// Change the agent. Always refused.
     SetAdapter(SetAdapter),
-    /// A prompt that waits for the turn to end. One can wait.
+    /// Queue a prompt until the turn ends. One prompt can be queued.
     QueueMessage(UserInput),
-    /// Another text for the prompt that waits.
+    /// Change the queued prompt.
     UpdateQueuedMessage(UserInput),
-    /// Take the prompt that waits back.
+    /// Cancel the queued prompt.
     CancelQueuedMessage {},
 }
 
@@ -52,11 +55,11 @@ pub const CLIENT_TYPES: [&str; 11] = [
 /// A prompt.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct UserInput {
-    /// What to do: 1 to 100,000 characters.
+    /// The prompt: 1 to 100,000 characters.
     #[serde(default, alias = "text")]
     #[schemars(length(min = 1, max = 100_000))]
     pub content: String,
-    /// Images to look at, together at most 20 MB.
+    /// Images to attach, at most 20 MB in total.
     #[serde(default)]
     pub images: Vec<ImageData>,
 }
@@ -64,24 +67,24 @@ pub struct UserInput {
 /// An image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageData {
-    /// What kind, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// The bytes as base64.
+    /// The data, base64-encoded.
     pub data: String,
 }
 
-/// The answer to what the agent asks.
+/// The answer to a request of the agent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PermissionAnswer {
-    /// What is answered.
+    /// The request to answer.
     pub request_id: String,
-    /// Yes or no.
+    /// The decision.
     pub behavior: Behavior,
-    /// The input that is allowed instead of what was asked for.
+    /// A changed input to allow instead of the requested one.
     #[serde(default)]
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub updated_input: Option<Box<RawValue>>,
-    /// What the agent is told.
+    /// A message for the agent.
     #[serde(default)]
     pub message: Option<String>,
     /// The answers, by question.
@@ -92,50 +95,118 @@ pub struct PermissionAnswer {
     pub option: Option<String>,
 }
 
-/// Yes or no.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Behavior {
-    /// Yes.
+    /// Allow the request.
     Allow,
-    /// No.
+    /// Deny the request.
     Deny,
 }
 
-/// Use another model.
+/// Change the model.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetModel {
-    /// Its id, one of `session.models`.
+    /// The ID of the model, one of `session.models`.
     #[schemars(length(min = 1, max = 1000))]
     pub model: String,
 }
 
-/// Use another mode.
+/// Change the mode.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetPermissionMode {
-    /// Its id, one of `session.modes`.
+    /// The ID of the mode, one of `session.modes`.
     #[schemars(length(min = 1, max = 1000))]
     pub mode: String,
 }
 
-/// One of the agent's slash commands.
+/// Run one of the agent's slash commands.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct SlashCommand {
-    /// The command, with or without `/`, and what follows it.
+    /// The command, with or without `/`, and its arguments.
     #[serde(default, alias = "name")]
     #[schemars(length(min = 1, max = 100_000))]
     pub command: String,
-    /// What follows it, if that is not in `command`.
+    /// The arguments, if they are not in `command`.
     #[serde(default, alias = "arguments")]
     pub args: Option<String>,
-    /// Comes back with the answer.
+    /// Repeated in the response.
     #[serde(default)]
     pub request_id: Option<String>,
 }
 
-/// Use another agent.
+/// Change the agent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetAdapter {
     /// Which.
     pub adapter: String,
+}
+
+/// A request of the agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Permission {
+    /// The ID for the answer.
+    pub request_id: String,
+    /// The type of request: `can_use_tool`, or another one that is not about a tool.
+    pub subtype: String,
+    /// The tool to run.
+    pub tool_name: String,
+    /// The input of the tool.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub input: VerbatimJson,
+    /// The reason for the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The tool call; empty if the agent does not report it.
+    pub tool_use_id: String,
+    /// The subagent that sent the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// The time of the request, in milliseconds since 1970.
+    pub timestamp: i64,
+    /// The subject: `command`, `file_change`, `tool`, `question`, `plan`, `auth`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// A one-line title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The command to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The directory of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// The file changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<VerbatimJson>,
+    /// The questions to answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+    /// The options that the agent offers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<RequestOption>,
+    /// When the request is declined automatically, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+/// A request was resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PermissionCancelled {
+    /// The request.
+    pub request_id: String,
+    /// The outcome: `allowed`, `declined`, `cancelled`, `answered`, `withdrawn` or `expired`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Who decided: `client`, `policy`, `timeout`, `agent` or `switchboard`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// `allow` or `deny`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<String>,
+    /// The message for the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }

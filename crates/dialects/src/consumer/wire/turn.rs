@@ -1,9 +1,9 @@
-//! The result and token usage of a turn.
+//! Turns and their results, and teams of agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::unified::VerbatimJson;
+use crate::consumer::unified::VerbatimJson;
 
 /// Tokens of several turns. Input is without the cache, output includes reasoning, the total is everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,36 +64,36 @@ impl From<TurnTokens> for Tokens {
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ResultData {
-    /// How it ended, in the protocol's words.
+    /// The outcome, in terms of the protocol.
     pub subtype: ResultSubtype,
-    /// It failed.
+    /// Whether it failed.
     pub is_error: bool,
-    /// The agent's answer, where it gives one beside its messages.
+    /// The agent's answer, if it is reported separately from messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// What went wrong on the way, the reason why it failed last.
+    /// The errors of the turn; the last one is the reason why it failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// How long it took.
+    /// The duration.
     pub duration_ms: u64,
-    /// How long the model took; 0 where the agent does not say.
+    /// The time of the model; 0 if the agent does not report it.
     pub duration_api_ms: u64,
-    /// How often the model was called; 0 where the agent does not say.
+    /// The number of model calls; 0 if the agent does not report it.
     pub num_turns: u64,
-    /// What the session cost so far, this turn included.
+    /// The cost of the session up to this turn.
     pub total_cost_usd: f64,
-    /// What this turn cost.
+    /// The cost of this turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Why the model stopped.
-    #[schemars(schema_with = "super::server::text_or_null")]
+    #[schemars(schema_with = "crate::consumer::wire::text_or_null")]
     pub stop_reason: Option<String>,
-    /// What this turn used.
+    /// The token usage of this turn.
     pub usage: Tokens,
-    /// What went wrong, for programs.
+    /// The error code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// The error message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// `completed`, `failed` or `interrupted`.
@@ -105,7 +105,7 @@ pub struct ResultData {
     /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tools that were not allowed to run.
+    /// The tool calls that were denied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub permission_denials: Vec<VerbatimJson>,
 }
@@ -114,14 +114,128 @@ pub struct ResultData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultSubtype {
-    /// Well.
+    /// The turn succeeded.
     Success,
-    /// It failed, or somebody stopped it.
+    /// The turn failed or was interrupted.
     ErrorDuringExecution,
     /// The turn limit was reached.
     ErrorMaxTurns,
-    /// The budget was used up.
+    /// The budget was exceeded.
     ErrorMaxBudgetUsd,
-    /// The answer never had the shape that was asked for.
+    /// The answer never matched the requested schema.
     ErrorMaxStructuredOutputRetries,
+}
+
+/// A team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Team {
+    /// The name.
+    pub name: String,
+    /// The role of the session's agent.
+    pub role: TeamRole,
+    /// The members, oldest first.
+    pub members: Vec<TeamMember>,
+    /// The tasks, oldest first.
+    pub tasks: Vec<TeamTask>,
+    /// The latest messages between members, oldest first.
+    pub messages: Vec<TeamMessage>,
+}
+
+/// The role of an agent in a team.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TeamRole {
+    /// The leader.
+    #[default]
+    Lead,
+    /// A member.
+    Teammate,
+}
+
+/// A member of a team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TeamMember {
+    /// The name.
+    pub name: String,
+    /// The tool call that runs the member.
+    pub agent_id: String,
+    /// The type of agent.
+    pub agent_type: String,
+    /// The current activity.
+    pub status: MemberStatus,
+    /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// The state of a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberStatus {
+    /// It is working.
+    #[default]
+    Active,
+    /// It is idle.
+    Idle,
+    /// It was shut down.
+    Shutdown,
+}
+
+/// A task of a team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TeamTask {
+    /// The ID.
+    pub id: String,
+    /// A short description.
+    pub subject: String,
+    /// The full description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The status.
+    pub status: TaskStatus,
+    /// The member that works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The text to display while it is in progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// The tasks that it depends on.
+    pub blocked_by: Vec<String>,
+    /// The tasks that depend on it.
+    pub blocks: Vec<String>,
+}
+
+/// The status of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Not started.
+    #[default]
+    Pending,
+    /// In progress.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Abandoned.
+    Deleted,
+}
+
+/// A message between members of a team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TeamMessage {
+    /// The tool call that sent it.
+    pub id: String,
+    /// The recipient.
+    pub to: String,
+    /// The first thousand characters of the message.
+    pub text: String,
+    /// A summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The time, in milliseconds since 1970.
+    pub timestamp: i64,
 }

@@ -1,47 +1,49 @@
-//! Switchboard's extension methods. Their contents use the terms of the event model.
+//! Approval requests, and Switchboard's extensions of the protocol.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard_event::{Decider, EndReason, Field, Level, Outcome, RequestOpened, Resumed, Topic};
+use switchboard_event::{
+    Decider, EndReason, Field, Level, Outcome, RequestOpened, RequestOption, Resumed, Timestamp, Topic,
+};
 
-use super::{DeltaMeta, ThreadInfo, TurnError, TurnId};
+use super::{DeltaMeta, FileUpdateChange, ThreadInfo, TurnError, TurnId};
 
-/// More text of an item.
+/// New text of an item.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Growth<'a> {
     pub thread_id: &'a str,
     pub turn_id: TurnId,
     pub item_id: &'a str,
-    /// Which text.
+    /// The field of the text.
     pub field: Field,
     pub delta: &'a str,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<DeltaMeta<'a>>,
 }
 
-/// An item is still going on.
+/// The progress of an item.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress<'a> {
     pub thread_id: &'a str,
     pub turn_id: TurnId,
     pub item_id: &'a str,
-    /// For how long.
+    /// The time since the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
-    /// How far, from 0 to 1.
+    /// The progress, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// What it is doing.
+    /// The current activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
 }
 
-/// Something to know.
+/// A notice.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoticeParams<'a> {
@@ -54,10 +56,10 @@ pub struct NoticeParams<'a> {
     pub level: Level,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
-    /// The native name of what happened.
+    /// The agent's own name of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// How far it got, where it has stages.
+    /// The stage, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +69,7 @@ pub struct NoticeParams<'a> {
     pub detail: Option<&'a RawValue>,
 }
 
-/// Something about the thread changed; only what changed is there.
+/// Changes of the thread; unchanged fields are absent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUpdated<'a> {
@@ -77,25 +79,25 @@ pub struct ThreadUpdated<'a> {
     pub meta: Option<UpdateMeta<'a>>,
 }
 
-/// What a process of the agent that has begun says about the thread.
+/// Information about the thread from a new process of the agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateMeta<'a> {
-    /// The agent's own id of the session.
+    /// The agent's own session ID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_session: Option<&'a str>,
-    /// Which process of the thread, from 1.
+    /// The number of the agent's process in the thread, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<u32>,
-    /// What it continues.
+    /// What it resumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed: Option<&'a Resumed>,
-    /// Empty where it is not known.
+    /// Empty if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_provider: Option<&'a str>,
 }
 
-/// All that has happened in a thread is told; what follows happens now.
+/// The history of a thread was sent; new messages follow.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayCompleted<'a> {
@@ -117,8 +119,8 @@ pub struct ThreadEnded<'a> {
     pub duration_ms: u64,
 }
 
-/// The agent waits for an answer to something that is neither a command nor a change of files. The response is
-/// `{outcome, option?, answers?, input?, message?}`.
+/// A request of the agent that is about neither a command nor file changes. The response is `{outcome, option?,
+/// answers?, input?, message?}`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenRequest<'a> {
@@ -129,7 +131,7 @@ pub struct OpenRequest<'a> {
     pub request: &'a RequestOpened,
 }
 
-/// A request needs no answer any more.
+/// A request was resolved.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved<'a> {
@@ -147,4 +149,66 @@ pub struct Resolved<'a> {
     pub answers: &'a BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,
+}
+
+/// A request to run a command. The response is `{decision: "accept" | "decline"}`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandApproval<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: TurnId,
+    /// The item, or the ID of the request if the agent names none.
+    pub item_id: &'a str,
+    pub command: &'a str,
+    pub cwd: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    #[serde(rename = "_meta")]
+    pub meta: ApprovalMeta<'a>,
+}
+
+/// A request to change files. The response is `{decision: "accept" | "acceptForSession" | "decline"}`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChangeApproval<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: TurnId,
+    /// The item, or the ID of the request if the agent names none.
+    pub item_id: &'a str,
+    pub changes: Vec<FileUpdateChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    #[serde(rename = "_meta")]
+    pub meta: ApprovalMeta<'a>,
+}
+
+/// Additional information about the request.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalMeta<'a> {
+    /// A one-line title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'a str>,
+    /// The agent's name of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<&'a str>,
+    /// The input of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub input: Option<&'a RawValue>,
+    /// The options that the agent offers.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub options: &'a [RequestOption],
+    /// Whether only a person may answer, and only for this request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requires_person: bool,
+    /// When the request is declined automatically.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The subagent's thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<&'a str>,
+    /// The item that runs the subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_item_id: Option<&'a str>,
 }

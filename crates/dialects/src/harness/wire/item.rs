@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::value::RawValue;
 use switchboard_event::{CallKind, Content, FileOp, Id, Location, Status, Team, to_raw_string};
 
-use crate::saved::read_present;
+use crate::projection::read_present;
 
 /// One item.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -17,15 +17,15 @@ pub struct ThreadItem {
     pub meta: Option<Box<ItemMeta>>,
 }
 
-/// Whose words they are.
+/// The author of the text.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SubagentRole {
-    /// What it was told.
+    /// A prompt for it.
     User,
-    /// What it says.
+    /// The content.
     Agent,
-    /// What it thinks.
+    /// Its reasoning.
     Reasoning,
 }
 
@@ -33,7 +33,7 @@ pub enum SubagentRole {
 /// form in which the type comes first.
 macro_rules! item_body {
     ($($variants:tt)*) => {
-        /// What an item is. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
+        /// The type of an item. The union is open: `subagentMessage`, `subagent` and `toolCall` are ours.
         #[derive(Clone, Debug, Serialize, JsonSchema)]
         #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
         pub enum ItemBody { $($variants)* }
@@ -45,23 +45,23 @@ macro_rules! item_body {
 }
 
 item_body! {
-    /// What the user said.
+    /// A message of the user.
     UserMessage { content: Vec<UserInput> },
-    /// What the agent says.
+    /// A message of the agent.
     AgentMessage { text: String },
-    /// What the agent thinks.
+    /// Reasoning of the agent.
     Reasoning {
         #[serde(skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<String>,
     },
-    /// What a subagent says, thinks or is told: no part of the thread's answer, and never taken for it.
+    /// A message, reasoning text or prompt of a subagent; never part of the thread's answer.
     SubagentMessage { role: SubagentRole, text: String },
     /// A shell command.
     CommandExecution {
         command: String,
-        /// Empty where it is not known.
+        /// Empty if unknown.
         cwd: String,
         status: ItemStatus,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ item_body! {
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },
-    /// Changes of files.
+    /// File changes.
     FileChange { changes: Vec<FileUpdateChange>, status: ItemStatus },
     /// A call of an MCP tool.
     McpToolCall {
@@ -87,7 +87,7 @@ item_body! {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A search of the web.
+    /// A web search.
     WebSearch { query: String },
     /// A plan.
     Plan {
@@ -95,7 +95,7 @@ item_body! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entries: Vec<PlanEntry>,
     },
-    /// Ours: any other tool, and what is not known.
+    /// Ours: any other tool, or an unknown item.
     ToolCall {
         name: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ item_body! {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// Ours: another agent, working for this one. Its items carry `_meta.thread` and `_meta.parentItemId`.
+    /// Ours: a subagent. Its items have `_meta.thread` and `_meta.parentItemId`.
     Subagent {
         name: String,
         label: String,
@@ -164,7 +164,7 @@ impl ThreadItem {
     }
 }
 
-/// How far a command, a change, a tool call or a subagent got.
+/// The status of a command, file change, tool call or subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ItemStatus {
@@ -174,7 +174,7 @@ pub enum ItemStatus {
     Declined,
 }
 
-/// How far a call of an MCP tool got.
+/// The status of an MCP tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum McpStatus {
@@ -183,23 +183,23 @@ pub enum McpStatus {
     Failed,
 }
 
-/// A piece of what the user said.
+/// A part of a user message.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserInput {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// An image, by its address.
+    /// An image by URL.
     Image {
-        /// A `data:` address of an agent's or a client's; of an agent's also any other.
+        /// A `data:` URL; images of agents may have other URLs.
         url: String,
     },
-    /// An image, by its file.
+    /// An image by path.
     LocalImage {
-        /// The file, absolute.
+        /// The absolute path.
         path: String,
     },
 }
@@ -215,7 +215,7 @@ pub struct FileUpdateChange {
     pub meta: Option<ChangeMeta>,
 }
 
-/// What happened to a file. One that was moved is deleted here and added there.
+/// The kind of file change. A move is a deletion and an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeKind {
@@ -224,11 +224,11 @@ pub enum FileChangeKind {
     Delete,
 }
 
-/// What else is known about a change.
+/// Additional information about a change.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeMeta {
-    /// Where the file was before.
+    /// The previous path.
     pub moved_from: String,
 }
 
@@ -239,7 +239,7 @@ pub struct PlanEntry {
     pub status: StepStatus,
 }
 
-/// How far a step of a plan got.
+/// The status of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StepStatus {
@@ -249,78 +249,78 @@ pub enum StepStatus {
     Failed,
 }
 
-/// What else is known about an item.
+/// Additional information about an item.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemMeta {
     /// The subagent's thread: the item is not part of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<Id>,
-    /// The item under which a subagent works.
+    /// The item that runs the subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_item_id: Option<Id>,
-    /// How it ended, where the item has no word for it.
+    /// The outcome, if the item cannot express it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// The tool, by the agent's name.
+    /// The agent's name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// One line for people.
+    /// A one-line title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What sort of tool it is.
+    /// The kind of tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<CallKind>,
-    /// What it does to a file.
+    /// The operation on a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<FileOp>,
-    /// What it does in a team of agents.
+    /// The effect in a team of agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub team: Option<Team>,
-    /// The places in files that it is about.
+    /// The file locations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<Location>,
-    /// What it has or gave back beside text.
+    /// Content other than text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Content>,
-    /// Why it failed, where the item has no word for it.
+    /// The error, if the item cannot express it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What a tool said about the files it changed.
+    /// The output of a tool that changed files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// What was searched for, where it is more than one thing.
+    /// The queries, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
-    /// What was found.
+    /// The results.
     #[serde(default, deserialize_with = "read_present", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
     /// Whether a message is a comment on the way or the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The model reply that it came with.
+    /// The model reply that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Id>,
-    /// How long it took, where the item has no word for it.
+    /// The duration, if the item cannot express it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// It is a refusal.
+    /// Whether it is a refusal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal: bool,
-    /// The provider keeps the thoughts secret.
+    /// Whether the provider hides the reasoning text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
-    /// Nobody typed it.
+    /// Whether it was generated rather than typed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
-    /// It was said while a turn was running.
+    /// Whether it was sent during a turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queued: bool,
-    /// It goes on in the background.
+    /// Whether it continues in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// Some of its text is not here.
+    /// Whether some of its text was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }

@@ -5,8 +5,10 @@ mod session;
 
 use serde_json::{Value, json};
 
-use super::DIALECT;
-use crate::test_sessions::{SampleSession, full_sample_session};
+use crate::{
+    message::DIALECT,
+    test_sessions::{SampleSession, full_sample_session},
+};
 
 /// Returns the types of all messages in order.
 fn message_types(messages: &[Value]) -> Vec<&str> {

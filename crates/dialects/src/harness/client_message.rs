@@ -177,7 +177,7 @@ fn invalid_request(id: Option<HarnessRequestId>, why: &str) -> HarnessMessageErr
 /// Lists all requests with their names and parameter types.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ty, $form:expr),)*) => {
-        /// What a client wants.
+        /// A request of a client.
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(rename = "ClientRequest", tag = "method", content = "params")]
         pub enum Call {
@@ -218,22 +218,22 @@ const fn no_settings(fields: &'static [&'static str]) -> SettingsForm {
 }
 
 calls! {
-    /// The first of all.
+    /// The first request.
     "initialize" => Initialize(InitializeParams, no_settings(&["clientInfo", "capabilities"])),
-    /// Begin a thread.
+    /// Start a thread.
     "thread/start" => ThreadStart(ThreadStartParams, with_settings(
         &["model", "cwd", "approvalPolicy", "sandbox", "agent", "config", "command"],
         "sandbox",
     )),
-    /// Go on with a thread: its history comes first.
+    /// Resume a thread. Its history is sent first.
     "thread/resume" => ThreadResume(ThreadResumeParams, with_settings(&["threadId", "model", "cwd"], "sandbox")),
     /// List threads, newest first.
     "thread/list" => ThreadList(ThreadListParams, no_settings(&["cursor", "limit", "archived"])),
-    /// Put a thread away.
+    /// Archive a thread.
     "thread/archive" => ThreadArchive(ThreadArchiveParams, no_settings(&["threadId"])),
-    /// Ours: take it out again.
+    /// Ours: unarchive a thread.
     "thread/unarchive" => ThreadUnarchive(ThreadArchiveParams, no_settings(&["threadId"])),
-    /// Give the agent a prompt.
+    /// Send a prompt to the agent.
     "turn/start" => TurnStart(TurnStartParams, with_settings(
         &["threadId", "input", "model", "cwd", "approvalPolicy", "sandboxPolicy", "config"],
         "sandboxPolicy",
@@ -246,7 +246,7 @@ calls! {
     "config/list" => ConfigList(ConfigListParams, no_settings(&["threadId", "agent"])),
     /// Set a selector.
     "config/set" => ConfigSet(ConfigSetParams, no_settings(&["id", "value", "threadId", "agent"])),
-    /// Read the settings that hold.
+    /// Read the effective settings.
     "config/read" => ConfigRead(ConfigListParams, no_settings(&["threadId", "agent"])),
 }
 

@@ -1,11 +1,14 @@
-//! Effects of tool calls on a team. A call is recognized by its `team_type` and its effect by its input; it is applied
-//! once the call succeeds. The amount of remembered data is bounded.
+//! The state reducer: applies a message to the session state. Messages that are not about the session itself are
+//! scanned for team tool calls, which are tracked until they end.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use switchboard_event::{Context, McpServer, Named, SessionStatus};
 
-use super::super::{
-    unified::{UnifiedContent, UnifiedMessage, VerbatimFields, VerbatimJson},
-    wire::{MemberStatus, TaskStatus, Team, TeamMember, TeamMessage, TeamTask},
+use super::{
+    ConsumerState,
+    map::map_permission,
+    unified::{UnifiedContent, UnifiedMessage, UnifiedMessageType, VerbatimFields, VerbatimJson},
+    wire::{MemberStatus, TaskStatus, Team, TeamMember, TeamMessage, TeamTask, Tokens, TurnTokens},
 };
 
 /// Maximum number of open calls.
@@ -13,7 +16,9 @@ const MAX_OPEN_CALLS: usize = 256;
 
 /// Maximum number of remembered members, tasks and messages; the oldest are dropped.
 const MAX_MEMBERS: usize = 64;
+
 const MAX_TASKS: usize = 256;
+
 const MAX_MESSAGES: usize = 50;
 
 /// Maximum remembered length of a message.
@@ -21,6 +26,186 @@ const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// Name of a team without a name.
 const DEFAULT_TEAM_NAME: &str = "team";
+
+/// A session state and the data needed to compute the next one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StateReducer {
+    /// The session state.
+    pub state: ConsumerState,
+    calls: TeamCalls,
+}
+
+impl StateReducer {
+    /// Returns the next state.
+    #[must_use]
+    pub fn with_message(mut self, message: &UnifiedMessage) -> Self {
+        self.apply_message(message);
+        self
+    }
+
+    /// Applies a message in place.
+    pub fn apply_message(&mut self, message: &UnifiedMessage) {
+        let state = &mut self.state;
+        match message.kind {
+            UnifiedMessageType::SessionInit => state.begin_run(message),
+            UnifiedMessageType::StatusChange => state.apply_status(message),
+            UnifiedMessageType::Result => state.apply_result(message),
+            // A control response may report what the agent offers, like a configuration change.
+            UnifiedMessageType::ControlResponse | UnifiedMessageType::ConfigurationChange => {
+                state.apply_settings(&message.metadata)
+            }
+            UnifiedMessageType::SessionLifecycle => state.apply_lifecycle(message),
+            UnifiedMessageType::PermissionRequest => {
+                let asked = map_permission(message);
+                state.pending_permissions.retain(|open| open.request_id != asked.request_id);
+                state.pending_permissions.push(asked);
+            }
+            UnifiedMessageType::PermissionResponse => {
+                let answered = message.metadata.get_text("request_id").unwrap_or_default();
+                state.pending_permissions.retain(|open| open.request_id != answered);
+            }
+            _ => self.calls.scan_message(message, &mut state.team),
+        }
+    }
+
+    /// Returns whether a message can change the state.
+    #[must_use]
+    pub fn is_affected_by(&self, message: &UnifiedMessage) -> bool {
+        match message.kind {
+            UnifiedMessageType::StreamEvent | UnifiedMessageType::ToolProgress | UnifiedMessageType::Unknown => false,
+            UnifiedMessageType::Assistant | UnifiedMessageType::ToolUseSummary => self.calls.is_affected_by(message),
+            _ => true,
+        }
+    }
+}
+
+impl ConsumerState {
+    /// Begins a run, in which nothing is open.
+    pub(super) fn begin_run(&mut self, message: &UnifiedMessage) {
+        let about = &message.metadata;
+        set_text(&mut self.session_id, about.get_text("session_id"));
+        set_text(&mut self.agent, about.get_text("agent"));
+        self.agent_session = about.get_text("agent_session").or(self.agent_session.take());
+        self.run = about.read("run").unwrap_or(self.run + 1);
+        self.connected = true;
+        self.reset_activity();
+        self.apply_settings(about);
+        self.apply_context(about);
+    }
+
+    /// Applies changed settings; reported values replace the previous ones.
+    pub(super) fn apply_settings(&mut self, about: &VerbatimFields) {
+        set_text(&mut self.model, about.first_text(&["model", "model_id"]));
+        set_text(&mut self.cwd, about.get_text("cwd"));
+        set_text(&mut self.permission_mode, about.first_text(&["mode", "permissionMode", "permission_mode"]));
+        set_option(&mut self.provider, about.first_text(&["provider", "provider_id"]));
+        set_option(&mut self.title, about.get_text("title"));
+        set_option(&mut self.version, about.get_text("version"));
+        set_list(&mut self.tools, about, "tools");
+        set_list(&mut self.modes, about, "modes");
+        set_list(&mut self.models, about, "models");
+        set_list(&mut self.options, about, "options");
+        self.apply_named_lists(about);
+    }
+
+    /// Applies lists that some sources report as names and others as objects.
+    fn apply_named_lists(&mut self, about: &VerbatimFields) {
+        let named = ["commands", "slash_commands"].into_iter().find_map(|key| read_named(about, key));
+        if let Some(commands) = named {
+            self.slash_commands = commands.iter().map(|command| command.name.clone()).collect();
+            self.commands = commands;
+        }
+        if let Some(agents) = read_names(about, "agents") {
+            self.agents = agents;
+        }
+        let servers: Vec<McpServer> = about.get_list(if about.get("mcp").is_some() { "mcp" } else { "mcp_servers" });
+        if !servers.is_empty() {
+            self.mcp_servers = servers;
+        }
+    }
+
+    /// Applies the session status, context usage and plan.
+    pub(super) fn apply_status(&mut self, message: &UnifiedMessage) {
+        let about = &message.metadata;
+        if let Some(status) = about.read::<SessionStatus>("status") {
+            self.status = Some(status);
+        }
+        let said = about.read("is_compacting");
+        self.is_compacting = said.unwrap_or(self.status == Some(SessionStatus::Compacting));
+        if about.get("plan").is_some() {
+            self.plan = about.get_list("plan");
+        }
+        self.apply_context(about);
+    }
+
+    fn apply_context(&mut self, about: &VerbatimFields) {
+        let Some(context) = about.read::<Context>("context") else { return };
+        self.context = Some(context);
+        self.context_used_percent = used_percent(context).unwrap_or(self.context_used_percent);
+    }
+
+    /// Adds the usage of an ended turn, once.
+    pub(super) fn apply_result(&mut self, message: &UnifiedMessage) {
+        let about = &message.metadata;
+        self.num_turns += 1;
+        self.usage.add(&Tokens::from(about.read::<TurnTokens>("usage").unwrap_or_default()));
+        let cost: f64 = about.read("cost_usd").unwrap_or_default();
+        self.total_cost_usd = (self.total_cost_usd + cost).clamp(0.0, f64::MAX);
+        self.last_duration_ms = about.read("duration_ms").or(self.last_duration_ms);
+        set_text(&mut self.model, about.get_text("model"));
+    }
+
+    /// Ends a run, after which nothing is open.
+    pub(super) fn apply_lifecycle(&mut self, message: &UnifiedMessage) {
+        if message.metadata.get_text("subtype").as_deref() == Some("session_ended") {
+            self.connected = false;
+            self.reset_activity();
+        }
+    }
+
+    /// Resets the status and drops open requests.
+    fn reset_activity(&mut self) {
+        self.status = Some(SessionStatus::Idle);
+        self.is_compacting = false;
+        self.pending_permissions.clear();
+    }
+}
+
+fn set_text(field: &mut String, told: Option<String>) {
+    if let Some(told) = told {
+        *field = told;
+    }
+}
+
+fn set_option(field: &mut Option<String>, told: Option<String>) {
+    if told.is_some() {
+        *field = told;
+    }
+}
+
+fn set_list<T: DeserializeOwned>(field: &mut Vec<T>, about: &VerbatimFields, name: &str) {
+    if about.get(name).is_some() {
+        *field = about.get_list(name);
+    }
+}
+
+/// Reads named entries; accepts plain names as well.
+fn read_named(about: &VerbatimFields, key: &str) -> Option<Vec<Named>> {
+    let names: Vec<String> = about.get_list(key);
+    let named: Vec<Named> = about.get_list(key);
+    about.get(key)?;
+    Some(if named.is_empty() { names.into_iter().map(Named::new).collect() } else { named })
+}
+
+fn read_names(about: &VerbatimFields, key: &str) -> Option<Vec<String>> {
+    read_named(about, key).map(|named| named.into_iter().map(|named| named.name).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a percentage needs no more")]
+fn used_percent(context: Context) -> Option<f64> {
+    let (used, size) = (context.used?, context.size.filter(|size| *size > 0)?);
+    Some((used as f64 / size as f64 * 1000.0).round() / 10.0)
+}
 
 /// Open calls that affect the team once they end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
