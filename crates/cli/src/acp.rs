@@ -12,9 +12,7 @@ use clap::{Args, builder::TypedValueParser as _};
 use futures_util::{Sink, Stream, StreamExt as _, sink, stream};
 use switchboard_agents::{AGENTS, find_agent};
 use switchboard_event::{ApprovalMode, SandboxMode, SessionConfig};
-use switchboard_serve::acp::{
-    Front, {self},
-};
+use switchboard_serve::acp::{self, AcpAgentConfig};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -80,13 +78,13 @@ pub struct AcpArgs {
 }
 
 impl AcpArgs {
-    fn front(&self) -> Result<Front, Failure> {
+    fn front(&self) -> Result<AcpAgentConfig, Failure> {
         let unknown = || Failure::UnknownName {
             what: "agent",
             given: self.agent.clone(),
             known: format_name_list(AGENTS.iter().map(|agent| (agent.name, agent.title))),
         };
-        Ok(Front {
+        Ok(AcpAgentConfig {
             agent: find_agent(&self.agent).ok_or_else(unknown)?,
             config: SessionConfig {
                 project_id: self.project.clone(),
@@ -121,7 +119,7 @@ pub fn run(args: &AcpArgs) -> Result<ExitCode, Failure> {
         let mut signals = StopSignals::listen()?;
         let private = data.open_private_socket()?;
         data.adopt_orphans()?;
-        let bounds = ServiceLimits { limits: args.timeouts.limits(), ..ServiceLimits::default() };
+        let bounds = ServiceLimits { timeouts: args.timeouts.limits(), ..ServiceLimits::default() };
         let service = data.create_service(host::absolute_path(".".as_ref()), bounds)?;
         let (incoming, outgoing, written) = open_standard_streams();
         let served = tokio::select! {

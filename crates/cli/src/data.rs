@@ -14,7 +14,7 @@ use std::{
 use switchboard_engine::{Engine, SessionTimeouts, supervise::adopt_orphans, this_process};
 use switchboard_event::ApprovalMode;
 use switchboard_logs::candidate_homes;
-use switchboard_serve::{Drain, Private, Service, Setup, guard::Token, private};
+use switchboard_serve::{Drain, PrivateServer, Service, ServiceConfig, guard::AccessToken, serve_private_socket};
 use switchboard_store::{LogHealth, SessionLog as _, SqliteStore, StoreOptions};
 
 use crate::{failure::Failure, host, view::sanitize::sanitize_line};
@@ -33,7 +33,7 @@ pub struct ServiceLimits {
     /// The directories in which sessions may work; any, if there are none.
     pub roots: Vec<PathBuf>,
     pub most_sessions: Option<usize>,
-    pub limits: SessionTimeouts,
+    pub timeouts: SessionTimeouts,
 }
 
 /// Opens the log to run sessions, and ends sessions that a crash left open.
@@ -45,7 +45,7 @@ pub fn open_session_host(folder: Option<PathBuf>, durable: bool) -> Result<Sessi
     let engine = Engine::new(Arc::new(store), host::host_environment_with_temp(folder.join("tmp"))?);
     if owner.is_some() {
         // Created now, so that it can be hidden from sessions before a server needs it.
-        drop(Token::of_folder(&folder));
+        drop(AccessToken::load_or_create(&folder));
     }
     if owner.is_some()
         && let Err(error) = engine.recover_sessions()
@@ -107,37 +107,38 @@ impl SessionHost {
 
     /// Returns the operations of a server. `cwd` is the directory of sessions that name none.
     pub fn create_service(&self, cwd: PathBuf, bounds: ServiceLimits) -> Result<Service, Failure> {
-        let ServiceLimits { roots, most_sessions, limits } = bounds;
-        Ok(Service::new(Setup { roots, most_sessions, limits, ..self.service_setup(cwd)? }))
+        let ServiceLimits { roots, most_sessions, timeouts } = bounds;
+        let config = self.service_setup(cwd)?;
+        Ok(Service::new(ServiceConfig { roots, max_sessions: most_sessions, timeouts, ..config }))
     }
 
     /// Lets other processes control the sessions of this one, but not start new ones: this process ends with its own
     /// session.
-    pub fn open_private_socket(&self) -> Result<Option<Private>, Failure> {
-        let service = Service::passing(self.service_setup(host::absolute_path(".".as_ref()))?);
+    pub fn open_private_socket(&self) -> Result<Option<PrivateServer>, Failure> {
+        let service = Service::for_current_sessions(self.service_setup(host::absolute_path(".".as_ref()))?);
         Ok(self.listen_privately(&service))
     }
 
-    fn service_setup(&self, cwd: PathBuf) -> Result<Setup, Failure> {
-        Ok(Setup {
+    fn service_setup(&self, cwd: PathBuf) -> Result<ServiceConfig, Failure> {
+        Ok(ServiceConfig {
             engine: self.engine.clone(),
-            machine: host::host_environment_with_temp(self.folder.join("tmp"))?,
+            host: host::host_environment_with_temp(self.folder.join("tmp"))?,
             data: self.folder.clone(),
             owner: self.owner,
             cwd,
             roots: Vec::new(),
-            limits: SessionTimeouts::default(),
-            most_sessions: None,
-            approval: ApprovalMode::Ask,
+            timeouts: SessionTimeouts::default(),
+            max_sessions: None,
+            approval_mode: ApprovalMode::Ask,
             drain: Drain::new(),
             homes: candidate_homes(&host::host_environment()?, &[], None),
-            zone: host::time_zone(),
+            time_zone: host::time_zone(),
         })
     }
 
     /// Listens for other Switchboard processes. If that fails, they cannot control the sessions of this one.
-    pub fn listen_privately(&self, service: &Service) -> Option<Private> {
-        let listening = private(&self.owners, self.owner?, service);
+    pub fn listen_privately(&self, service: &Service) -> Option<PrivateServer> {
+        let listening = serve_private_socket(&self.owners, self.owner?, service);
         if let Err(error) = &listening {
             drop(writeln!(std::io::stderr(), "warning: other commands cannot steer sessions of this one: {error}"));
         }

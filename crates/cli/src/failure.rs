@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_engine::StartError;
 use switchboard_logs::LogsError;
-use switchboard_serve::{guard::BadToken, listen::ListenError};
+use switchboard_serve::{guard::TokenError, listen::ListenError};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
@@ -47,7 +47,7 @@ pub enum Failure {
     #[error("{}\nhint: {}", .0, .0.hint())]
     Listen(#[from] ListenError),
     #[error(transparent)]
-    Token(#[from] BadToken),
+    Token(#[from] TokenError),
     /// The log could not be written, so the session was stopped.
     #[error("the session was stopped, because it could not be written down: {0}")]
     Log(String),

@@ -15,7 +15,7 @@ use futures_util::{
 };
 use switchboard_agents::{Agent, AgentCommand, find_agent};
 use switchboard_engine::{Engine, SessionHandle, StartError};
-use switchboard_serve::harness::{Connection, LONGEST_LINE, Lines, Purpose};
+use switchboard_serve::harness::{HarnessConnection, HarnessOptions, MAX_LINE_BYTES, OutgoingLines};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
@@ -95,7 +95,7 @@ pub fn run(args: &HarnessArgs) -> Result<ExitCode, Failure> {
     let data = data::open_session_host(args.data.clone(), false)?;
     host::raise_open_file_limit();
     let runtime = host::build_server_runtime()?;
-    let purpose = Purpose { agent, command, ..Purpose::default() };
+    let purpose = HarnessOptions { agent, command, ..HarnessOptions::default() };
     let ended = runtime.block_on(serve_threads(args, &data, purpose));
     // A thread that reads standard input never returns.
     runtime.shutdown_background();
@@ -106,18 +106,20 @@ fn find_known_agent(name: &str) -> Result<&'static Agent, Failure> {
     find_agent(name).ok_or_else(|| StartError::UnknownAgent(name.to_owned()).into())
 }
 
-async fn serve_threads(args: &HarnessArgs, data: &SessionHost, purpose: Purpose) -> Result<(), Failure> {
+async fn serve_threads(args: &HarnessArgs, data: &SessionHost, purpose: HarnessOptions) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     // Before there are sessions, so that every visible session can be reached.
     let private = data.open_private_socket()?;
     data.adopt_orphans()?;
-    let service = data
-        .create_service(args.folder()?, ServiceLimits { limits: args.timeouts.limits(), ..ServiceLimits::default() })?;
-    let (connection, lines) = Connection::new(service, purpose);
+    let service = data.create_service(
+        args.folder()?,
+        ServiceLimits { timeouts: args.timeouts.limits(), ..ServiceLimits::default() },
+    )?;
+    let (connection, lines) = HarnessConnection::new(service, purpose);
     let (input_lines, written) = (read_input_lines(), write_output_lines(lines).fuse());
     tokio::pin!(written);
     tokio::select! {
-        () = receive_lines(input_lines, &connection) => drop(timeout(ANSWER_TIMEOUT, connection.settled()).await),
+        () = receive_lines(input_lines, &connection) => drop(timeout(ANSWER_TIMEOUT, connection.wait_for_requests()).await),
         _ = signals.next() => {}
         // The client has closed our output.
         () = &mut written => {}
@@ -137,11 +139,11 @@ async fn serve_threads(args: &HarnessArgs, data: &SessionHost, purpose: Purpose)
     Ok(())
 }
 
-async fn receive_lines(mut input_lines: mpsc::Receiver<InputLine>, connection: &Connection) {
+async fn receive_lines(mut input_lines: mpsc::Receiver<InputLine>, connection: &HarnessConnection) {
     while let Some(line) = input_lines.recv().await {
         match line {
-            InputLine::Line(line) => connection.hear(&line).await,
-            InputLine::TooLong => connection.hear_too_much().await,
+            InputLine::Line(line) => connection.handle_line(&line).await,
+            InputLine::TooLong => connection.report_long_line().await,
         }
     }
 }
@@ -193,20 +195,20 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<InputLine>> {
         let is_over = bytes.is_empty();
         any |= !is_over;
         length = length.saturating_add(piece.len());
-        if length <= LONGEST_LINE {
+        if length <= MAX_LINE_BYTES {
             line.extend_from_slice(piece);
         }
         let used = piece.len() + usize::from(end.is_some());
         input.consume(used);
         if end.is_some() || is_over {
-            let input_lines = if length <= LONGEST_LINE { InputLine::Line(line) } else { InputLine::TooLong };
+            let input_lines = if length <= MAX_LINE_BYTES { InputLine::Line(line) } else { InputLine::TooLong };
             return Ok(any.then_some(input_lines));
         }
     }
 }
 
 /// Writes lines to standard output until there are no more, or the reader has closed the pipe.
-async fn write_output_lines(lines: Lines) {
+async fn write_output_lines(lines: OutgoingLines) {
     let (done, is_done) = oneshot::channel::<()>();
     thread::spawn(move || {
         // A closed pipe is not an error.
@@ -216,7 +218,7 @@ async fn write_output_lines(lines: Lines) {
     drop(is_done.await);
 }
 
-fn write_lines_blocking(mut lines: Lines) -> io::Result<()> {
+fn write_lines_blocking(mut lines: OutgoingLines) -> io::Result<()> {
     let mut output = io::BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout().lock());
     while let Some(line) = lines.next_blocking() {
         let mut next = Some(line);
@@ -224,7 +226,7 @@ fn write_lines_blocking(mut lines: Lines) -> io::Result<()> {
             output.write_all(&line.json)?;
             output.write_all(b"\n")?;
             drop(line);
-            next = lines.ready();
+            next = lines.try_next();
         }
         output.flush()?;
     }
@@ -236,7 +238,7 @@ mod tests {
 
     use std::io::BufReader;
 
-    use super::{InputLine, LONGEST_LINE, read_line};
+    use super::{InputLine, MAX_LINE_BYTES, read_line};
 
     fn all(text: &[u8]) -> Vec<InputLine> {
         let mut input = BufReader::with_capacity(7, text);
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_not_kept() {
-        let long = [vec![b'x'; LONGEST_LINE + 1], b"\nnext\n".to_vec()].concat();
+        let long = [vec![b'x'; MAX_LINE_BYTES + 1], b"\nnext\n".to_vec()].concat();
         assert_eq!(all(&long), [InputLine::TooLong, InputLine::Line(b"next".to_vec())]);
     }
 }

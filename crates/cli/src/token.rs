@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use switchboard_serve::guard::{BadToken, Token as Secret};
+use switchboard_serve::guard::{AccessToken, TokenError};
 
 use crate::{failure::Failure, host};
 
@@ -35,26 +35,26 @@ pub fn run(args: &TokenArgs) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "{}", token.expose()).map_err(Failure::Output)
 }
 
-fn renew_token(folder: &Path) -> Result<Secret, Failure> {
+fn renew_token(folder: &Path) -> Result<AccessToken, Failure> {
     if host::env_variable(TOKEN_VARIABLE).is_some() {
         let cause = format!("{TOKEN_VARIABLE} is set, and overrides the token of the data folder");
         return Err(Failure::BadValue { option: "--new", cause });
     }
-    Ok(Secret::renew(folder)?)
+    Ok(AccessToken::renew(folder)?)
 }
 
 /// Returns the token of a server: from the environment, from a file, or from the data directory.
-pub fn resolve_server_token(folder: &Path, file: Option<&Path>) -> Result<Secret, Failure> {
+pub fn resolve_server_token(folder: &Path, file: Option<&Path>) -> Result<AccessToken, Failure> {
     match (host::env_variable(TOKEN_VARIABLE), file) {
-        (Some(text), _) => Ok(Secret::new(&text, TOKEN_VARIABLE)?),
+        (Some(text), _) => Ok(AccessToken::new(&text, TOKEN_VARIABLE)?),
         (None, Some(file)) => read_token_file(file),
-        (None, None) => Ok(Secret::of_folder(folder)?),
+        (None, None) => Ok(AccessToken::load_or_create(folder)?),
     }
 }
 
 /// Reads a token file. The read is bounded, as the file may be a pipe.
-fn read_token_file(file: &Path) -> Result<Secret, Failure> {
+fn read_token_file(file: &Path) -> Result<AccessToken, Failure> {
     let bytes = host::read_bounded(file, MAX_FILE_BYTES);
-    let bytes = bytes.map_err(|cause| BadToken::File { path: file.to_owned(), cause })?;
-    Ok(Secret::new(&String::from_utf8_lossy(&bytes), &file.display().to_string())?)
+    let bytes = bytes.map_err(|cause| TokenError::File { path: file.to_owned(), cause })?;
+    Ok(AccessToken::new(&String::from_utf8_lossy(&bytes), &file.display().to_string())?)
 }

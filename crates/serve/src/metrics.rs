@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus. Counting is cheap; what has to be looked up is looked up when somebody asks.
+//! Metrics for Prometheus. Counting is cheap; gauges that need a lookup are updated when the metrics are read.
 
 use std::{collections::HashMap, fs, path::Path, sync::Arc, time::Duration};
 
@@ -20,66 +20,64 @@ use switchboard_event::{EndReason, Id};
 
 use crate::{Problem, Service};
 
-/// The media type of what [`Service::metrics_text`] gives.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfAgent {
+struct AgentLabels {
     agent: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ended {
+struct EndedLabels {
     agent: &'static str,
     reason: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Asked {
+struct RequestLabels {
     method: &'static str,
     route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Timed {
+struct DurationLabels {
     method: &'static str,
     route: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Streamed {
+struct StreamLabels {
     wire: &'static str,
     dialect: &'static str,
 }
 
-/// Makes the histogram of a route: from a tenth of a millisecond to the longest that anybody waits.
+/// Creates the histogram of a route, from a tenth of a millisecond to the longest wait.
 #[derive(Clone)]
-struct Durations;
+struct DurationBuckets;
 
-impl MetricConstructor<Histogram> for Durations {
+impl MetricConstructor<Histogram> for DurationBuckets {
     fn new_metric(&self) -> Histogram {
         Histogram::new([0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0])
     }
 }
 
-/// What is counted.
 pub struct Metrics {
     registry: Registry,
-    started: Family<OfAgent, Counter>,
-    ended: Family<Ended, Counter>,
-    asked: Family<Asked, Counter>,
-    timed: Family<Timed, Histogram, Durations>,
-    streams: Family<Streamed, Gauge>,
+    started: Family<AgentLabels, Counter>,
+    ended: Family<EndedLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    durations: Family<DurationLabels, Histogram, DurationBuckets>,
+    streams: Family<StreamLabels, Gauge>,
     events: Counter,
-    /// Up to which event each session that runs has been counted.
+    /// The last event of each running session that was counted.
     counted: Mutex<HashMap<Id, u64>>,
-    looked: Looked,
+    sampled: SampledGauges,
 }
 
-/// What is looked up when somebody asks.
+/// The gauges that are updated when the metrics are read.
 #[derive(Clone, Default)]
-struct Looked {
+struct SampledGauges {
     running: Gauge,
     waiting: Gauge,
     log: Gauge,
@@ -88,37 +86,39 @@ struct Looked {
 }
 
 impl Metrics {
-    /// Nothing has happened yet.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("switchboard");
-        let (started, ended, asked) = (Family::default(), Family::default(), Family::default());
-        let (timed, streams) = (Family::new_with_constructor(Durations), Family::default());
-        let (events, looked) = (Counter::default(), Looked::default());
-        registry.register("build", "The version that runs", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        registry.register("sessions_started", "Runs of sessions that were started", Family::clone(&started));
-        registry.register("sessions_ended", "Runs of sessions that ended, and how", Family::clone(&ended));
-        registry.register("sessions_running", "Sessions that this process runs", looked.running.clone());
-        registry.register("sessions_waiting", "Of those, the ones that wait for an answer", looked.waiting.clone());
-        registry.register("events_appended", "Events that this process appended to the log", events.clone());
-        registry.register("requests", "Requests that were answered", Family::clone(&asked));
-        registry.register_with_unit("request_duration", "Until an answer began", Unit::Seconds, timed.clone());
-        registry.register("streams_open", "Streams that somebody reads", Family::clone(&streams));
-        registry.register_with_unit("log_size", "What the log takes on disk", Unit::Bytes, looked.log.clone());
-        registry.register_with_unit("memory_resident", "Memory in use", Unit::Bytes, looked.memory.clone());
-        registry.register("open_files", "Open files, sockets and pipes", looked.files.clone());
+        let (started, ended, requests) = (Family::default(), Family::default(), Family::default());
+        let (durations, streams) = (Family::new_with_constructor(DurationBuckets), Family::default());
+        let (events, sampled) = (Counter::default(), SampledGauges::default());
+        registry.register("build", "The running version", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        registry.register("sessions_started", "Session runs started", Family::clone(&started));
+        registry.register("sessions_ended", "Session runs ended, by reason", Family::clone(&ended));
+        registry.register("sessions_running", "Sessions run by this process", sampled.running.clone());
+        registry.register("sessions_waiting", "Running sessions with an open request", sampled.waiting.clone());
+        registry.register("events_appended", "Events appended to the log by this process", events.clone());
+        registry.register("requests", "Requests answered", Family::clone(&requests));
+        registry.register_with_unit(
+            "request_duration",
+            "Time to the start of the response",
+            Unit::Seconds,
+            durations.clone(),
+        );
+        registry.register("streams_open", "Open streams", Family::clone(&streams));
+        registry.register_with_unit("log_size", "Size of the log on disk", Unit::Bytes, sampled.log.clone());
+        registry.register_with_unit("memory_resident", "Resident memory", Unit::Bytes, sampled.memory.clone());
+        registry.register("open_files", "Open files, sockets and pipes", sampled.files.clone());
         let counted = Mutex::default();
-        Self { registry, started, ended, asked, timed, streams, events, counted, looked }
+        Self { registry, started, ended, requests, durations, streams, events, counted, sampled }
     }
 
-    /// A run of a session was started.
-    pub(crate) fn started(&self, session: &SessionHandle) {
-        self.started.get_or_create(&OfAgent { agent: session.agent().name }).inc();
+    pub(crate) fn count_start(&self, session: &SessionHandle) {
+        self.started.get_or_create(&AgentLabels { agent: session.agent().name }).inc();
         self.counted.lock().insert(session.id().clone(), session.follow().position());
     }
 
-    /// A run of a session ended.
-    pub(crate) fn ended(&self, session: &SessionHandle, reason: Option<EndReason>) {
+    pub(crate) fn count_end(&self, session: &SessionHandle, reason: Option<EndReason>) {
         let reason = match reason {
             Some(EndReason::Completed) => "completed",
             Some(EndReason::Failed) => "failed",
@@ -126,16 +126,16 @@ impl Metrics {
             Some(EndReason::Timeout) => "timeout",
             None => "unwritten",
         };
-        self.ended.get_or_create(&Ended { agent: session.agent().name, reason }).inc();
-        self.count(session);
+        self.ended.get_or_create(&EndedLabels { agent: session.agent().name, reason }).inc();
+        self.count_events(session);
     }
 
-    /// Counts what a session has said since it was last counted.
-    fn count(&self, session: &SessionHandle) {
+    /// Counts the events of a session since the last count.
+    fn count_events(&self, session: &SessionHandle) {
         let follower = session.follow();
         let (first, last) = (follower.position(), follower.last_seq());
         let mut counted = self.counted.lock();
-        // Of two runs of a session, the earlier may come to be counted last.
+        // Of two runs of a session, the earlier one may be counted last.
         let before = counted.get(session.id()).copied().unwrap_or(first);
         self.events.inc_by(last.saturating_sub(before));
         counted.insert(session.id().clone(), last.max(before));
@@ -144,16 +144,15 @@ impl Metrics {
         }
     }
 
-    /// A request was answered.
-    pub(crate) fn answered(&self, method: &'static str, route: &str, status: u16, after: Duration) {
-        self.asked.get_or_create(&Asked { method, route: route.to_owned(), status }).inc();
-        self.timed.get_or_create(&Timed { method, route: route.to_owned() }).observe(after.as_secs_f64());
+    pub(crate) fn count_request(&self, method: &'static str, route: &str, status: u16, after: Duration) {
+        self.requests.get_or_create(&RequestLabels { method, route: route.to_owned(), status }).inc();
+        self.durations.get_or_create(&DurationLabels { method, route: route.to_owned() }).observe(after.as_secs_f64());
     }
 
-    /// Somebody reads a stream, until what this gives is dropped.
+    /// Counts an open stream until the returned value is dropped.
     #[must_use]
-    pub fn stream(&self, wire: &'static str, dialect: &'static str) -> OpenStream {
-        let gauge = self.streams.get_or_create_owned(&Streamed { wire, dialect });
+    pub fn count_stream(&self, wire: &'static str, dialect: &'static str) -> OpenStream {
+        let gauge = self.streams.get_or_create_owned(&StreamLabels { wire, dialect });
         gauge.inc();
         OpenStream(gauge)
     }
@@ -165,7 +164,6 @@ impl Default for Metrics {
     }
 }
 
-/// A stream that somebody reads.
 pub struct OpenStream(Gauge);
 
 impl Drop for OpenStream {
@@ -175,42 +173,39 @@ impl Drop for OpenStream {
 }
 
 impl Service {
-    /// Everything that is counted, as text.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
+    /// Returns all metrics as text.
     pub async fn metrics_text(&self) -> Result<String, Problem> {
         let sessions = self.engine().sessions();
-        sessions.iter().for_each(|session| self.metrics().count(session));
+        sessions.iter().for_each(|session| self.metrics().count_events(session));
         let waiting = sessions.iter().filter(|session| session.with_state(|state| !state.requests.is_empty())).count();
-        let data: Arc<Path> = self.setup().data.clone().into();
-        let size = self.ask(move |_| Ok(size_of(&data))).await?;
-        let looked = &self.metrics().looked;
-        looked.running.set(number(sessions.len()));
-        looked.waiting.set(number(waiting));
-        looked.log.set(size.try_into().unwrap_or(i64::MAX));
-        looked.memory.set(resident());
-        looked.files.set(number(fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or_default()));
+        let data: Arc<Path> = self.config().data.clone().into();
+        let size = self.query_log(move |_| Ok(directory_size(&data))).await?;
+        let sampled = &self.metrics().sampled;
+        sampled.running.set(to_gauge_value(sessions.len()));
+        sampled.waiting.set(to_gauge_value(waiting));
+        sampled.log.set(size.try_into().unwrap_or(i64::MAX));
+        sampled.memory.set(resident_memory());
+        sampled.files.set(to_gauge_value(fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or_default()));
         let mut text = String::new();
         let written = encode(&mut text, &self.metrics().registry);
-        let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the figures cannot be written");
+        let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the metrics cannot be written");
         written.map(|()| text).map_err(failed)
     }
 }
 
-fn number(count: usize) -> i64 {
+fn to_gauge_value(count: usize) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
 }
 
-/// What the files of a folder take.
-fn size_of(folder: &Path) -> u64 {
+/// Returns the total size of the files in a directory.
+fn directory_size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.filter_map(|entry| entry.metadata().ok().filter(fs::Metadata::is_file).map(|file| file.len()));
     sizes.sum()
 }
 
-/// The memory of this process, as the kernel counts it.
-fn resident() -> i64 {
+/// Returns the resident memory of this process.
+fn resident_memory() -> i64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<i64>().ok());

@@ -1,26 +1,25 @@
-//! The OpenAPI document, made of the table of operations and the types that they take and give.
+//! The OpenAPI document, generated from the table of operations and the types of their requests and responses.
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    api::{Answer, Content, GROUPS, Operation},
+    api::{GROUPS, Operation, ResponseContent, SuccessResponse},
     problem,
 };
 
-/// The document.
 #[must_use]
 pub fn document() -> Value {
-    let mut generator = generator();
+    let mut generator = schema_generator();
     let mut paths = Map::new();
     for operation in GROUPS.iter().copied().flatten() {
-        let described = describe(operation, &mut generator);
+        let described = describe_operation(operation, &mut generator);
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path.as_object_mut()
             .into_iter()
             .for_each(|path| drop(path.insert(operation.method.name().to_owned(), described.clone())));
     }
-    generator.subschema_for::<problem::Document>();
+    generator.subschema_for::<problem::ProblemDocument>();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -33,7 +32,7 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "schemas": generator.take_definitions(true),
-            "responses": { "Problem": refusal() },
+            "responses": { "Problem": problem_response() },
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "description": "`switchboard token` prints it." },
                 "cookie": { "type": "apiKey", "in": "cookie", "name": "switchboard" }
@@ -43,25 +42,25 @@ pub fn document() -> Value {
     })
 }
 
-/// OpenAPI 3.1 takes JSON Schema as it is; only the shared parts lie elsewhere.
-fn generator() -> SchemaGenerator {
+/// Returns a generator for OpenAPI 3.1, which uses JSON Schema with another path for definitions.
+fn schema_generator() -> SchemaGenerator {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
     settings.into_generator()
 }
 
-fn refusal() -> Value {
+fn problem_response() -> Value {
     let schema = json!({ "$ref": "#/components/schemas/Problem" });
-    json!({ "description": "What went wrong.", "content": { problem::MEDIA_TYPE: { "schema": schema } } })
+    json!({ "description": "The error.", "content": { problem::MEDIA_TYPE: { "schema": schema } } })
 }
 
-fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn describe_operation(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut described = json!({
         "operationId": operation.name,
         "summary": operation.summary,
-        "tags": [tag(operation.path)],
-        "responses": responses(operation, generator),
+        "tags": [operation_tag(operation.path)],
+        "responses": operation_responses(operation, generator),
     });
     let mut add = |key: &str, value: Value| {
         described.as_object_mut().into_iter().for_each(|object| drop(object.insert(key.to_owned(), value.clone())));
@@ -69,7 +68,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if !operation.description.is_empty() {
         add("description", json!(operation.description));
     }
-    let parameters = [in_path(operation.path), in_query(operation, generator)].concat();
+    let parameters = [path_parameters(operation.path), query_parameters(operation, generator)].concat();
     if !parameters.is_empty() {
         add("parameters", json!(parameters));
     }
@@ -77,35 +76,35 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         let schema = body(generator);
         add("requestBody", json!({ "required": true, "content": { "application/json": { "schema": schema } } }));
     }
-    if operation.open {
+    if operation.is_public {
         add("security", json!([]));
     }
     described
 }
 
-/// The group of an operation: the word behind `/api`.
-fn tag(path: &str) -> &str {
+/// Returns the group of an operation: the first segment after `/api`.
+fn operation_tag(path: &str) -> &str {
     path.split('/').find(|part| !part.is_empty() && *part != "api").unwrap_or_default()
 }
 
-fn in_path(path: &str) -> Vec<Value> {
+fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let schema = json!({ "type": "string", "minLength": 1 });
     names.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": schema })).collect()
 }
 
-fn in_query(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
+fn query_parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
     let Some(query) = operation.query else { return Vec::new() };
     let schema = query(generator).to_value();
-    // An object of parameters is no part of the document itself.
+    // The object of the parameters is not part of the document itself.
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()).map(str::to_owned);
     let object = name.and_then(|name| generator.definitions_mut().remove(&name)).unwrap_or(schema);
     let fields = object.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    fields.into_iter().map(|(name, schema)| parameter(&name, schema)).collect()
+    fields.into_iter().map(|(name, schema)| query_parameter(&name, schema)).collect()
 }
 
-/// A parameter is there or not: it is never `null`.
-fn parameter(name: &str, mut schema: Value) -> Value {
+/// Converts a field to a parameter, which may be absent but never `null`.
+fn query_parameter(name: &str, mut schema: Value) -> Value {
     let description = schema.as_object_mut().and_then(|schema| schema.remove("description")).unwrap_or_default();
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
@@ -116,37 +115,37 @@ fn parameter(name: &str, mut schema: Value) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": schema })
 }
 
-fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn operation_responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
-    for Answer { status, meaning, content } in operation.answers {
+    for SuccessResponse { status, meaning, content } in operation.responses {
         let mut response = json!({ "description": meaning });
         let described = match content {
-            Content::Nothing => None,
-            Content::Json(schema) => Some(json!({ "application/json": { "schema": schema(generator) } })),
-            Content::JsonOr(schema, media_type) => Some(json!({
+            ResponseContent::Nothing => None,
+            ResponseContent::Json(schema) => Some(json!({ "application/json": { "schema": schema(generator) } })),
+            ResponseContent::JsonOr(schema, media_type) => Some(json!({
                 "application/json": { "schema": schema(generator) },
                 *media_type: { "schema": { "type": "string" } },
             })),
-            // A schema would be that of one event, or of the whole text: this version of OpenAPI leaves that open.
-            Content::Events => Some(json!({ "text/event-stream": {} })),
-            Content::Text(media_type) => Some(json!({ *media_type: { "schema": { "type": "string" } } })),
+            // It is unspecified whether a schema would describe one event or the whole text.
+            ResponseContent::Events => Some(json!({ "text/event-stream": {} })),
+            ResponseContent::Text(media_type) => Some(json!({ *media_type: { "schema": { "type": "string" } } })),
         };
         if let (Some(described), Some(response)) = (described, response.as_object_mut()) {
             response.insert("content".to_owned(), described);
             if *status == 201 {
-                response.insert("links".to_owned(), links(operation.path));
+                response.insert("links".to_owned(), created_links(operation.path));
             }
         }
         responses.insert(status.to_string(), response);
     }
-    for status in operation.refused_with() {
+    for status in operation.error_statuses() {
         responses.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
     }
     Value::Object(responses)
 }
 
-/// What can be done with what was created: all operations on it.
-fn links(path: &str) -> Value {
+/// Returns the operations that apply to a created resource.
+fn created_links(path: &str) -> Value {
     let below = format!("{path}/{{id}}");
     let fits = |operation: &&Operation| operation.path.starts_with(&below) && operation.path.matches('{').count() == 1;
     let link = |operation: &Operation| {

@@ -1,4 +1,4 @@
-//! The state behind all operations: the engine, the log, and what this server allows. Cloning it is cheap.
+//! The state and the queries behind all operations. Cheap to clone.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,15 +8,21 @@ use std::{
 
 use axum::http::StatusCode;
 use jiff::tz::TimeZone;
-use switchboard_client::http::SocketPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use switchboard_client::{SandboxView, http::SocketPath};
+pub use switchboard_client::{SessionLifecycle, SessionView};
 use switchboard_dialects::Dialect;
 use switchboard_engine::{
     Engine, HostEnvironment, SessionHandle, SessionTimeouts,
     paths::{LocatedFile, WorkingDirectory},
+    session_lifecycle, session_view,
+    supervise::{SandboxFeature, SandboxReport},
 };
+use switchboard_event as event;
 use switchboard_event::{ApprovalMode, Id, Timestamp};
 use switchboard_logs::AgentHome;
-use switchboard_store::{SessionLog, SessionRecord, StoreError};
+use switchboard_store::{SessionLog, SessionPhase, SessionRecord, StoreError};
 use tokio::{
     net::UnixStream,
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -24,332 +30,341 @@ use tokio::{
 
 use crate::{
     Drain, Problem,
-    agents::Agents,
-    consumers::Rooms,
-    conversation::Offers,
-    feed::{Begin, Feeds, Reader},
-    logs::{self, Archive},
+    agent_inventory::AgentInventory,
+    consumers::SharedSessions,
+    conversation::CapabilityCache,
+    feed::{FeedRegistry, FeedStart, SessionReader},
+    logs::{self, SharedLogLibrary},
     metrics::Metrics,
-    page::{BoardWatch, SessionSummaries, TimelineCache, Transcripts},
-    view::SessionView,
+    page::{BoardUpdates, SessionSummaries, TimelineCache, TranscriptCache},
 };
 
-/// What a server is made of.
-pub struct Setup {
-    /// What runs sessions.
+/// How often a session that is starting or ending is looked up, and the time between two attempts.
+const MAX_LOCATE_ATTEMPTS: usize = 100;
+
+const LOCATE_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The configuration of a server.
+pub struct ServiceConfig {
     pub engine: Engine,
-    /// What the machine gives, to look for agents.
-    pub machine: HostEnvironment,
-    /// Where the log lies, and the sockets of all processes that share it.
+    /// The environment in which agents are looked up.
+    pub host: HostEnvironment,
+    /// The data directory, with the log and the sockets of all processes that share it.
     pub data: PathBuf,
-    /// The number of this process among those; none if the log cannot be written.
+    /// The number of this process among those; `None` if the log cannot be written.
     pub owner: Option<u64>,
-    /// Where sessions work that do not say where.
+    /// The working directory of sessions that name none.
     pub cwd: PathBuf,
-    /// The folders in which sessions may work; none means anywhere.
+    /// The directories in which sessions may work; empty for any.
     pub roots: Vec<PathBuf>,
-    /// Limits of time, where a request sets no others.
-    pub limits: SessionTimeouts,
-    /// So many sessions run here at once, at most.
-    pub most_sessions: Option<usize>,
-    /// What an agent may do without asking, where a request does not say.
-    pub approval: ApprovalMode,
-    /// Tells streams that the server is about to end.
+    /// The timeouts of requests that set none.
+    pub timeouts: SessionTimeouts,
+    /// The maximum number of sessions that run here.
+    pub max_sessions: Option<usize>,
+    /// The approval mode of requests that set none.
+    pub approval_mode: ApprovalMode,
+    /// Signals the shutdown to streams.
     pub drain: Drain,
-    /// The agents' folders with their logs.
+    /// The directories with the agents' logs.
     pub homes: Vec<AgentHome>,
-    /// The time zone of days, where a request names none.
-    pub zone: TimeZone,
+    /// The time zone of requests that name none.
+    pub time_zone: TimeZone,
 }
 
-/// The server's operations, whatever wire they come by.
+/// The operations of a server, independent of the protocol.
 #[derive(Clone)]
-pub struct Service(Arc<Inner>);
+pub struct Service(Arc<ServiceState>);
 
-struct Inner {
-    setup: Setup,
+struct ServiceState {
+    config: ServiceConfig,
     metrics: Metrics,
-    agents: Agents,
-    feeds: Arc<Feeds>,
-    offers: Offers,
-    rooms: Rooms,
-    logs: Archive,
+    agents: AgentInventory,
+    feeds: Arc<FeedRegistry>,
+    capabilities: CapabilityCache,
+    shared_sessions: SharedSessions,
+    logs: SharedLogLibrary,
     timelines: TimelineCache,
     summaries: SessionSummaries,
-    transcripts: Transcripts,
-    board_watch: BoardWatch,
+    transcripts: TranscriptCache,
+    board_updates: BoardUpdates,
     started: Instant,
-    serves: bool,
-    places: Arc<Semaphore>,
+    accepts_sessions: bool,
+    session_slots: Arc<Semaphore>,
 }
 
-/// Where a session is.
-pub enum Place {
+pub enum SessionLocation {
     /// This process runs it.
     Here(SessionHandle),
-    /// Nobody runs it.
+    /// No process runs it.
     Ended(Box<SessionRecord>),
-    /// Another process runs it, and this is its socket.
+    /// Another process runs it, with this socket.
     Elsewhere(PathBuf),
 }
 
-/// How often a session that is just beginning or ending is looked for, and how long we wait in between.
-const LOOKS: usize = 100;
-const BETWEEN: Duration = Duration::from_millis(20);
-
 impl Service {
-    /// A server that nobody can reach yet.
     #[must_use]
-    pub fn new(setup: Setup) -> Self {
-        Self::with(setup, true)
+    pub fn new(config: ServiceConfig) -> Self {
+        Self::with(config, true)
     }
 
-    /// The same for a process that ends with the sessions it has: others can steer these, and begin none.
+    /// Creates the service of a process that ends with its current sessions: clients can control these, but not start
+    /// any.
     #[must_use]
-    pub fn passing(setup: Setup) -> Self {
-        Self::with(setup, false)
+    pub fn for_current_sessions(config: ServiceConfig) -> Self {
+        Self::with(config, false)
     }
 
-    fn with(setup: Setup, serves: bool) -> Self {
-        let agents = Agents::new(setup.machine.clone());
-        let (feeds, offers, rooms) = (Arc::default(), Offers::default(), Rooms::default());
-        let logs = Archive::new(setup.homes.clone(), setup.data.clone(), setup.engine.log().clone());
+    fn with(config: ServiceConfig, accepts_sessions: bool) -> Self {
+        let agents = AgentInventory::new(config.host.clone());
+        let (feeds, capabilities, shared_sessions) =
+            (Arc::default(), CapabilityCache::default(), SharedSessions::default());
+        let logs = SharedLogLibrary::new(config.homes.clone(), config.data.clone(), config.engine.log().clone());
         let started = Instant::now();
-        let places = Arc::new(Semaphore::new(setup.most_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
+        let session_slots = Arc::new(Semaphore::new(config.max_sessions.unwrap_or(Semaphore::MAX_PERMITS)));
         let metrics = Metrics::new();
-        let summaries = SessionSummaries::new(&setup.data, setup.engine.clone());
-        let board_watch = BoardWatch::new((setup.machine.now)().as_micros().to_string());
-        Self(Arc::new(Inner {
-            setup,
+        let summaries = SessionSummaries::new(&config.data, config.engine.clone());
+        let board_updates = BoardUpdates::new((config.host.now)().as_micros().to_string());
+        Self(Arc::new(ServiceState {
+            config,
             metrics,
             agents,
             feeds,
-            offers,
-            rooms,
+            capabilities,
+            shared_sessions,
             logs,
             timelines: TimelineCache::default(),
             summaries,
-            transcripts: Transcripts::default(),
-            board_watch,
+            transcripts: TranscriptCache::default(),
+            board_updates,
             started,
-            serves,
-            places,
+            accepts_sessions,
+            session_slots,
         }))
     }
 
-    /// The place of one session among those that may run here at once.
-    pub(crate) fn place_for_one(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    /// Reserves one of the limited number of sessions.
+    pub(crate) fn reserve_session_slot(&self) -> Result<OwnedSemaphorePermit, Problem> {
         if self.drain().is_begun() {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", Drain::REASON));
         }
         let full = |_| {
-            let detail = "as many sessions run here as may run at once";
+            let detail = "session limit reached";
             let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", detail);
             problem.with_hint("wait for one to end, or start the server with a higher --max-sessions")
         };
-        self.0.places.clone().try_acquire_owned().map_err(full)
+        self.0.session_slots.clone().try_acquire_owned().map_err(full)
     }
 
-    /// Where consumers of one session meet.
-    pub(crate) fn rooms(&self) -> &Rooms {
-        &self.0.rooms
+    pub(crate) fn shared_sessions(&self) -> &SharedSessions {
+        &self.0.shared_sessions
     }
 
-    /// It begins sessions for whoever asks.
+    /// Returns whether clients can start sessions.
     #[must_use]
-    pub fn serves(&self) -> bool {
-        self.0.serves
+    pub fn accepts_sessions(&self) -> bool {
+        self.0.accepts_sessions
     }
 
-    /// What it is made of.
     #[must_use]
-    pub fn setup(&self) -> &Setup {
-        &self.0.setup
+    pub fn config(&self) -> &ServiceConfig {
+        &self.0.config
     }
 
-    /// What runs sessions.
     #[must_use]
     pub fn engine(&self) -> &Engine {
-        &self.0.setup.engine
+        &self.0.config.engine
     }
 
-    /// What is counted.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// The agents of this machine.
     #[must_use]
-    pub fn agents(&self) -> &Agents {
+    pub fn agents(&self) -> &AgentInventory {
         &self.0.agents
     }
 
-    /// What agents said that they offer.
-    pub(crate) fn offers(&self) -> &Offers {
-        &self.0.offers
+    pub(crate) fn capabilities(&self) -> &CapabilityCache {
+        &self.0.capabilities
     }
 
-    /// The logs of all agents.
-    pub(crate) fn logs(&self) -> &Archive {
+    pub(crate) fn logs(&self) -> &SharedLogLibrary {
         &self.0.logs
     }
 
-    /// The timelines of the sessions that somebody looks at.
     pub(crate) fn timelines(&self) -> &TimelineCache {
         &self.0.timelines
     }
 
-    /// The summaries of all sessions.
     pub(crate) fn summaries(&self) -> &SessionSummaries {
         &self.0.summaries
     }
 
-    /// The transcripts of logs that somebody looks at.
-    pub(crate) fn transcripts(&self) -> &Transcripts {
+    pub(crate) fn transcripts(&self) -> &TranscriptCache {
         &self.0.transcripts
     }
 
-    /// The board as it changes.
-    pub(crate) fn board_watch(&self) -> &BoardWatch {
-        &self.0.board_watch
+    pub(crate) fn board_updates(&self) -> &BoardUpdates {
+        &self.0.board_updates
     }
 
-    /// What time it is.
     pub(crate) fn now(&self) -> Timestamp {
-        (self.setup().machine.now)()
+        (self.config().host.now)()
     }
 
-    /// A time zone by its name, or the server's.
-    pub(crate) fn zone(&self, name: Option<&str>) -> Result<TimeZone, Problem> {
-        logs::zone(name, &self.setup().zone)
+    pub(crate) fn time_zone(&self, name: Option<&str>) -> Result<TimeZone, Problem> {
+        logs::parse_zone(name, &self.config().time_zone)
     }
 
-    /// How long it has been there.
     #[must_use]
     pub fn uptime(&self) -> Duration {
         self.0.started.elapsed()
     }
 
-    /// Asks the log, where that may take its time.
-    ///
-    /// # Errors
-    /// If the log says so.
-    pub async fn ask<T: Send + 'static>(
+    /// Queries the log on a thread that may block.
+    pub async fn query_log<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn SessionLog) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&dyn SessionLog) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Problem> {
         let log = self.engine().log().clone();
-        let answer = tokio::task::spawn_blocking(move || question(&*log)).await;
-        let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
-        Ok(answer.map_err(lost)??)
+        let result = tokio::task::spawn_blocking(move || query(&*log)).await;
+        let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the query of the log failed");
+        Ok(result.map_err(failed)??)
     }
 
-    /// Tells streams that the server is about to end.
     #[must_use]
     pub fn drain(&self) -> &Drain {
-        &self.0.setup.drain
+        &self.0.config.drain
     }
 
-    /// A reader of a session, in one dialect.
-    ///
-    /// # Errors
-    /// If there is no such session.
-    pub async fn read(&self, session: &str, dialect: &'static Dialect, begin: Begin) -> Result<Reader, Problem> {
-        Ok(self.0.feeds.open(self.engine(), Id::from(session), dialect, begin).await?)
+    pub async fn open_reader(
+        &self,
+        session: &str,
+        dialect: &'static Dialect,
+        start: FeedStart,
+    ) -> Result<SessionReader, Problem> {
+        Ok(self.0.feeds.open(self.engine(), Id::from(session), dialect, start).await?)
     }
 
-    /// What the log knows of a session.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub async fn stored(&self, id: &str) -> Result<SessionRecord, Problem> {
+    pub async fn session_record(&self, id: &str) -> Result<SessionRecord, Problem> {
         let wanted = id.to_owned();
-        self.ask(move |log| log.get_session(&wanted)).await?.ok_or_else(|| Problem::no_session(id))
+        self.query_log(move |log| log.get_session(&wanted)).await?.ok_or_else(|| Problem::no_session(id))
     }
 
-    /// A session as clients see it.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub async fn view(&self, id: &str) -> Result<SessionView, Problem> {
-        let stored = self.stored(id).await?;
-        self.show(stored).await
+    pub async fn session_view(&self, id: &str) -> Result<SessionView, Problem> {
+        let stored = self.session_record(id).await?;
+        self.view_of_record(stored).await
     }
 
-    /// Where a session is.
-    ///
-    /// # Errors
-    /// If there is none, or if it does not begin or end as it should.
-    pub async fn place(&self, id: &str) -> Result<Place, Problem> {
-        for _ in 0..LOOKS {
-            let stored = self.stored(id).await?;
+    /// Finds out which process runs a session. Fails if the session stays between two states.
+    pub async fn locate_session(&self, id: &str) -> Result<SessionLocation, Problem> {
+        for _ in 0..MAX_LOCATE_ATTEMPTS {
+            let stored = self.session_record(id).await?;
             if let Some(session) = self.engine().session(id).filter(|session| !session.is_over()) {
-                return Ok(Place::Here(session));
+                return Ok(SessionLocation::Here(session));
             }
             if stored.state.is_final() {
-                return Ok(Place::Ended(Box::new(stored)));
+                return Ok(SessionLocation::Ended(Box::new(stored)));
             }
-            match stored.owner.filter(|owner| Some(*owner) != self.setup().owner) {
+            match stored.owner.filter(|owner| Some(*owner) != self.config().owner) {
                 Some(owner) => {
-                    let socket = self.socket(owner);
-                    if is_open(&socket).await || !self.take_over(id).await? {
-                        return Ok(Place::Elsewhere(socket));
+                    let socket = self.owner_socket(owner);
+                    if is_listening(&socket).await || !self.recover_session(id).await? {
+                        return Ok(SessionLocation::Elsewhere(socket));
                     }
                 }
-                None => tokio::time::sleep(BETWEEN).await,
+                None => tokio::time::sleep(LOCATE_INTERVAL).await,
             }
         }
-        let detail = format!("session {id} is neither running nor ended: its end could not be written down");
+        let detail = format!("session {id} is neither running nor ended; its end could not be recorded");
         Err(Problem::conflict("unsettled", detail).with_hint("restart the server once the log can be written"))
     }
 
-    /// The socket of a process that shares the log.
-    pub(crate) fn socket(&self, owner: u64) -> PathBuf {
-        self.setup().data.join("owners").join(format!("{owner}.sock"))
+    /// Returns the socket of a process that shares the log.
+    pub(crate) fn owner_socket(&self, owner: u64) -> PathBuf {
+        self.config().data.join("owners").join(format!("{owner}.sock"))
     }
 
-    /// Ends what dead processes left behind. Says whether the session is no longer another's.
-    async fn take_over(&self, id: &str) -> Result<bool, Problem> {
+    /// Ends the sessions of dead processes. Returns whether the session no longer belongs to another process.
+    async fn recover_session(&self, id: &str) -> Result<bool, Problem> {
         let engine = self.engine().clone();
         let recovered = tokio::task::spawn_blocking(move || engine.recover_sessions()).await;
-        let lost = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the log did not answer");
-        recovered.map_err(lost)??;
-        let stored = self.stored(id).await?;
-        Ok(stored.state.is_final() || stored.owner == self.setup().owner)
+        let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the query of the log failed");
+        recovered.map_err(failed)??;
+        let stored = self.session_record(id).await?;
+        Ok(stored.state.is_final() || stored.owner == self.config().owner)
     }
 
-    /// Opens a directory to work in; one that is not below a root is refused.
-    ///
-    /// # Errors
-    /// If it is not absolute, not there, or not allowed.
-    pub async fn folder(&self, wanted: Option<&str>) -> Result<WorkingDirectory, Problem> {
-        let wanted = wanted.map_or_else(|| self.setup().cwd.clone(), PathBuf::from);
-        if !wanted.is_absolute() {
-            return Err(Problem::bad_field("config.workingDirectory", "the folder must be an absolute path"));
+    /// Opens a working directory; directories outside the roots are refused.
+    pub async fn open_directory(&self, path: Option<&str>) -> Result<WorkingDirectory, Problem> {
+        let path = path.map_or_else(|| self.config().cwd.clone(), PathBuf::from);
+        if !path.is_absolute() {
+            return Err(Problem::bad_field("config.workingDirectory", "must be an absolute path"));
         }
-        let roots = self.setup().roots.clone();
-        let allowed = tokio::task::spawn_blocking(move || allowed(&wanted, &roots)).await;
-        allowed.unwrap_or_else(|_| Err(Problem::bad_field("config.workingDirectory", "it cannot be looked at")))
+        let roots = self.config().roots.clone();
+        let opened = tokio::task::spawn_blocking(move || open_working_directory(&path, &roots)).await;
+        opened.unwrap_or_else(|_| Err(Problem::bad_field("config.workingDirectory", "cannot be opened")))
     }
 }
 
-/// Somebody listens there.
-async fn is_open(socket: &Path) -> bool {
+async fn is_listening(socket: &Path) -> bool {
     let Ok(reachable) = SocketPath::new(socket) else { return false };
     UnixStream::connect(reachable.as_path()).await.is_ok()
 }
 
-fn allowed(wanted: &Path, roots: &[PathBuf]) -> Result<WorkingDirectory, Problem> {
-    WorkingDirectory::open_beneath(wanted, roots).map_err(|error| {
-        // Whether a directory outside the roots exists is not told either.
-        let is_hidden = !roots.is_empty() && LocatedFile::open_beneath(wanted, roots).is_err();
+fn open_working_directory(path: &Path, roots: &[PathBuf]) -> Result<WorkingDirectory, Problem> {
+    WorkingDirectory::open_beneath(path, roots).map_err(|error| {
+        // Does not disclose whether a directory outside the roots exists.
+        let is_hidden = !roots.is_empty() && LocatedFile::open_beneath(path, roots).is_err();
         if is_hidden {
-            let detail = format!("{} is not below a folder in which this server lets sessions work", wanted.display());
+            let detail = format!("{} is outside the directories in which sessions may work", path.display());
             return Problem::new(StatusCode::FORBIDDEN, "outside_roots", detail)
                 .with_hint("the server was started with --root");
         }
-        let detail = format!("cannot work in {}: {error}", wanted.display());
+        let detail = format!("cannot work in {}: {error}", path.display());
         Problem::new(StatusCode::CONFLICT, "bad_folder", detail)
     })
+}
+
+/// The short response of most commands: the state of the session.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Standing")]
+pub struct SessionStanding {
+    /// The session.
+    pub id: Id,
+    /// The state after the command.
+    pub state: SessionLifecycle,
+}
+
+impl From<&SessionRecord> for SessionStanding {
+    fn from(stored: &SessionRecord) -> Self {
+        Self { id: stored.id.clone(), state: session_lifecycle(stored.state) }
+    }
+}
+
+impl Service {
+    pub async fn view_of_record(&self, stored: SessionRecord) -> Result<SessionView, Problem> {
+        let approvals =
+            if stored.state == SessionPhase::Waiting { self.open_approvals(&stored).await?.len() } else { 0 };
+        let running = self.engine().session(&stored.id).filter(|session| !session.is_over());
+        let sandbox = running.as_ref().and_then(|session| session.sandbox().map(describe_sandbox));
+        Ok(SessionView { sandbox, ..session_view(stored, running.is_some(), approvals) })
+    }
+}
+
+fn describe_sandbox(report: &SandboxReport) -> SandboxView {
+    let name = |feature: SandboxFeature| feature.name().to_owned();
+    SandboxView {
+        enforced: report.enforced.iter().copied().map(name).collect(),
+        missing: report.missing.iter().map(|(feature, _)| name(*feature)).collect(),
+    }
+}
+
+/// Returns a session that this process does not run.
+pub fn read_session_view(log: &dyn SessionLog, stored: SessionRecord) -> Result<SessionView, StoreError> {
+    let waits = stored.state == SessionPhase::Waiting;
+    let kinds = event::SessionState::REQUEST_KINDS;
+    let approvals = if waits { log.read_state(&stored.id, kinds)?.requests.len() } else { 0 };
+    Ok(session_view(stored, false, approvals))
 }

@@ -1,13 +1,12 @@
-//! Server-sent events: messages of a dialect as a stream that a browser, `curl` or any client can read. The id of a
-//! message is the place of its event, on the last message of the event: who returns with it has missed nothing and
-//! gets nothing twice.
+//! Server-sent events. The stream of a session has a message per event; its ID is the `seq` of the session event, on
+//! the last message of that event: a client that reconnects with it misses nothing and gets nothing twice.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, fmt::Display, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderValue, header},
-    response::{IntoResponse, Response},
+    http::{HeaderName, header},
+    response::{IntoResponse as _, Response},
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::stream;
@@ -15,129 +14,163 @@ use tokio::time::timeout;
 
 use crate::{
     Drain,
-    feed::{HeldPart, Message, Part, Reader},
+    feed::{FeedMessage, HeldMessages, MessageSlice, SessionReader},
 };
 
-/// A comment is sent when there was nothing to say for so long: proxies and clients then know that we are there.
-const QUIET: Duration = Duration::from_secs(15);
+/// The time without messages after which a comment shows clients and proxies that the connection is alive.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How much is handed to the connection at once. A connection whose client reads nothing keeps two or three of them.
-const PORTION: usize = 16 << 10;
+/// The maximum bytes passed to the connection at once. A connection whose client does not read keeps two or three
+/// chunks.
+const MAX_CHUNK_BYTES: usize = 16 << 10;
 
-/// What a message takes besides its JSON.
-const OVERHEAD: usize = 40;
+/// The maximum bytes of a message besides its JSON.
+const MESSAGE_OVERHEAD_BYTES: usize = 40;
 
-/// A session as a stream of server-sent events, until it ends or the server does.
-pub fn stream(reader: Reader, drain: Drain, keep: impl Send + 'static) -> Response {
-    let source = Source { reader, drain, keep, unsent: None, over: false };
-    let body = Body::from_stream(stream::unfold(source, |mut source| async move {
-        let bytes = source.next().await?;
-        Some((Ok::<_, Infallible>(bytes), source))
-    }));
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that would collect the stream before they pass it on.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+/// A part of a stream of server-sent events.
+pub enum SseChunk {
+    /// Events, or a part of one.
+    Events(Bytes),
+    /// A comment.
+    KeepAlive,
+    /// The last event, with the reason why the stream ends although its subject may continue. No dialect has an event
+    /// of that name.
+    Closed(String),
 }
 
-struct Source<K> {
-    reader: Reader,
+/// The chunks of a stream of server-sent events.
+pub trait SseSource: Send + 'static {
+    /// Returns the next chunk; `None` at the end.
+    fn next_chunk(&mut self) -> impl Future<Output = Option<SseChunk>> + Send;
+}
+
+/// Responds with a stream of server-sent events.
+pub fn respond(source: impl SseSource) -> Response {
+    let chunks = stream::unfold(Some(source), |source| async move {
+        let mut source = source?;
+        let (bytes, rest) = match source.next_chunk().await? {
+            SseChunk::Events(bytes) => (bytes, Some(source)),
+            SseChunk::KeepAlive => (Bytes::from_static(b": still here\n\n"), Some(source)),
+            SseChunk::Closed(reason) => {
+                let reason = serde_json::json!({ "reason": reason });
+                (Bytes::from(format!("event: closed\ndata: {reason}\n\n")), None)
+            }
+        };
+        Some((Ok::<_, Infallible>(bytes), rest))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        // Keeps proxies from buffering the stream.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(chunks)).into_response()
+}
+
+/// Writes messages without line breaks as one event each. The last one has the ID: a client with it has all before it.
+pub fn write_events(messages: &[String], id: impl Display) -> Bytes {
+    let (mut out, last) = (String::new(), messages.len().saturating_sub(1));
+    for (index, message) in messages.iter().enumerate() {
+        if index == last {
+            out.push_str(&format!("id: {id}\n"));
+        }
+        out.push_str(&format!("data: {message}\n\n"));
+    }
+    out.into()
+}
+
+/// Waits for the next part of a stream; fails with the chunk to send if it takes too long or the server shuts down.
+pub async fn wait_for<T>(drain: &Drain, next: impl Future<Output = T>) -> Result<T, SseChunk> {
+    tokio::select! {
+        next = timeout(KEEP_ALIVE_INTERVAL, next) => next.map_err(|_| SseChunk::KeepAlive),
+        () = drain.wait_until_begun() => Err(SseChunk::Closed(Drain::REASON.to_owned())),
+    }
+}
+
+/// Streams the messages of a session until it ends or the server shuts down. `keep` is dropped with the stream.
+pub fn stream_messages(reader: SessionReader, drain: Drain, keep: impl Send + 'static) -> Response {
+    respond(MessageStream { reader, drain, keep, unsent: None })
+}
+
+struct MessageStream<K> {
+    reader: SessionReader,
     drain: Drain,
-    #[expect(dead_code, reason = "counts the stream as long as it is open")]
+    #[expect(dead_code, reason = "dropped with the stream")]
     keep: K,
-    /// Messages that were read and not all handed over yet.
-    unsent: Option<Unsent>,
-    over: bool,
+    /// Messages that were read and not completely sent.
+    unsent: Option<UnsentMessages>,
 }
 
-/// What is left of some messages.
-struct Unsent {
-    held: HeldPart,
-    /// How many messages of the session are before the first of them.
+struct UnsentMessages {
+    held: HeldMessages,
+    /// The number of messages of the session before the first of them.
     first_offset: u64,
-    place: Place,
+    sent: SentCount,
 }
 
-/// How far messages were handed over.
+/// How much of the messages was sent.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    /// Messages that were handed over whole.
+struct SentCount {
+    /// Messages that were sent completely.
     messages: usize,
-    /// Bytes of the next one: a message may be much larger than what is handed over at once.
+    /// Bytes of the next one, which may be much larger than a chunk.
     bytes: usize,
 }
 
-impl<K> Source<K> {
-    async fn next(&mut self) -> Option<Bytes> {
-        if self.over {
-            return None;
-        }
-        let mut resumed = Place::default();
+impl<K: Send + 'static> SseSource for MessageStream<K> {
+    async fn next_chunk(&mut self) -> Option<SseChunk> {
+        let mut resumed = SentCount::default();
         loop {
             if let Some(unsent) = self.unsent.take() {
-                let Some(part) = unsent.held.part() else {
-                    // The connection did not take it for so long that others needed the memory.
-                    let Place { messages, bytes } = unsent.place;
+                let Some(slice) = unsent.held.messages() else {
+                    // The connection was blocked for so long that others needed the memory.
+                    let SentCount { messages, bytes } = unsent.sent;
                     self.reader.rewind(unsent.first_offset + messages as u64).await;
                     resumed.bytes = bytes;
                     continue;
                 };
-                let (bytes, place) = portion(&part, unsent.place);
-                self.unsent = (place.messages < part.messages().len()).then_some(Unsent { place, ..unsent });
-                return Some(bytes);
+                let (bytes, sent) = next_chunk(&slice, unsent.sent);
+                self.unsent = (sent.messages < slice.messages().len()).then_some(UnsentMessages { sent, ..unsent });
+                return Some(SseChunk::Events(bytes));
             }
-            let next = tokio::select! {
-                next = timeout(QUIET, self.reader.next()) => next,
-                () = self.drain.begun() => return self.close(Drain::REASON),
-            };
-            match next {
-                Err(_) if resumed.bytes == 0 => return Some(Bytes::from_static(b": still here\n\n")),
-                // A comment would be taken for a part of the message.
-                Err(_) => {}
-                Ok(Ok(Some(part))) => {
-                    let (first_offset, place) = (part.first_offset(), std::mem::take(&mut resumed));
-                    self.unsent = Some(Unsent { held: self.reader.hold(part), first_offset, place });
+            match wait_for(&self.drain, self.reader.next()).await {
+                // A comment would become a part of the message.
+                Err(SseChunk::KeepAlive) if resumed.bytes > 0 => {}
+                Err(chunk) => return Some(chunk),
+                Ok(Ok(Some(slice))) => {
+                    let (first_offset, sent) = (slice.first_offset(), std::mem::take(&mut resumed));
+                    self.unsent = Some(UnsentMessages { held: self.reader.hold(slice), first_offset, sent });
                 }
                 Ok(Ok(None)) => return None,
-                Ok(Err(error)) => return self.close(&error.to_string()),
+                Ok(Err(error)) => return Some(SseChunk::Closed(error.to_string())),
             }
         }
-    }
-
-    /// Says why the stream ends although the session may go on: an event of another name, which no dialect has.
-    fn close(&mut self, why: &str) -> Option<Bytes> {
-        self.over = true;
-        let reason = serde_json::json!({ "reason": why });
-        Some(Bytes::from(format!("event: closed\ndata: {reason}\n\n")))
     }
 }
 
-/// The next bytes of some messages, and how far they go.
-fn portion(part: &Part, mut place: Place) -> (Bytes, Place) {
-    let messages = part.messages().get(place.messages..).unwrap_or_default();
-    let total: usize = messages.iter().map(|message| message.json.len() + OVERHEAD).sum();
-    // The connection keeps what it can't write, so no more is allocated than what is in it.
-    let mut out = BytesMut::with_capacity(total.min(PORTION + OVERHEAD));
+/// Returns the next bytes, and how much of the messages is sent with them.
+fn next_chunk(slice: &MessageSlice, mut sent: SentCount) -> (Bytes, SentCount) {
+    let messages = slice.messages().get(sent.messages..).unwrap_or_default();
+    let total: usize = messages.iter().map(|message| message.json.len() + MESSAGE_OVERHEAD_BYTES).sum();
+    // The connection keeps the buffer until it is written, so it must not be larger than its content.
+    let mut out = BytesMut::with_capacity(total.min(MAX_CHUNK_BYTES + MESSAGE_OVERHEAD_BYTES));
     for message in messages {
-        if out.len() + OVERHEAD >= PORTION {
+        if out.len() + MESSAGE_OVERHEAD_BYTES >= MAX_CHUNK_BYTES {
             break;
         }
-        place.bytes = match write(message, place.bytes, &mut out) {
+        sent.bytes = match write_message(message, sent.bytes, &mut out) {
             Some(written) => written,
             None => {
-                place.messages += 1;
+                sent.messages += 1;
                 0
             }
         };
     }
-    (out.freeze(), place)
+    (out.freeze(), sent)
 }
 
-/// Writes a message from a byte of it on, until it or the portion ends. Returns the byte to go on from.
-fn write(message: &Message, from: usize, out: &mut BytesMut) -> Option<usize> {
+/// Writes a message from a byte on, until the message or the chunk ends. Returns the byte to continue from.
+fn write_message(message: &FeedMessage, from: usize, out: &mut BytesMut) -> Option<usize> {
     if message.is_last && from == 0 {
         out.put_slice(b"id: ");
         out.put_slice(message.seq.to_string().as_bytes());
@@ -147,7 +180,7 @@ fn write(message: &Message, from: usize, out: &mut BytesMut) -> Option<usize> {
     let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
     let (mut at, mut begins_line) = (from, from == 0 || json.get(from - 1).is_some_and(is_line_end));
     loop {
-        let room = PORTION.saturating_sub(out.len());
+        let room = MAX_CHUNK_BYTES.saturating_sub(out.len());
         if room == 0 {
             return Some(at);
         }
@@ -155,7 +188,7 @@ fn write(message: &Message, from: usize, out: &mut BytesMut) -> Option<usize> {
             out.put_slice(b"data: ");
         }
         let rest = json.get(at..).unwrap_or_default();
-        // A native record may have line ends between its parts.
+        // A native record may contain line breaks between its tokens.
         let line = rest.iter().take(room).position(is_line_end).unwrap_or(rest.len());
         let piece = rest.get(..line.min(room)).unwrap_or(rest);
         out.put_slice(piece);
@@ -178,26 +211,26 @@ mod tests {
 
     use bytes::Bytes;
 
-    use super::{Message, PORTION, Part, Place, portion};
-    use crate::feed::Passage;
+    use super::{FeedMessage, MAX_CHUNK_BYTES, MessageSlice, SentCount, next_chunk};
+    use crate::feed::MessageBatch;
 
     fn written(json: &str) -> (String, usize) {
-        let message = |json: &str, seq| Message { json: Bytes::from(json.to_owned()), seq, is_last: true };
+        let message = |json: &str, seq| FeedMessage { json: Bytes::from(json.to_owned()), seq, is_last: true };
         let messages = vec![message(json, 7), message("{}", 8)];
-        let part = Part::new(Arc::new(Passage { messages, from: 6, to: 8, count: 8 }), 0);
-        let (mut place, mut text, mut portions) = (Place::default(), String::new(), 0);
-        while place.messages < 2 {
-            let (bytes, next) = portion(&part, place);
-            assert!(bytes.len() < PORTION + 100 && !bytes.is_empty());
+        let slice = MessageSlice::new(Arc::new(MessageBatch { messages, from: 6, to: 8, count: 8 }), 0);
+        let (mut sent, mut text, mut chunks) = (SentCount::default(), String::new(), 0);
+        while sent.messages < 2 {
+            let (bytes, next) = next_chunk(&slice, sent);
+            assert!(bytes.len() < MAX_CHUNK_BYTES + 100 && !bytes.is_empty());
             text.push_str(std::str::from_utf8(&bytes).unwrap());
-            (place, portions) = (next, portions + 1);
+            (sent, chunks) = (next, chunks + 1);
         }
-        (text, portions)
+        (text, chunks)
     }
 
     #[test]
-    fn messages_are_the_same_however_they_are_cut() {
-        let long = "x".repeat(3 * PORTION);
+    fn messages_are_the_same_however_they_are_split() {
+        let long = "x".repeat(3 * MAX_CHUNK_BYTES);
         let cases = [
             ("{}".to_owned(), "data: {}\n".to_owned(), 1),
             ("{\n\r}".to_owned(), "data: {\ndata: \ndata: }\n".to_owned(), 1),
@@ -205,9 +238,9 @@ mod tests {
             (String::new(), "data: \n".to_owned(), 1),
         ];
         for (json, lines, expected) in cases {
-            let (text, portions) = written(&json);
+            let (text, chunks) = written(&json);
             assert!(text == format!("id: 7\n{lines}\nid: 8\ndata: {{}}\n\n"), "{} bytes", json.len());
-            assert_eq!(portions, expected);
+            assert_eq!(chunks, expected);
         }
     }
 }

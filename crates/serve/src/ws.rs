@@ -1,6 +1,6 @@
-//! A session over WebSocket: what has happened, what happens, and a way to steer it.
+//! Sessions over WebSocket.
 //!
-//! Messages of the dialect go out as they are. A client may send commands, and gets a reply to each, of the type
+//! Messages of the dialect are sent as they are. A client may send commands, and gets a response to each, of the type
 //! `reply` or `pong`, which no dialect has.
 
 use std::{future::poll_fn, time::Duration};
@@ -13,6 +13,7 @@ use futures_util::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use switchboard_client::ApprovalAnswer;
 use switchboard_event::SettingsForm;
 use tokio::{
     sync::{Mutex, mpsc},
@@ -21,194 +22,211 @@ use tokio::{
 
 use crate::{
     Drain, Problem, Service,
-    feed::{Part, Reader},
+    extract::{RequestBody, parse_body, parse_json, without_settings},
+    feed::{MessageSlice, SessionReader},
     guard::Caller,
-    input::{RequestBody, no_settings, parse, parse_body},
-    order::{ApprovalAnswer, PromptRequest},
+    requests::PromptRequest,
 };
 
-/// The largest message that a client may send: a prompt with images.
-const LARGEST: usize = crate::order::LARGEST_BODY;
+/// The maximum size of a client's message: a prompt with images.
+const MAX_MESSAGE_BYTES: usize = crate::requests::MAX_BODY_BYTES;
 
-/// So much is kept to read into for each client: most say nothing for hours.
-const HEARS: usize = 8 << 10;
+/// The read buffer of a connection; most clients send little.
+const READ_BUFFER_BYTES: usize = 8 << 10;
 
-/// So much is collected before it is written to a client; a client that doesn't read keeps about as much in memory.
+/// The write buffer of a connection, which a client that does not read keeps allocated.
 const WRITE_BUFFER_BYTES: usize = 16 << 10;
 
-/// A ping is sent when there was nothing to say for so long: who is gone without a word is noticed then.
-pub const QUIET: Duration = Duration::from_secs(30);
+/// The time without messages after which a ping detects a client that has disappeared.
+pub const PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long a client may take to say good-bye.
-pub const GOOD_BYE: Duration = Duration::from_secs(2);
+/// How long a client may take to close the connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// So many replies may wait for a client that does not read.
-const REPLIES: usize = 16;
+/// The maximum number of responses queued for a client that does not read.
+pub const MAX_QUEUED_REPLIES: usize = 16;
 
-/// So many pings are answered on a connection: one a second for a day.
-pub const PINGS: u32 = 86_400;
+/// The maximum number of pings answered on a connection: one per second for a day.
+const MAX_PINGS: u32 = 86_400;
 
-/// Why a connection is closed.
-pub enum Close {
-    /// The session has ended.
+pub enum CloseReason {
     Ended,
-    /// The session was deleted.
     Deleted,
-    /// The server is about to end.
     Shutdown,
-    /// It cannot go on.
     Failed(String),
-    /// The client is gone, so there is nobody to be told.
+    /// The client has disconnected.
     Gone,
 }
 
-/// Who is at the other end.
-pub struct Client {
-    /// The server.
+pub struct SocketClient {
     pub service: Service,
-    /// The session.
     pub session: String,
-    /// Who it is; without a guard around the server nobody is asked.
+    /// The client, unless access is not restricted.
     pub caller: Option<Caller>,
 }
 
-/// Sets how much memory a connection takes.
-pub fn sized(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-    upgrade.max_message_size(LARGEST).read_buffer_size(HEARS).write_buffer_size(WRITE_BUFFER_BYTES)
+/// Limits the memory of a connection.
+pub fn limit_memory(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
 }
 
-/// Serves a session to one client, until the session ends, the server does, or the client goes.
-pub async fn serve(socket: WebSocket, reader: Reader, client: Client, drain: Drain) {
-    let (mut sink, mut stream) = socket.split();
-    let (replies, mut inbox) = mpsc::channel(REPLIES);
-    let obeying = Mutex::new(());
-    let close = {
-        let listening = listen(&mut stream, &client, replies, &obeying);
-        tokio::pin!(listening);
-        let close = tokio::select! {
-            close = tell(&mut sink, reader, &mut inbox) => close,
-            () = &mut listening => Close::Gone,
-            () = drain.begun() => Close::Shutdown,
+/// Serves a session to one client until the session ends or either side disconnects.
+pub async fn serve_session(socket: WebSocket, reader: SessionReader, client: SocketClient, drain: Drain) {
+    let (mut sink, stream) = socket.split();
+    let mut receiver = SocketReceiver::new(stream);
+    let (replies, mut inbox) = mpsc::channel(MAX_QUEUED_REPLIES);
+    let command_lock = Mutex::new(());
+    let reason = {
+        let receiving = receive_commands(&mut receiver, &client, replies, &command_lock);
+        tokio::pin!(receiving);
+        let reason = tokio::select! {
+            reason = send_messages(&mut sink, reader, &mut inbox) => reason,
+            () = &mut receiving => CloseReason::Gone,
+            () = drain.wait_until_begun() => CloseReason::Shutdown,
         };
-        if matches!(close, Close::Ended | Close::Shutdown) {
-            // What is being done just now is done, and answered.
+        if matches!(reason, CloseReason::Ended | CloseReason::Shutdown) {
+            // A command in progress is completed and answered.
             let answered = async {
                 tokio::select! {
-                    () = listening => {}
-                    _ = obeying.lock() => {}
+                    () = receiving => {}
+                    _ = command_lock.lock() => {}
                 }
                 while let Ok(reply) = inbox.try_recv() {
                     sink.send(Message::Text(reply.into())).await?;
                 }
                 Ok::<_, axum::Error>(())
             };
-            // Whoever does not read its reply is not waited for.
-            timeout(GOOD_BYE, answered).await.ok();
+            // A client that does not read its response is not waited for.
+            timeout(CLOSE_TIMEOUT, answered).await.ok();
         }
-        close
+        reason
     };
-    farewell(sink, stream, close).await;
+    close_socket(sink, receiver, reason).await;
 }
 
-/// Closes a connection so that all that was sent arrives.
-pub async fn farewell(mut sink: SplitSink<WebSocket, Message>, mut stream: SplitStream<WebSocket>, close: Close) {
-    let Some(frame) = close.frame() else {
-        // The answer to its own good-bye, or to what was no WebSocket message, goes out.
-        timeout(GOOD_BYE, sink.close()).await.ok();
+/// The outgoing side of a WebSocket.
+pub type SocketSink = SplitSink<WebSocket, Message>;
+
+/// The incoming side of a WebSocket.
+pub struct SocketReceiver {
+    stream: SplitStream<WebSocket>,
+    pings: u32,
+}
+
+impl SocketReceiver {
+    pub fn new(stream: SplitStream<WebSocket>) -> Self {
+        Self { stream, pings: 0 }
+    }
+
+    /// Returns the next message of the client; `None` when it disconnects. Also ends after too many pings, since the
+    /// responses would accumulate for a client that does not read.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        while let Some(Ok(message)) = self.stream.next().await {
+            match message {
+                Message::Text(text) => return Some(text.into()),
+                Message::Binary(bytes) => return Some(bytes),
+                Message::Ping(_) if self.pings > MAX_PINGS => return None,
+                Message::Ping(_) => self.pings += 1,
+                Message::Pong(_) => {}
+                Message::Close(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Returns a message with JSON that Switchboard wrote, which is valid UTF-8.
+pub fn text_message(json: Bytes) -> Message {
+    Message::Text(Utf8Bytes::try_from(json).unwrap_or_default())
+}
+
+/// Closes a connection so that everything sent arrives.
+pub async fn close_socket(mut sink: SocketSink, mut receiver: SocketReceiver, reason: CloseReason) {
+    let Some(frame) = reason.frame() else {
+        // Completes the client's close handshake, or reports its protocol error.
+        timeout(CLOSE_TIMEOUT, sink.close()).await.ok();
         return;
     };
-    let good_bye = async {
+    let close = async {
         if sink.send(Message::Close(Some(frame))).await.is_ok() {
-            // To hang up with something unread would take back what the client has not read yet.
-            while let Some(Ok(_)) = stream.next().await {}
+            // Closing with unread data would discard what the client has not received yet.
+            while let Some(Ok(_)) = receiver.stream.next().await {}
         }
     };
-    // Whoever does not answer is left.
-    timeout(GOOD_BYE, good_bye).await.ok();
+    // A client that does not respond is not waited for.
+    timeout(CLOSE_TIMEOUT, close).await.ok();
 }
 
-impl Close {
+impl CloseReason {
     fn frame(self) -> Option<CloseFrame> {
         let (code, reason) = match self {
             Self::Gone => return None,
             Self::Ended => (1000, "session ended".to_owned()),
             Self::Deleted => (1000, "session deleted".to_owned()),
             Self::Shutdown => (1001, Drain::REASON.to_owned()),
-            Self::Failed(why) => (1011, why),
+            Self::Failed(reason) => (1011, reason),
         };
-        // A close frame has room for so much.
+        // The maximum size of a close frame is 125 bytes.
         let reason: String = reason.chars().take(100).filter(char::is_ascii).collect();
         Some(CloseFrame { code, reason: Utf8Bytes::from(reason) })
     }
 }
 
-/// Tells the client what happens, and what became of its commands.
-async fn tell(
-    sink: &mut SplitSink<WebSocket, Message>,
-    mut reader: Reader,
+/// Sends messages of the session and responses to commands.
+async fn send_messages(
+    sink: &mut SocketSink,
+    mut reader: SessionReader,
     replies: &mut mpsc::Receiver<String>,
-) -> Close {
+) -> CloseReason {
     loop {
-        let quiet = sleep_until(Instant::now() + QUIET);
+        let quiet = sleep_until(Instant::now() + PING_INTERVAL);
         let sent = tokio::select! {
             Some(reply) = replies.recv() => sink.send(Message::Text(reply.into())).await,
             next = reader.next() => match next {
-                Ok(Some(part)) => send(sink, part, &mut reader).await,
-                Ok(None) => return Close::Ended,
-                Err(error) => return Close::Failed(error.to_string()),
+                Ok(Some(slice)) => send_slice(sink, slice, &mut reader).await,
+                Ok(None) => return CloseReason::Ended,
+                Err(error) => return CloseReason::Failed(error.to_string()),
             },
             () = quiet => sink.send(Message::Ping(Bytes::new())).await,
         };
         if sent.is_err() {
-            return Close::Gone;
+            return CloseReason::Gone;
         }
     }
 }
 
-/// Sends messages on. While the client takes none, they are held within the memory that all readers share, and read
-/// again if they were lost there.
-async fn send(sink: &mut SplitSink<WebSocket, Message>, part: Part, reader: &mut Reader) -> Result<(), axum::Error> {
-    let (first_offset, count) = (part.first_offset(), part.messages().len());
-    let held = reader.hold(part);
+/// Sends messages. While the client reads nothing, they are held within the budget of all readers, and read again if
+/// they were dropped there.
+async fn send_slice(sink: &mut SocketSink, slice: MessageSlice, reader: &mut SessionReader) -> Result<(), axum::Error> {
+    let (first_offset, count) = (slice.first_offset(), slice.messages().len());
+    let held = reader.hold(slice);
     for sent in 0..count {
         poll_fn(|cx| sink.poll_ready_unpin(cx)).await?;
-        let message = held.part().and_then(|part| part.messages().get(sent).cloned());
+        let message = held.messages().and_then(|slice| slice.messages().get(sent).cloned());
         let Some(message) = message else {
             reader.rewind(first_offset + sent as u64).await;
             break;
         };
-        // Copied, because the sink keeps one message while its client reads nothing, and a message shares the memory of
-        // all that were read with it. All that we write is UTF-8.
-        let text = Utf8Bytes::try_from(Bytes::copy_from_slice(&message.json)).unwrap_or_default();
-        sink.start_send_unpin(Message::Text(text))?;
+        // Copied, because the sink keeps a message while its client reads nothing, and the message would keep the
+        // memory of its whole batch.
+        sink.start_send_unpin(text_message(Bytes::copy_from_slice(&message.json)))?;
     }
     drop(held);
     sink.flush().await
 }
 
-/// Hears the client, until it goes.
-async fn listen(
-    stream: &mut SplitStream<WebSocket>,
-    client: &Client,
+async fn receive_commands(
+    receiver: &mut SocketReceiver,
+    client: &SocketClient,
     replies: mpsc::Sender<String>,
-    obeying: &Mutex<()>,
+    command_lock: &Mutex<()>,
 ) {
-    let mut pings = 0;
-    while let Some(Ok(message)) = stream.next().await {
-        let text = match &message {
-            Message::Text(text) => text.as_bytes(),
-            Message::Binary(bytes) => bytes,
-            // Each is answered, and the answers to one who does not read would pile up.
-            Message::Ping(_) if pings > PINGS => return,
-            Message::Ping(_) => {
-                pings += 1;
-                continue;
-            }
-            Message::Pong(_) => continue,
-            Message::Close(_) => return,
-        };
-        let _obeying = obeying.lock().await;
-        let reply = client.obey(text).await;
+    while let Some(text) = receiver.next().await {
+        let _lock = command_lock.lock().await;
+        let reply = client.handle(&text).await;
         let reply = serde_json::to_string(&reply).unwrap_or_default();
         if replies.send(reply).await.is_err() {
             return;
@@ -216,28 +234,28 @@ async fn listen(
     }
 }
 
-/// What a command is.
+/// The fields that are read before the command itself.
 #[derive(Deserialize)]
-struct Kind {
+struct SocketCommandHead {
     #[serde(rename = "type")]
     kind: String,
-    /// Of a ping, comes back; of an approval, what is answered.
+    /// Of a ping, returned in the pong; of an approval, the request.
     #[serde(default)]
     id: Option<Value>,
 }
 
-/// A command that is only named.
+/// A command without parameters.
 #[derive(Deserialize)]
-struct PlainCommand {}
+struct EmptyCommand {}
 
-impl RequestBody for PlainCommand {
-    const FORM: SettingsForm = no_settings(&["type", "id"]);
+impl RequestBody for EmptyCommand {
+    const FORM: SettingsForm = without_settings(&["type", "id"]);
 }
 
-/// What became of a command.
+/// The response to a command.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Reply {
+enum SocketReply {
     Pong {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<Value>,
@@ -250,37 +268,37 @@ enum Reply {
     },
 }
 
-impl Client {
-    async fn obey(&self, text: &[u8]) -> Reply {
-        let kind = match parse::<Kind>(text) {
-            Ok(kind) => kind,
-            Err(problem) => return Reply::Reply { to: String::new(), ok: false, error: Some(problem) },
+impl SocketClient {
+    async fn handle(&self, text: &[u8]) -> SocketReply {
+        let head = match parse_json::<SocketCommandHead>(text) {
+            Ok(head) => head,
+            Err(problem) => return SocketReply::Reply { to: String::new(), ok: false, error: Some(problem) },
         };
-        if kind.kind == "ping" {
-            return Reply::Pong { id: kind.id };
+        if head.kind == "ping" {
+            return SocketReply::Pong { id: head.id };
         }
-        let error = self.command(&kind, text).await.err();
-        Reply::Reply { to: kind.kind, ok: error.is_none(), error }
+        let error = self.run_command(&head, text).await.err();
+        SocketReply::Reply { to: head.kind, ok: error.is_none(), error }
     }
 
-    async fn command(&self, kind: &Kind, text: &[u8]) -> Result<(), Problem> {
-        self.may_command().await?;
-        match kind.kind.as_str() {
+    async fn run_command(&self, head: &SocketCommandHead, text: &[u8]) -> Result<(), Problem> {
+        self.check_may_control().await?;
+        match head.kind.as_str() {
             "prompt" => {
                 let request = self.read::<PromptRequest>(text).await?;
                 self.service.prompt(&self.session, &request).await.map(drop)
             }
             "interrupt" => {
-                self.read::<PlainCommand>(text).await?;
+                self.read::<EmptyCommand>(text).await?;
                 self.service.interrupt(&self.session).await.map(drop)
             }
             "cancel" => {
-                self.read::<PlainCommand>(text).await?;
+                self.read::<EmptyCommand>(text).await?;
                 self.service.cancel(&self.session).await.map(drop)
             }
             "approval" => {
-                let request = kind.id.as_ref().and_then(Value::as_str);
-                let request = request.ok_or_else(|| Problem::bad_field("id", "which approval is answered"))?;
+                let request = head.id.as_ref().and_then(Value::as_str);
+                let request = request.ok_or_else(|| Problem::bad_field("id", "required, the request to answer"))?;
                 let answer = self.read::<ApprovalAnswer>(text).await?;
                 self.service.answer(&self.session, request, &answer).await.map(drop)
             }
@@ -291,16 +309,16 @@ impl Client {
         }
     }
 
-    /// Reads a command. The session tells of fields that were ignored.
+    /// Reads a command, and reports ignored fields in the session.
     async fn read<T: RequestBody>(&self, text: &[u8]) -> Result<T, Problem> {
         let (command, ignored) = parse_body(text)?;
-        self.service.remark_ignored(&self.session, &ignored).await;
+        self.service.report_ignored_fields(&self.session, &ignored).await;
         Ok(command)
     }
 
-    async fn may_command(&self) -> Result<(), Problem> {
+    async fn check_may_control(&self) -> Result<(), Problem> {
         match &self.caller {
-            Some(caller) => Ok(caller.may_command().await?),
+            Some(caller) => Ok(caller.check_may_control().await?),
             None => Ok(()),
         }
     }

@@ -19,7 +19,7 @@ pub fn reject_without_token(trial: &PageTrial) -> anyhow::Result<()> {
     }
     // An expired link is recognized and does not stay in the address bar.
     trial.show_page(&tab, "/history?token=of-another-time")?;
-    tab.wait_for("#old-link", "does not let in")?;
+    tab.wait_for("#old-link", "has expired")?;
     ensure!(!tab.current_url()?.contains("token"), "it stays: {}", tab.current_url()?);
     trial.show_page(&tab, "/nosuch")?;
     tab.wait_for("body", "switchboard serve")?;

@@ -4,8 +4,8 @@ use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::Args;
 use switchboard_serve::{
-    guard::{Rate, Unseen},
-    listen::Address,
+    guard::{RateLimit, UnidentifiedCallers},
+    listen::ListenAddress,
 };
 
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
 #[derive(Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ServeArgs {
-    /// Address to listen on: ADDRESS:PORT, a port of this machine, or unix:PATH; repeatable
+    /// ListenAddress to listen on: ADDRESS:PORT, a port of this machine, or unix:PATH; repeatable
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    pub listen: Vec<Address>,
+    pub listen: Vec<ListenAddress>,
     /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -88,12 +88,12 @@ Examples:
 Exit codes: 0 stopped · 2 bad usage · 4 could not listen · 5 internal · 130 stopped at once";
 
 impl ServeArgs {
-    pub fn rate(&self) -> Rate {
-        NonZeroU32::new(self.rate_limit).map_or(Rate::Unlimited, Rate::PerSecond)
+    pub fn rate(&self) -> RateLimit {
+        NonZeroU32::new(self.rate_limit).map_or(RateLimit::Unlimited, RateLimit::PerSecond)
     }
 
-    pub fn unseen(&self) -> Unseen {
-        if self.allow_unseen { Unseen::Allowed } else { Unseen::Refused }
+    pub fn unseen(&self) -> UnidentifiedCallers {
+        if self.allow_unseen { UnidentifiedCallers::Allowed } else { UnidentifiedCallers::Refused }
     }
 }
 

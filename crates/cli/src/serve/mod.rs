@@ -15,9 +15,9 @@ pub use args::ServeArgs;
 use startup_message::{open_browser, print_installed_agents, print_startup_message};
 use switchboard_engine::parse_domain;
 use switchboard_serve::{
-    Drain, Private,
-    guard::{Guard, Rules, Token},
-    listen::{Address, Limits, ListenError, Listener, Server},
+    Drain, PrivateServer,
+    guard::{AccessToken, Guard, GuardConfig},
+    listen::{ConnectionLimits, HttpServer, ListenAddress, ListenError, Listener},
 };
 use switchboard_store::{Retention, SessionLog};
 use tokio::{task::spawn_blocking, time::sleep};
@@ -64,13 +64,13 @@ struct ServePlan<'a> {
     folder: PathBuf,
     cwd: PathBuf,
     roots: Vec<PathBuf>,
-    token: Option<Token>,
+    token: Option<AccessToken>,
 }
 
 struct RunningServer {
-    pub server: Server,
+    pub server: HttpServer,
     /// The socket for other Switchboard processes.
-    pub private: Option<Private>,
+    pub private: Option<PrivateServer>,
     pub data: SessionHost,
     pub drain: Drain,
 }
@@ -93,14 +93,14 @@ impl<'a> ServePlan<'a> {
         Ok(Self { args, folder, cwd, roots, token })
     }
 
-    fn rules(&self) -> Rules {
-        Rules {
+    fn rules(&self) -> GuardConfig {
+        GuardConfig {
             token: self.token.clone(),
             hosts: self.args.allow_host.clone(),
             origins: self.args.allow_origin.clone(),
             rate: self.args.rate(),
-            unseen: self.args.unseen(),
-            ..Rules::default()
+            unidentified_callers: self.args.unseen(),
+            ..GuardConfig::default()
         }
     }
 
@@ -133,13 +133,15 @@ async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
         data.engine.mask_secret(token.expose().to_owned());
     }
     let (most_sessions, limits) = (plan.args.max_sessions, plan.args.timeouts.limits());
-    let service =
-        data.create_service(plan.cwd.clone(), ServiceLimits { roots: plan.roots.clone(), most_sessions, limits })?;
+    let service = data.create_service(
+        plan.cwd.clone(),
+        ServiceLimits { roots: plan.roots.clone(), most_sessions, timeouts: limits },
+    )?;
     let (private, drain) = (data.listen_privately(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
-    let limits = Limits { connections: plan.args.max_connections, ..Limits::default() };
-    let mut server = Server::new(limits, drain.clone());
-    let addresses: Vec<Address> = listeners.iter().map(Listener::address).collect();
+    let limits = ConnectionLimits { max_connections: plan.args.max_connections, ..ConnectionLimits::default() };
+    let mut server = HttpServer::new(limits, drain.clone());
+    let addresses: Vec<ListenAddress> = listeners.iter().map(Listener::address).collect();
     print_startup_message(&addresses, plan.token.as_ref(), &data);
     print_installed_agents(&data.engine);
     if plan.args.open {

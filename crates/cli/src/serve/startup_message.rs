@@ -12,7 +12,7 @@ use std::{
 };
 
 use switchboard_engine::{AgentInstallation, Engine, locate_agents, supervise::DETACH_MODE};
-use switchboard_serve::{guard::Token, listen::Address};
+use switchboard_serve::{guard::AccessToken, listen::ListenAddress};
 
 use crate::data::SessionHost;
 
@@ -20,7 +20,7 @@ use crate::data::SessionHost;
 const BROWSER_OPENER: &str = "xdg-open";
 
 /// Prints the addresses and the access link.
-pub fn print_startup_message(addresses: &[Address], token: Option<&Token>, data: &SessionHost) {
+pub fn print_startup_message(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) {
     let text = startup_message(addresses, token, data);
     // A closed standard error does not stop the server.
     drop(io::stderr().lock().write_all(text.as_bytes()));
@@ -39,12 +39,12 @@ pub fn print_installed_agents(engine: &Engine) {
     });
 }
 
-fn startup_message(addresses: &[Address], token: Option<&Token>, data: &SessionHost) -> String {
+fn startup_message(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) -> String {
     let mut text = format!("Switchboard {}\n", env!("CARGO_PKG_VERSION"));
     for address in addresses {
         let shown = match address {
-            Address::Tcp(_) => tcp_url(address).unwrap_or_default(),
-            Address::Unix(_) => address.to_string(),
+            ListenAddress::Tcp(_) => tcp_url(address).unwrap_or_default(),
+            ListenAddress::Unix(_) => address.to_string(),
         };
         push_field(&mut text, "listening", &shown);
     }
@@ -70,13 +70,13 @@ fn push_field(text: &mut String, name: &str, value: &str) {
 }
 
 /// Returns the link that gives a browser access.
-fn access_link(addresses: &[Address], token: Option<&Token>) -> Option<String> {
+fn access_link(addresses: &[ListenAddress], token: Option<&AccessToken>) -> Option<String> {
     let url = addresses.iter().find_map(tcp_url)?;
-    Some(token.map_or_else(|| format!("{url}/"), |token| format!("{url}/?token={}", token.in_address())))
+    Some(token.map_or_else(|| format!("{url}/"), |token| format!("{url}/?token={}", token.percent_encoded())))
 }
 
-fn tcp_url(address: &Address) -> Option<String> {
-    let Address::Tcp(addresses) = address else { return None };
+fn tcp_url(address: &ListenAddress) -> Option<String> {
+    let ListenAddress::Tcp(addresses) = address else { return None };
     addresses.first().map(|address| format!("http://{}", reachable_address(*address)))
 }
 
@@ -92,7 +92,7 @@ fn reachable_address(address: SocketAddr) -> SocketAddr {
 
 /// Opens the page in a browser, or reports why that failed: the link was printed anyway. The token is passed in a file
 /// that only this user can read, not as an argument, which every user can.
-pub fn open_browser(addresses: &[Address], token: Option<&Token>, data: &SessionHost) {
+pub fn open_browser(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) {
     let Some(link) = access_link(addresses, token) else { return };
     if let Err(error) = write_redirect_page(data.private_directory(), &link).and_then(|page| start_browser(&page)) {
         drop(writeln!(io::stderr(), "  could not open a browser: {error}"));
@@ -129,13 +129,13 @@ fn start_browser(page: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
 
-    use switchboard_serve::guard::Token;
+    use switchboard_serve::guard::AccessToken;
 
     use super::access_link;
 
     #[test]
     fn the_link_can_be_opened() {
-        let token = Token::new("0123456789abcdef/=", "here").unwrap();
+        let token = AccessToken::new("0123456789abcdef/=", "here").unwrap();
         let link_to = |listen: &[&str], token| {
             let addresses: Vec<_> = listen.iter().map(|address| address.parse().unwrap()).collect();
             access_link(&addresses, token)

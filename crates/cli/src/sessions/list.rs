@@ -8,7 +8,7 @@ use std::{
 use anstyle::Style;
 use clap::{Args, ValueEnum};
 use switchboard_event::Timestamp;
-use switchboard_serve::view::read_session_view;
+use switchboard_serve::read_session_view;
 use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, StoreError};
 use unicode_width::UnicodeWidthStr as _;
 

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 use switchboard_dialects::{
     consumer::{
-        State,
+        ConsumerState,
         map::map_message,
         reduce::StateReducer,
         route::{MessageHandling, ROUTES, SPECIFIED_ROUTES, find_handling},
@@ -95,7 +95,7 @@ fn constructed(agent: &str, kind: UnifiedMessageType) -> UnifiedMessage {
 }
 
 /// Returns what is wrong with the message that consumers receive.
-fn wrong(message: &UnifiedMessage, state: &State, validator: &jsonschema::Validator) -> Option<String> {
+fn wrong(message: &UnifiedMessage, state: &ConsumerState, validator: &jsonschema::Validator) -> Option<String> {
     let mapped = map_message(message, state);
     let fits = match find_handling(message.kind) {
         MessageHandling::Mapped | MessageHandling::Filtered => mapped.is_some(),

@@ -11,8 +11,7 @@ use switchboard_testkit::corpus::{
     self, CorpusOptions, CorpusTokens,
     agents::{claude, codex, gemini},
     calendar::TIME_ZONES,
-    files::CorpusWriter,
-    hostile::{insert_junk, junk_lines},
+    files::{CorpusWriter, insert_junk, junk_lines},
     words::ZipfVocabulary,
 };
 

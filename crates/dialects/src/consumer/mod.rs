@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::{Dialect, projection::restore_projection, schema::schema_generator};
 use wire::{ClientMessage, Sequenced};
 
-pub use state::{ConsumerState, ConsumerState as State};
+pub use state::ConsumerState;
 
 /// Version of the consumer protocol.
 pub const PROTOCOL_VERSION: u32 = 1;

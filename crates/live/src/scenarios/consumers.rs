@@ -78,7 +78,7 @@ fn check_observer_refusal(eve: &mut ConsumerClient) -> anyhow::Result<()> {
     eve.send_json(&json!({ "type": "user_message", "content": "[[text smuggled]] x" }))?;
     let error = eve.wait_for_message("a refusal", |message| message["type"] == "error")?;
     ensure!(error["code"] == "observer" && error["to"] == "user_message", "{error}");
-    ensure!(error["message"] == "you are an observer, and observers only look", "{error}");
+    ensure!(error["message"] == "observers cannot control the session", "{error}");
     Ok(())
 }
 

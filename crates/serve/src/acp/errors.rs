@@ -1,5 +1,4 @@
-//! What went wrong, in the protocol's words: a code, a message for people that says what can be done, and our own code
-//! beside it.
+//! Errors in the protocol's terms: its code, a message with the remedy, and Switchboard's own code as data.
 
 use agent_client_protocol::{Error, ErrorCode};
 use serde_json::{Map, Value, json};
@@ -23,8 +22,7 @@ impl From<Problem> for Error {
     }
 }
 
-/// A turn failed, or the agent did not start.
-pub fn fault(fault: &Fault) -> Error {
+pub fn agent_error(fault: &Fault) -> Error {
     let code = match fault.code {
         Code::ProviderAuth => ErrorCode::AUTH_REQUIRED,
         Code::SessionNotFound => ErrorCode::RESOURCE_NOT_FOUND,
@@ -38,25 +36,22 @@ pub fn fault(fault: &Fault) -> Error {
     Error::new(code, message).data(Value::Object(data))
 }
 
-/// The request makes no sense.
-pub fn invalid(why: impl Into<String>) -> Error {
-    Error::new(ErrorCode::INVALID_PARAMS, why.into())
+pub fn invalid_params(message: impl Into<String>) -> Error {
+    Error::new(ErrorCode::INVALID_PARAMS, message.into())
 }
 
-/// The agent is not logged in, and this would help.
-pub fn login(agent: &str, how: &str) -> Error {
-    let message = format!("{agent} is not logged in: {how}");
-    Error::new(ErrorCode::AUTH_REQUIRED, message).data(json!({"code": Code::ProviderAuth, "hint": how}))
+pub fn login_required(agent: &str, hint: &str) -> Error {
+    let message = format!("{agent} is not logged in: {hint}");
+    Error::new(ErrorCode::AUTH_REQUIRED, message).data(json!({"code": Code::ProviderAuth, "hint": hint}))
 }
 
-/// The editor waits for the answer to a prompt of this session.
 pub fn busy(id: &str) -> Error {
-    let message = format!("session {id} works on a prompt of this connection: wait for its answer or cancel it first");
+    let message =
+        format!("session {id} is working on a prompt of this connection; wait for the answer or cancel it first");
     Error::new(ErrorCode::INVALID_REQUEST, message).data(json!({"code": "busy", "sessionId": id}))
 }
 
-/// The editor has no such session open.
 pub fn not_open(id: &str) -> Error {
-    let message = format!("session {id} is not open here: create it, load it or resume it first");
+    let message = format!("session {id} is not open on this connection; create, load or resume it first");
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, message).data(json!({"code": "no_session", "sessionId": id}))
 }

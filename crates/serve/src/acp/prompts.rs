@@ -1,4 +1,4 @@
-//! `session/prompt`, `session/cancel`, and a prompt that is taken back with `$/cancel_request`.
+//! `session/prompt`, `session/cancel`, and prompts that are withdrawn with `$/cancel_request`.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -13,40 +13,40 @@ use switchboard_event::{Fault, TurnCompleted, Usage};
 use switchboard_store::SessionPhase;
 use tokio::sync::oneshot::Receiver;
 
-use super::{content, editor::Editor, errors, open::Open, tickets::Ended};
+use super::{editor::EditorConnection, errors, open_session::OpenSession, prompt_content, prompt_queue::PromptOutcome};
 use crate::Problem;
 
-/// How often it is looked whether a command that began no turn is done.
-const LOOK: Duration = Duration::from_millis(50);
+/// The time between two checks whether a command that started no turn is done.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A prompt that waits for its turn.
-pub struct Waiting {
-    open: Arc<Open>,
+pub struct PendingPrompt {
+    open: Arc<OpenSession>,
     prompt: AgentPrompt,
-    ticket: u64,
+    number: u64,
 }
 
-impl Editor {
-    /// Takes note of a prompt, at once: what comes after it finds it there.
-    pub fn prompted(&self, request: &PromptRequest) -> Result<Waiting> {
-        let prompt = content::prompt(&request.prompt)?;
-        let (open, ticket) = self.draw(&request.session_id.0, &prompt.text)?;
-        Ok(Waiting { open, prompt, ticket })
+impl EditorConnection {
+    /// Queues a prompt at once, so that messages after it find it.
+    pub fn accept_prompt(&self, request: &PromptRequest) -> Result<PendingPrompt> {
+        let prompt = prompt_content::build_prompt(&request.prompt)?;
+        let (open, number) = self.add_prompt(&request.session_id.0, &prompt.text)?;
+        Ok(PendingPrompt { open, prompt, number })
     }
 
-    /// Stops what is going on in a session. Prompts that wait are cancelled, too.
+    /// Stops the current turn of a session and cancels all queued prompts.
     pub fn cancel(&self, id: &str) {
-        // Nobody waits for an answer, and what is not open cannot be stopped.
-        let Ok(open) = self.find(id) else { return };
-        open.cancelled();
-        if open.tickets().cancel() {
+        // A notification gets no response, and only an open session can be stopped.
+        let Ok(open) = self.find_session(id) else { return };
+        open.count_cancel();
+        if open.prompts().cancel() {
             open.stop();
         }
     }
 }
 
-impl Open {
-    /// Stops the turn, if there is one; an agent that cannot stop one is ended.
+impl OpenSession {
+    /// Stops the current turn; an agent that cannot stop a turn is ended.
     pub fn stop(self: Arc<Self>) {
         tokio::spawn(async move {
             let conversation = &self.conversation;
@@ -54,72 +54,68 @@ impl Open {
                 true => conversation.interrupt().await,
                 false => conversation.cancel().await,
             };
-            // What has ended by itself need not be stopped.
+            // The turn may have ended by itself.
             drop(stopped);
         });
     }
 }
 
-impl Waiting {
-    /// Gives the agent the prompt, and waits for the end of its turn.
+impl PendingPrompt {
+    /// Sends the prompt to the agent and waits for the end of its turn.
     async fn run(self) -> Result<PromptResponse> {
         let open = self.open.clone();
-        let _first = open.gate.lock().await;
-        let told = open.tickets().give(self.ticket);
-        let ended = match told {
-            Some(told) => self.work(told).await,
+        let _lock = open.prompt_lock.lock().await;
+        let outcome = open.prompts().start_sending(self.number);
+        let ended = match outcome {
+            Some(outcome) => self.send_and_wait(outcome).await,
             None => Ok(None),
         };
-        let cancelled = open.tickets().is_cancelled(self.ticket);
-        open.tickets().put_away(self.ticket);
+        let cancelled = open.prompts().is_cancelled(self.number);
+        open.prompts().remove(self.number);
         match ended? {
             _ if cancelled => Ok(PromptResponse::new(StopReason::Cancelled)),
-            Some(ended) => response(ended),
+            Some(ended) => prompt_response(ended),
             None => Ok(PromptResponse::new(StopReason::EndTurn)),
         }
     }
 
-    /// The same for a request that the editor may take back, alone among those of its session.
-    pub async fn run_unless(self, taken_back: RequestCancellation) -> Result<PromptResponse> {
-        let (open, ticket) = (self.open.clone(), self.ticket);
+    /// Does the same until the request is cancelled, which cancels this prompt alone.
+    pub async fn run_until_cancelled(self, cancellation: RequestCancellation) -> Result<PromptResponse> {
+        let (open, number) = (self.open.clone(), self.number);
         let mut run = pin!(self.run());
         tokio::select! {
             ended = &mut run => return ended,
-            () = taken_back.cancelled() => {}
+            () = cancellation.cancelled() => {}
         }
-        if open.tickets().take_back(ticket) {
+        if open.prompts().withdraw(number) {
             return Ok(PromptResponse::new(StopReason::Cancelled));
         }
-        open.cancelled();
+        open.count_cancel();
         open.stop();
         run.await
     }
 
-    /// How the turn ended; nothing if there was none.
-    async fn work(&self, told: Receiver<Ended>) -> Result<Option<Ended>, Problem> {
-        let slash = self.give().await?;
+    /// Returns how the turn ended; `None` if there was none.
+    async fn send_and_wait(&self, mut outcome: Receiver<PromptOutcome>) -> Result<Option<PromptOutcome>, Problem> {
+        let is_command = self.send().await?;
         let conversation = &self.open.conversation;
-        let run = conversation.service().stored(self.open.id()).await?.runs;
+        let run = conversation.service().session_record(self.open.id()).await?.runs;
         let steers = conversation.agent().abilities.while_running == WhileRunning::Steer;
-        self.open.tickets().taken(self.ticket, run, steers && !slash);
-        if self.open.tickets().is_cancelled(self.ticket) {
+        self.open.prompts().mark_accepted(self.number, run, steers && !is_command);
+        if self.open.prompts().is_cancelled(self.number) {
             self.open.clone().stop();
         }
-        let mut told = told;
-        if slash {
-            return self.commanded(told).await;
-        }
-        Ok((&mut told).await.ok())
+        if is_command { self.wait_for_command(outcome).await } else { Ok((&mut outcome).await.ok()) }
     }
 
-    /// Says whether it was a slash command.
-    async fn give(&self) -> Result<bool, Problem> {
-        let (conversation, changes) = (&self.open.conversation, self.open.changes());
-        if let Some((name, arguments)) = content::slash(&self.prompt) {
+    /// Sends the prompt; returns whether it was a slash command.
+    async fn send(&self) -> Result<bool, Problem> {
+        let (conversation, changes) = (&self.open.conversation, self.open.take_changes());
+        if let Some((name, arguments)) = prompt_content::parse_slash_command(&self.prompt) {
             conversation.change(&changes).await?;
             let known = conversation.info().await?.commands;
             if known.iter().any(|known| known.name.strip_prefix('/').unwrap_or(&known.name) == name) {
-                conversation.slash(name, arguments).await?;
+                conversation.send_slash_command(name, arguments).await?;
                 return Ok(true);
             }
         }
@@ -127,16 +123,16 @@ impl Waiting {
         Ok(false)
     }
 
-    /// A command may need no turn. Then it is over when the agent rests.
-    async fn commanded(&self, mut told: Receiver<Ended>) -> Result<Option<Ended>, Problem> {
+    /// Waits for a command, which may need no turn: then it is done when the agent is idle.
+    async fn wait_for_command(&self, mut outcome: Receiver<PromptOutcome>) -> Result<Option<PromptOutcome>, Problem> {
         loop {
-            match tokio::time::timeout(LOOK, &mut told).await {
+            match tokio::time::timeout(IDLE_CHECK_INTERVAL, &mut outcome).await {
                 Ok(ended) => return Ok(ended.ok()),
                 Err(_) => {
-                    let stored = self.open.conversation.service().stored(self.open.id()).await?;
+                    let stored = self.open.conversation.service().session_record(self.open.id()).await?;
                     if stored.state == SessionPhase::Idle {
-                        self.open.until_told(stored.head).await;
-                        if self.open.tickets().is_without_turn(self.ticket) {
+                        self.open.wait_until_sent(stored.head).await;
+                        if self.open.prompts().is_without_turn(self.number) {
                             return Ok(None);
                         }
                     }
@@ -146,20 +142,20 @@ impl Waiting {
     }
 }
 
-fn response(ended: Ended) -> Result<PromptResponse, Error> {
+fn prompt_response(ended: PromptOutcome) -> Result<PromptResponse, Error> {
     match ended {
-        Ended::Turn(turn, usage) => completed(&turn, &usage),
-        Ended::Lost(fault) => {
-            let silent = || Fault::new(Default::default(), "the agent ended before it answered");
-            Err(errors::fault(&fault.unwrap_or_else(silent)))
+        PromptOutcome::Turn(turn, usage) => turn_response(&turn, &usage),
+        PromptOutcome::Lost(fault) => {
+            let unknown = || Fault::new(Default::default(), "the agent ended before it answered");
+            Err(errors::agent_error(&fault.unwrap_or_else(unknown)))
         }
     }
 }
 
-fn completed(turn: &TurnCompleted, usage: &Usage) -> Result<PromptResponse> {
+fn turn_response(turn: &TurnCompleted, usage: &Usage) -> Result<PromptResponse> {
     let Some(stop) = stop_reason(turn) else {
-        let silent = || Fault::new(Default::default(), "the turn failed");
-        return Err(errors::fault(&turn.error.clone().unwrap_or_else(silent)));
+        let unknown = || Fault::new(Default::default(), "the turn failed");
+        return Err(errors::agent_error(&turn.error.clone().unwrap_or_else(unknown)));
     };
     let mut response = PromptResponse::new(match stop {
         Stop::EndTurn => StopReason::EndTurn,

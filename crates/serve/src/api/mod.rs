@@ -1,18 +1,12 @@
-//! The operations over HTTP: one table of them, in groups, behind the router and the OpenAPI document. A handler takes a
-//! request apart and puts an answer together; what is done is in `commands/`.
+//! The operations over HTTP: one table in groups, from which the router and the OpenAPI document are made. Handlers
+//! only parse requests and write responses; `commands` and the other modules do the work.
 
-mod about;
-mod agents;
-mod approvals;
-mod consumers;
 mod events;
-mod found;
 mod logs;
 mod operation;
+mod server;
 mod sessions;
-mod steering;
 mod streams;
-mod usage;
 
 use std::time::Instant;
 
@@ -24,68 +18,68 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-pub use logs::answer;
-pub use operation::{Answer, Content, Operation};
+use crate::{Problem, Service, guard::accepts_html, page};
+
+pub use logs::json_response;
+pub use operation::{Operation, ResponseContent, SuccessResponse};
 pub use streams::last_event_id;
 
-use crate::{Problem, Service, guard::reads_pages, page};
-
-/// All operations, in groups, in the order in which they are shown.
+/// All operations, in the order of the documentation.
 pub const GROUPS: &[&[Operation]] = &[
     sessions::OPERATIONS,
     events::OPERATIONS,
     streams::OPERATIONS,
-    consumers::OPERATIONS,
-    steering::OPERATIONS,
-    approvals::OPERATIONS,
+    streams::CONSUMER_OPERATIONS,
+    sessions::CONTROL_OPERATIONS,
+    sessions::APPROVAL_OPERATIONS,
     logs::OPERATIONS,
-    usage::OPERATIONS,
-    found::OPERATIONS,
-    agents::OPERATIONS,
-    about::OPERATIONS,
+    logs::USAGE_OPERATIONS,
+    logs::SEARCH_OPERATIONS,
+    server::AGENT_OPERATIONS,
+    server::OPERATIONS,
 ];
 
 impl Service {
-    /// The routes of all operations. It lets in whoever reaches it: what guards it is put around it.
+    /// Returns the routes of all operations, without access control: see [`guard`](crate::guard).
     pub fn router(&self) -> Router {
         let mut router = Router::new();
         for operation in GROUPS.iter().copied().flatten() {
             router = router.route(operation.path, operation.route());
         }
         page::routes(router)
-            .fallback(nothing_here)
-            .method_not_allowed_fallback(not_that_way)
-            .layer(from_fn_with_state(self.clone(), count))
+            .fallback(handle_unknown_path)
+            .method_not_allowed_fallback(handle_unknown_method)
+            .layer(from_fn_with_state(self.clone(), count_request))
             .with_state(self.clone())
     }
 }
 
-/// A person gets the page, which says the same.
-async fn nothing_here(method: HttpMethod, address: Uri, headers: HeaderMap) -> Response {
+/// Browsers get the page, which shows the error.
+async fn handle_unknown_path(method: HttpMethod, address: Uri, headers: HeaderMap) -> Response {
     let is_file = address.path().starts_with("/static/");
-    if method == HttpMethod::GET && !is_file && reads_pages(&headers) {
-        return page::nothing_here();
+    if method == HttpMethod::GET && !is_file && accepts_html(&headers) {
+        return page::not_found_page();
     }
-    let detail = "there is nothing at this address";
+    let detail = "nothing at this address";
     let problem = Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
     problem.with_hint("GET /openapi.json lists all operations").into_response()
 }
 
-async fn not_that_way() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "not_allowed", "this address does not take this method")
+async fn handle_unknown_method() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "not_allowed", "this address does not support the method")
 }
 
-/// Counts a request by its route, never by its path: paths are without number.
-async fn count(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let begin = Instant::now();
+/// Counts a request by its route, not its path, so that the number of metrics is bounded.
+async fn count_request(State(service): State<Service>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>().map_or("", |path| path.as_str()).to_owned();
     let method = method_name(request.method());
     let response = next.run(request).await;
-    service.metrics().answered(method, &route, response.status().as_u16(), begin.elapsed());
+    service.metrics().count_request(method, &route, response.status().as_u16(), started.elapsed());
     response
 }
 
-/// Methods that nobody has heard of are one.
+/// Maps unknown methods to one label.
 fn method_name(method: &HttpMethod) -> &'static str {
     match *method {
         HttpMethod::GET => "GET",

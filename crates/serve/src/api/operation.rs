@@ -1,5 +1,5 @@
-//! What an operation is: how it is called, what it takes, what it answers, and what does it. The router and the OpenAPI
-//! document are both made of this, so they cannot disagree.
+//! A row of the table of operations: its method and path, its parameters and responses, and its handler. The router and
+//! the OpenAPI document are both made of it, so they cannot disagree.
 
 use axum::{
     extract::DefaultBodyLimit,
@@ -9,22 +9,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::Service;
 
-/// Makes the schema of something.
-pub type MakeSchema = fn(&mut SchemaGenerator) -> Schema;
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// How an operation is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Reads.
+pub enum OperationMethod {
     Get,
-    /// Does something.
     Post,
-    /// Deletes.
     Delete,
 }
 
-impl Method {
-    /// As OpenAPI writes it.
+impl OperationMethod {
+    /// Returns the name that OpenAPI uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,101 +38,84 @@ impl Method {
     }
 }
 
-/// One operation.
 pub struct Operation {
-    /// How it is called.
-    pub method: Method,
-    /// Where, with what varies in braces.
+    pub method: OperationMethod,
+    /// The path, with parameters in braces.
     pub path: &'static str,
-    /// Its name, for those who generate code.
+    /// The operation ID, for generated clients.
     pub name: &'static str,
-    /// What it does, in a line.
     pub summary: &'static str,
-    /// What else one should know.
     pub description: &'static str,
-    /// What may stand in the query: the fields of an object.
-    pub query: Option<MakeSchema>,
-    /// What must be sent.
-    pub body: Option<MakeSchema>,
-    /// The largest body, in bytes.
-    pub largest: usize,
-    /// What it answers when all is well.
-    pub answers: &'static [Answer],
-    /// How it may refuse, beside [`REFUSALS`].
+    /// The schema of the query parameters, as an object.
+    pub query: Option<SchemaFn>,
+    pub body: Option<SchemaFn>,
+    /// The maximum size of the body, in bytes.
+    pub max_body_bytes: usize,
+    /// The successful responses.
+    pub responses: &'static [SuccessResponse],
+    /// The error statuses besides [`COMMON_REFUSALS`].
     pub refusals: &'static [u16],
-    /// Anybody may call it.
-    pub open: bool,
-    /// What does it.
+    /// Whether it needs no token.
+    pub is_public: bool,
     pub handler: fn(MethodFilter) -> MethodRouter<Service>,
 }
 
-/// How every operation may refuse.
-pub const REFUSALS: &[u16] = &[400, 401, 403, 408, 413, 414, 421, 429, 431, 500, 503];
+/// The error statuses of every operation.
+pub const COMMON_REFUSALS: &[u16] = &[400, 401, 403, 408, 413, 414, 421, 429, 431, 500, 503];
 
-/// What an operation with a body may refuse it with.
+/// The error statuses of operations with a body.
 pub const BODY_REFUSALS: &[u16] = &[415];
 
-/// A body without images.
-const SMALL: usize = 1 << 20;
+/// The maximum size of a body without images.
+const MAX_SMALL_BODY_BYTES: usize = 1 << 20;
 
 impl Operation {
-    /// An operation that is still to be filled in.
+    /// The defaults of all operations.
     pub const NEW: Self = Self {
-        method: Method::Get,
+        method: OperationMethod::Get,
         path: "",
         name: "",
         summary: "",
         description: "",
         query: None,
         body: None,
-        largest: SMALL,
-        answers: &[],
+        max_body_bytes: MAX_SMALL_BODY_BYTES,
+        responses: &[],
         refusals: &[],
-        open: false,
+        is_public: false,
         handler: |_| MethodRouter::new(),
     };
 
-    /// The statuses that it may refuse with, in order.
+    /// Returns all error statuses, in order.
     #[must_use]
-    pub fn refused_with(&self) -> Vec<u16> {
+    pub fn error_statuses(&self) -> Vec<u16> {
         let body = if self.body.is_some() { BODY_REFUSALS } else { &[] };
-        let mut all = [REFUSALS, body, self.refusals].concat();
+        let mut all = [COMMON_REFUSALS, body, self.refusals].concat();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// Its part of the router.
     pub fn route(&self) -> MethodRouter<Service> {
-        (self.handler)(self.method.filter()).layer(DefaultBodyLimit::max(self.largest))
+        (self.handler)(self.method.filter()).layer(DefaultBodyLimit::max(self.max_body_bytes))
     }
 }
 
-/// An answer when all is well.
-pub struct Answer {
-    /// The status.
+pub struct SuccessResponse {
     pub status: u16,
-    /// What it means.
     pub meaning: &'static str,
-    /// What comes with it.
-    pub content: Content,
+    pub content: ResponseContent,
 }
 
-/// What comes with an answer.
-pub enum Content {
-    /// Nothing.
+pub enum ResponseContent {
     Nothing,
-    /// JSON of this shape.
-    Json(MakeSchema),
-    /// JSON of this shape or, if that is asked for, text of this media type.
-    JsonOr(MakeSchema, &'static str),
-    /// Server-sent events.
+    Json(SchemaFn),
+    /// JSON, or text of this media type if the client requests it.
+    JsonOr(SchemaFn, &'static str),
     Events,
-    /// Text of this media type.
     Text(&'static str),
 }
 
-/// The schema of a type.
-pub fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }

@@ -1,11 +1,8 @@
-//! What can be done with sessions, whatever wire it is asked on: REST and WebSocket call the same functions. A session
-//! that another process runs is steered through that process.
+//! The commands on sessions, shared by all protocols. A session that another process runs is controlled through that
+//! process.
 
-mod answering;
-mod deleting;
-mod running;
-mod starting;
-mod steering;
+mod control;
+mod start;
 
-pub use deleting::Deleted;
-pub use running::EndsWithReader;
+pub use control::DeleteOutcome;
+pub use start::CancelOnDrop;

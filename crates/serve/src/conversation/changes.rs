@@ -1,46 +1,34 @@
-//! What is to be different in a conversation from now on. What a running agent can be told it is told; for the rest, its
-//! process ends and the session is resumed with the new settings.
+//! Changes of a conversation's settings. A running agent is sent what it supports; for the rest, its process ends and
+//! the session is resumed with the new settings.
 
 use std::collections::BTreeMap;
 
 use switchboard_agents::AgentCommand;
+use switchboard_client::{ModeRequest, ModelRequest, OptionRequest};
 use switchboard_engine::{CommandError, SessionHandle};
 use switchboard_event::{ApprovalMode, McpServerConfig, SandboxMode, SessionConfig};
 
 use super::Conversation;
-use crate::{
-    Problem,
-    order::{ModeRequest, ModelRequest, OptionRequest},
-    service::Place,
-};
+use crate::{Problem, service::SessionLocation};
 
-/// What is to be different from now on; what is not there stays.
+/// The settings to change; those that are absent stay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
-    /// The model.
+pub struct SettingChanges {
     pub model: Option<String>,
-    /// The agent's own mode.
     pub mode: Option<String>,
-    /// The agent's own selectors.
     pub options: BTreeMap<String, String>,
-    /// The folder to work in.
     pub working_directory: Option<String>,
-    /// What the agent may do without asking.
     pub approval_mode: Option<ApprovalMode>,
-    /// What its processes can reach.
     pub sandbox_mode: Option<SandboxMode>,
-    /// Folders that may be written beside the workspace.
     pub writable_roots: Option<Vec<String>>,
-    /// Whether what the agent runs may use the network.
     pub network_access: Option<bool>,
-    /// MCP servers that the agent gets beside its own, in place of those that it was given before.
     pub mcp_servers: Option<BTreeMap<String, McpServerConfig>>,
 }
 
-impl TryFrom<SessionConfig> for Changes {
+impl TryFrom<SessionConfig> for SettingChanges {
     type Error = &'static str;
 
-    /// Returns the name of a setting that no change can be.
+    /// Fails with the name of a setting that cannot be changed.
     fn try_from(config: SessionConfig) -> Result<Self, Self::Error> {
         let fixed = [
             (config.agent_type.is_some(), "agentType"),
@@ -69,28 +57,28 @@ impl TryFrom<SessionConfig> for Changes {
     }
 }
 
-impl Changes {
-    /// Only what really differs from the settings that hold.
-    fn news(mut self, held: &SessionConfig) -> Self {
-        fn news<T: PartialEq>(new: &mut Option<T>, old: Option<&T>) {
+impl SettingChanges {
+    /// Removes the settings that have the wanted value already.
+    fn without_current(mut self, current: &SessionConfig) -> Self {
+        fn clear_if_equal<T: PartialEq>(new: &mut Option<T>, old: Option<&T>) {
             if new.as_ref() == old {
                 *new = None;
             }
         }
-        news(&mut self.model, held.model.as_ref());
-        news(&mut self.mode, held.mode.as_ref());
-        news(&mut self.working_directory, held.working_directory.as_ref());
-        news(&mut self.approval_mode, held.approval_mode.as_ref());
-        news(&mut self.sandbox_mode, held.sandbox_mode.as_ref());
-        news(&mut self.writable_roots, held.writable_roots.as_ref());
-        news(&mut self.network_access, held.network_access.as_ref());
-        news(&mut self.mcp_servers, Some(&held.mcp_servers));
-        self.options.retain(|id, value| held.options.get(id) != Some(value));
+        clear_if_equal(&mut self.model, current.model.as_ref());
+        clear_if_equal(&mut self.mode, current.mode.as_ref());
+        clear_if_equal(&mut self.working_directory, current.working_directory.as_ref());
+        clear_if_equal(&mut self.approval_mode, current.approval_mode.as_ref());
+        clear_if_equal(&mut self.sandbox_mode, current.sandbox_mode.as_ref());
+        clear_if_equal(&mut self.writable_roots, current.writable_roots.as_ref());
+        clear_if_equal(&mut self.network_access, current.network_access.as_ref());
+        clear_if_equal(&mut self.mcp_servers, Some(&current.mcp_servers));
+        self.options.retain(|id, value| current.options.get(id) != Some(value));
         self
     }
 
-    /// There is something that only another process of the agent can have.
-    fn needs_another(&self) -> bool {
+    /// Returns whether only a new process of the agent can have the settings.
+    fn needs_restart(&self) -> bool {
         self.working_directory.is_some()
             || self.approval_mode.is_some()
             || self.sandbox_mode.is_some()
@@ -103,7 +91,6 @@ impl Changes {
         *self == Self::default()
     }
 
-    /// As settings of a run.
     pub(super) fn config(&self) -> SessionConfig {
         SessionConfig {
             model: self.model.clone(),
@@ -119,7 +106,7 @@ impl Changes {
         }
     }
 
-    /// What a running agent can be told, one by one.
+    /// Returns the commands that make these changes in a running agent.
     fn commands(&self) -> Vec<AgentCommand> {
         let option = |(id, value): (&String, &String)| AgentCommand::SetOption { id: id.clone(), value: value.clone() };
         let model = self.model.clone().map(AgentCommand::SetModel);
@@ -129,54 +116,51 @@ impl Changes {
 }
 
 impl Conversation {
-    /// Changes how the session goes on.
-    ///
-    /// # Errors
-    /// If a turn runs and the agent would have to be started again, or if it cannot be started so.
-    pub async fn change(&self, changes: &Changes) -> Result<(), Problem> {
-        let _alone = self.turnstile().lock().await;
-        let news = changes.clone().news(&self.settings().await?);
-        if news.is_empty() {
+    /// Changes the settings. A turn must not be in progress if the agent has to be restarted.
+    pub async fn change(&self, changes: &SettingChanges) -> Result<(), Problem> {
+        let _lock = self.lifecycle_lock().lock().await;
+        let changes = changes.clone().without_current(&self.settings().await?);
+        if changes.is_empty() {
             return Ok(());
         }
-        match self.service().place(self.id()).await? {
-            Place::Here(session) => {
-                if news.needs_another() || !tell(&session, &news).await? {
-                    self.end(&session).await?;
-                    self.start(news.config()).await?;
+        match self.service().locate_session(self.id()).await? {
+            SessionLocation::Here(session) => {
+                if changes.needs_restart() || !send_changes(&session, &changes).await? {
+                    self.end_run(&session).await?;
+                    self.start_run(changes.config()).await?;
                 }
                 Ok(())
             }
-            Place::Ended(_) => self.start(news.config()).await,
-            Place::Elsewhere(_) => self.pass_on(&news).await,
+            SessionLocation::Ended(_) => self.start_run(changes.config()).await,
+            SessionLocation::Elsewhere(_) => self.forward_changes(&changes).await,
         }
     }
 
-    /// Another process runs the session, and can be told what its agent can be told.
-    async fn pass_on(&self, news: &Changes) -> Result<(), Problem> {
-        if news.needs_another() {
-            let detail = "another process runs the session, and keeps its folder and its rules until it has ended";
+    /// Changes the settings of a session that another process runs.
+    async fn forward_changes(&self, changes: &SettingChanges) -> Result<(), Problem> {
+        if changes.needs_restart() {
+            let detail = "another process runs the session; its directory, approvals and sandbox cannot be changed until it has ended";
             return Err(Problem::conflict("elsewhere", detail));
         }
         let (service, id) = (self.service(), self.id());
-        if let Some(model) = news.model.clone() {
+        if let Some(model) = changes.model.clone() {
             service.set_model(id, &ModelRequest { model }).await?;
         }
-        if let Some(mode) = news.mode.clone() {
+        if let Some(mode) = changes.mode.clone() {
             service.set_mode(id, &ModeRequest { mode }).await?;
         }
-        for (option, value) in news.options.clone() {
+        for (option, value) in changes.options.clone() {
             service.set_option(id, &OptionRequest { id: option, value }).await?;
         }
         Ok(())
     }
 }
 
-/// Tells a running agent. False if only another process of it can have that: then what it was told holds anyway, and the
-/// settings of its next process say the same.
-async fn tell(session: &SessionHandle, news: &Changes) -> Result<bool, Problem> {
-    for command in news.commands() {
-        if !can_be_told(session, &command) {
+/// Sends the changes to a running agent. Returns false if it needs a restart; the changes that it received already are
+/// also settings of its next process.
+async fn send_changes(session: &SessionHandle, changes: &SettingChanges) -> Result<bool, Problem> {
+    for command in changes.commands() {
+        if !is_supported(session, &command) {
             return Ok(false);
         }
         match session.send_command(command).await {
@@ -188,8 +172,7 @@ async fn tell(session: &SessionHandle, news: &Changes) -> Result<bool, Problem> 
     Ok(true)
 }
 
-/// A running agent can be told this, if it makes sense to it.
-fn can_be_told(session: &SessionHandle, command: &AgentCommand) -> bool {
+fn is_supported(session: &SessionHandle, command: &AgentCommand) -> bool {
     let abilities = session.agent().abilities;
     match command {
         AgentCommand::SetModel(_) => abilities.set_model,

@@ -1,4 +1,4 @@
-//! Following a session across its runs: at the end of one, the next is waited for.
+//! Following a session across its runs.
 
 use switchboard_dialects::Dialect;
 use switchboard_engine::{Follower, TailRead};
@@ -6,35 +6,32 @@ use switchboard_event::{Event, Id};
 
 use crate::{
     Problem, Service,
-    feed::{Begin, Part, Reader},
+    feed::{FeedStart, MessageSlice, SessionReader},
 };
 
-/// A reader of a session that does not stop where a run ends.
-pub struct Watch {
+/// A reader of a session's messages that continues with the next run when one ends.
+pub struct MessageWatch {
     service: Service,
     id: Id,
     dialect: &'static Dialect,
-    /// Nothing while the session has ended and all of it was given out.
-    reader: Option<Reader>,
+    /// `None` while the session has ended and all its messages were returned.
+    reader: Option<SessionReader>,
     seen: u64,
 }
 
-impl Watch {
+impl MessageWatch {
     pub(super) async fn new(
         service: Service,
         id: Id,
         dialect: &'static Dialect,
-        begin: Begin,
+        start: FeedStart,
     ) -> Result<Self, Problem> {
-        let reader = Some(service.read(&id, dialect, begin).await?);
+        let reader = Some(service.open_reader(&id, dialect, start).await?);
         Ok(Self { service, id, dialect, reader, seen: 0 })
     }
 
-    /// The next messages. Waits for them as long as it takes; may be dropped while it waits, and nothing is missed.
-    ///
-    /// # Errors
-    /// If the log cannot be read, or the session was deleted.
-    pub async fn next(&mut self) -> Result<Part, Problem> {
+    /// Waits for the next messages and returns them. May be dropped while it waits, and nothing is missed.
+    pub async fn next(&mut self) -> Result<MessageSlice, Problem> {
         loop {
             if let Some(reader) = &mut self.reader {
                 if let Some(part) = reader.next().await? {
@@ -44,18 +41,19 @@ impl Watch {
                 self.reader = None;
             }
             self.service.engine().wait_for_next_run(&self.id, self.seen).await?;
-            self.reader = Some(self.service.read(&self.id, self.dialect, Begin::Event(self.seen)).await?);
+            self.reader =
+                Some(self.service.open_reader(&self.id, self.dialect, FeedStart::AfterEvent(self.seen)).await?);
         }
     }
 
-    /// The last event of which everything was given out.
+    /// Returns the last event whose messages were all returned.
     #[must_use]
     pub fn seen(&self) -> u64 {
-        self.reader.as_ref().map_or(self.seen, Reader::seen)
+        self.reader.as_ref().map_or(self.seen, SessionReader::seen)
     }
 }
 
-/// A reader of a session's events that does not stop where a run ends.
+/// A reader of a session's events that continues with the next run when one ends.
 pub struct EventWatch {
     service: Service,
     id: Id,
@@ -68,14 +66,11 @@ impl EventWatch {
         Ok(Self { service, id, follower })
     }
 
-    /// Returns the next events. Waits for them as long as it takes; may be dropped while it waits, and nothing is missed.
-    ///
-    /// # Errors
-    /// If the log cannot be read, or the session was deleted.
+    /// Waits for the next events and returns them. May be dropped while it waits, and nothing is missed.
     pub async fn next(&mut self) -> Result<Vec<Event>, Problem> {
         loop {
             let mut follower = self.follower.clone();
-            let read = self.service.ask(move |_| {
+            let read = self.service.query_log(move |_| {
                 Ok(match follower.read()? {
                     TailRead::Events(slice) => TailRead::Events((slice.events()?, follower)),
                     TailRead::CaughtUp => TailRead::CaughtUp,
@@ -96,7 +91,6 @@ impl EventWatch {
         }
     }
 
-    /// Returns the last event that was read.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.follower.position()
@@ -105,5 +99,5 @@ impl EventWatch {
 
 async fn follow(service: &Service, id: &Id, after: u64) -> Result<Follower, Problem> {
     let (engine, id) = (service.engine().clone(), id.clone());
-    service.ask(move |_| engine.follow(&id, after)).await
+    service.query_log(move |_| engine.follow(&id, after)).await
 }

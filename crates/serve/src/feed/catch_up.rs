@@ -1,61 +1,69 @@
-//! A reader with its own projection: from a checkpoint to where it begins, and on until it has caught up.
+//! A reader with its own projection: from a checkpoint to its start, and on until it has caught up.
 
 use std::sync::Arc;
 
 use switchboard_dialects::{Dialect, Projection};
-use switchboard_engine::{Follower, TailRead};
+use switchboard_engine::{Engine, Follower, TailRead};
 use switchboard_event::Id;
 use switchboard_store::{Checkpoint, CheckpointPosition, SessionLog, StoreError};
 
-use super::{Begin, Passage};
+use super::{FeedStart, MessageBatch};
 
-/// So many events lie between two checkpoints.
-const EVERY: u64 = 4096;
+/// The number of events between two checkpoints.
+const CHECKPOINT_EVENTS: u64 = 4096;
 
-/// A projection and how far it has come.
-pub struct State {
+/// A `seq` after all events.
+const MAX_SEQ: u64 = i64::MAX as u64;
+
+/// A projection and its progress.
+pub struct ProjectionState {
     pub projection: Box<dyn Projection>,
-    /// The last event that it has seen.
+    /// The last event that was applied.
     pub seq: u64,
-    /// How many messages it has given.
+    /// The number of messages so far.
     pub count: u64,
-    /// Where its last checkpoint is.
+    /// The event of the last checkpoint.
     saved: u64,
 }
 
-/// What a projection is of.
+/// A session in a dialect.
 #[derive(Clone)]
-pub struct Subject {
-    pub session: Id,
+pub struct ProjectedSession {
+    pub id: Id,
     pub dialect: &'static Dialect,
     pub log: Arc<dyn SessionLog>,
 }
 
-impl Subject {
-    /// The projection as it was at a place or a little before.
-    pub fn resume(&self, at: CheckpointPosition) -> Result<State, StoreError> {
+impl ProjectedSession {
+    /// Returns the projection at a position or shortly before it.
+    pub fn resume(&self, at: CheckpointPosition) -> Result<ProjectionState, StoreError> {
         if self.dialect.verbatim {
             let (CheckpointPosition::Seq(seq) | CheckpointPosition::Message(seq)) = at;
-            return Ok(State { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
+            return Ok(ProjectionState { projection: (self.dialect.projection)(), seq, count: seq, saved: seq });
         }
-        let found = self.log.find_checkpoint(&self.session, self.dialect.name, &self.dialect.version(), at)?;
+        let found = self.log.find_checkpoint(&self.id, self.dialect.name, &self.dialect.version(), at)?;
         let resumed = found.and_then(|found| {
             let projection = (self.dialect.restore)(&found.state)?;
-            Some(State { projection, seq: found.seq, count: found.messages, saved: found.seq })
+            Some(ProjectionState { projection, seq: found.seq, count: found.messages, saved: found.seq })
         });
-        Ok(resumed.unwrap_or_else(|| State { projection: (self.dialect.projection)(), seq: 0, count: 0, saved: 0 }))
+        Ok(resumed.unwrap_or_else(|| ProjectionState {
+            projection: (self.dialect.projection)(),
+            seq: 0,
+            count: 0,
+            saved: 0,
+        }))
     }
 
-    /// Keeps a checkpoint, if it is time for one.
-    pub fn save(&self, state: &mut State) {
-        if self.dialect.verbatim || state.seq < state.saved + EVERY {
+    /// Saves a checkpoint if one is due.
+    pub fn save(&self, state: &mut ProjectionState) {
+        if self.dialect.verbatim || state.seq < state.saved + CHECKPOINT_EVENTS {
             return;
         }
         state.saved = state.seq;
-        // Without a checkpoint, whoever returns begins farther back.
+        // Without a checkpoint, later readers start farther back.
         if let Ok(saved) = state.projection.save() {
             self.log.save_checkpoint(
-                &self.session,
+                &self.id,
                 Checkpoint {
                     dialect: self.dialect.name.to_owned(),
                     version: self.dialect.version(),
@@ -68,13 +76,12 @@ impl Subject {
     }
 }
 
-/// A reader with its own projection.
 pub struct CatchUpReader {
-    pub subject: Subject,
+    pub session: ProjectedSession,
     pub follower: Follower,
-    pub state: Option<State>,
-    /// Where it wants to begin: what comes before is not given out.
-    begin: Begin,
+    pub state: Option<ProjectionState>,
+    /// Where the reader starts; earlier messages are left out.
+    start: FeedStart,
 }
 
 impl CatchUpReader {
@@ -83,84 +90,107 @@ impl CatchUpReader {
         dialect: &'static Dialect,
         follower: Follower,
         log: Arc<dyn SessionLog>,
-        begin: Begin,
+        start: FeedStart,
     ) -> Self {
-        let subject = Subject { session: session.clone(), dialect, log };
-        Self { subject, follower, state: None, begin }
+        let session = ProjectedSession { id: session.clone(), dialect, log };
+        Self { session, follower, state: None, start }
     }
 
-    /// Reads on, as far as one page goes. Waits for the disk.
-    pub fn read(&mut self) -> Result<TailRead<Passage>, StoreError> {
+    /// Reads one page. Blocks on the disk.
+    pub fn read(&mut self) -> Result<TailRead<MessageBatch>, StoreError> {
         let mut state = match self.state.take() {
             Some(state) => state,
-            None => self.find_beginning()?,
+            None => self.find_start()?,
         };
-        let passage = match self.follower.read()? {
+        let batch = match self.follower.read()? {
             TailRead::CaughtUp => {
                 self.state = Some(state);
                 return Ok(TailRead::CaughtUp);
             }
             TailRead::Ended => return Ok(TailRead::Ended),
-            TailRead::Events(slice) if self.subject.dialect.verbatim => {
-                let passage = Passage::verbatim(slice, state.seq);
-                (state.seq, state.count) = (passage.to, passage.count);
-                passage
+            TailRead::Events(slice) if self.session.dialect.verbatim => {
+                let batch = MessageBatch::verbatim(slice, state.seq);
+                (state.seq, state.count) = (batch.to, batch.count);
+                batch
             }
-            TailRead::Events(slice) => Passage::projected(&slice, &mut state)?,
+            TailRead::Events(slice) => MessageBatch::projected(&slice, &mut state)?,
         };
-        self.subject.save(&mut state);
+        self.session.save(&mut state);
         self.state = Some(state);
-        Ok(TailRead::Events(self.trimmed(passage)))
+        Ok(TailRead::Events(self.remove_earlier(batch)))
     }
 
-    /// The last event that it has seen, and how many messages there were up to that.
-    pub fn place(&self) -> (u64, u64) {
+    /// Returns the last event that was read and the number of messages up to it.
+    pub fn position(&self) -> (u64, u64) {
         self.state.as_ref().map_or((0, 0), |state| (state.seq, state.count))
     }
 
-    /// It has come to where it wants to begin, and what comes next is in memory or has not happened yet.
+    /// Returns whether the start was reached, and the next events are in memory or have not happened yet.
     pub fn has_caught_up(&self) -> bool {
-        let begun = self.state.as_ref().is_some_and(|state| match self.begin {
-            Begin::Message(count) => state.count >= count,
-            Begin::Event(seq) => state.seq >= seq,
+        let is_started = self.state.as_ref().is_some_and(|state| match self.start {
+            FeedStart::AfterMessages(count) => state.count >= count,
+            FeedStart::AfterEvent(seq) => state.seq >= seq,
         });
-        begun && self.follower.is_close()
+        is_started && self.follower.is_close()
     }
 
-    /// It was with others, and goes by itself from here, with the projection as it is here if there is one.
-    pub fn go_on(&mut self, seq: u64, state: Option<State>) {
-        self.begin = Begin::Event(seq);
+    /// Continues from an event with the projection that was shared so far, if it is given.
+    pub fn continue_from(&mut self, seq: u64, state: Option<ProjectionState>) {
+        self.start = FeedStart::AfterEvent(seq);
         self.state = state.filter(|state| state.seq <= seq);
         let at = self.state.as_ref().map_or(seq, |state| state.seq);
         self.follower = self.follower.at(at);
     }
 
-    /// Reads again what comes behind the first `messages` messages of the session.
+    /// Continues after the first `messages` messages of the session.
     pub fn rewind(&mut self, messages: u64) {
-        self.begin = Begin::Message(messages);
+        self.start = FeedStart::AfterMessages(messages);
         self.state = None;
     }
 
-    fn find_beginning(&mut self) -> Result<State, StoreError> {
-        let at = match self.begin {
-            Begin::Message(count) => CheckpointPosition::Message(count),
-            Begin::Event(seq) => CheckpointPosition::Seq(seq),
+    fn find_start(&mut self) -> Result<ProjectionState, StoreError> {
+        let at = match self.start {
+            FeedStart::AfterMessages(count) => CheckpointPosition::Message(count),
+            FeedStart::AfterEvent(seq) => CheckpointPosition::Seq(seq),
         };
-        let state = self.subject.resume(at)?;
+        let state = self.session.resume(at)?;
         self.follower = self.follower.at(state.seq);
         Ok(state)
     }
 
-    /// Leaves out what comes before the beginning.
-    fn trimmed(&self, mut passage: Passage) -> Passage {
-        match self.begin {
-            Begin::Event(seq) => passage.messages.retain(|message| message.seq > seq),
-            Begin::Message(wanted) => {
-                let before = passage.count - passage.messages.len() as u64;
+    /// Removes messages before the start.
+    fn remove_earlier(&self, mut batch: MessageBatch) -> MessageBatch {
+        match self.start {
+            FeedStart::AfterEvent(seq) => batch.messages.retain(|message| message.seq > seq),
+            FeedStart::AfterMessages(wanted) => {
+                let before = batch.count - batch.messages.len() as u64;
                 let skip = usize::try_from(wanted.saturating_sub(before)).unwrap_or(usize::MAX);
-                passage.messages.drain(..skip.min(passage.messages.len()));
+                batch.messages.drain(..skip.min(batch.messages.len()));
             }
         }
-        passage
+        batch
+    }
+}
+
+/// The saved projection of a session at its last event.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectionSnapshot {
+    pub saved: Vec<u8>,
+    /// The number of messages up to that event.
+    pub count: u64,
+}
+
+impl ProjectionSnapshot {
+    /// Reads the log from the last checkpoint. Blocks on the disk.
+    pub fn read(engine: &Engine, id: &Id, dialect: &'static Dialect) -> Result<Self, StoreError> {
+        let session = ProjectedSession { id: id.clone(), dialect, log: Arc::clone(engine.log()) };
+        let mut state = session.resume(CheckpointPosition::Seq(MAX_SEQ))?;
+        let mut follower = engine.follow(id, state.seq)?;
+        while let TailRead::Events(slice) = follower.read()? {
+            MessageBatch::projected(&slice, &mut state)?;
+            session.save(&mut state);
+        }
+        let saved = state.projection.save().unwrap_or_default();
+        Ok(Self { saved, count: state.count })
     }
 }

@@ -1,4 +1,4 @@
-//! One reader of a session: alone while it catches up, then with the others.
+//! One reader of a session: it catches up by itself, then shares the projection of the others.
 
 use std::sync::Arc;
 
@@ -7,100 +7,92 @@ use switchboard_store::StoreError;
 use tokio::task::JoinHandle;
 
 use super::{
-    Message, Passage,
-    budget::{HeldPart, ReadBudget},
+    FeedMessage, MessageBatch,
     catch_up::CatchUpReader,
-    shared::{Detached, Shared},
+    read_budget::{HeldMessages, ReadBudget},
+    shared_projection::{NotShared, SharedProjection},
 };
 
-/// One reader of a session.
-pub struct Reader {
-    way: Way,
-    shared: Arc<Shared>,
+pub struct SessionReader {
+    state: ReaderState,
+    shared: Arc<SharedProjection>,
     budget: Arc<ReadBudget>,
-    /// The last event that was given out.
+    /// The last event whose messages were returned.
     seen: u64,
-    /// How many messages of the session there were up to that.
+    /// The number of messages of the session up to it.
     count: u64,
 }
 
-enum Way {
-    Alone(Box<CatchUpReader>),
-    /// It reads the log, on a thread that may wait for the disk. It is kept here, so that nothing is lost if nobody
-    /// waits for it just now.
+enum ReaderState {
+    CatchingUp(Box<CatchUpReader>),
+    /// A read is in progress on a thread that may block. The handle is kept here, so that dropping the caller's future
+    /// loses nothing.
     Reading(JoinHandle<CatchUpResult>),
-    /// It is with the others. What it would need to go by itself is kept.
-    Together(Box<CatchUpReader>),
-    Over,
+    /// It shares the projection. Its own reader is kept for when it falls behind.
+    Live(Box<CatchUpReader>),
+    Ended,
 }
 
-/// A reader that has read from the log, and what it has read.
-type CatchUpResult = (Box<CatchUpReader>, Result<TailRead<Passage>, StoreError>);
+type CatchUpResult = (Box<CatchUpReader>, Result<TailRead<MessageBatch>, StoreError>);
 
-/// The messages of a passage that are for this reader.
+/// The messages of a batch that are for this reader.
 #[derive(Clone)]
-pub struct Part {
-    passage: Arc<Passage>,
+pub struct MessageSlice {
+    batch: Arc<MessageBatch>,
     first: usize,
 }
 
-impl Part {
-    /// The messages of a passage from one of them on.
-    pub fn new(passage: Arc<Passage>, first: usize) -> Self {
-        Self { passage, first }
+impl MessageSlice {
+    pub fn new(batch: Arc<MessageBatch>, first: usize) -> Self {
+        Self { batch, first }
     }
 
-    /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.passage.bytes()
+        self.batch.bytes()
     }
 
-    /// The messages.
-    pub fn messages(&self) -> &[Message] {
-        self.passage.messages.get(self.first..).unwrap_or_default()
+    pub fn messages(&self) -> &[FeedMessage] {
+        self.batch.messages.get(self.first..).unwrap_or_default()
     }
 
-    /// How many messages of the session are before the first.
+    /// Returns the number of messages of the session before the first.
     pub fn first_offset(&self) -> u64 {
-        self.passage.count - self.messages().len() as u64
+        self.batch.count - self.messages().len() as u64
     }
 
-    /// The last event that it says everything of.
+    /// Returns the last event that is complete.
     pub fn last_seq(&self) -> u64 {
-        self.passage.to
+        self.batch.to
     }
 }
 
-impl Reader {
-    pub(super) fn new(alone: CatchUpReader, shared: Arc<Shared>, budget: Arc<ReadBudget>) -> Self {
-        Self { way: Way::Alone(Box::new(alone)), shared, budget, seen: 0, count: 0 }
+impl SessionReader {
+    pub(super) fn new(own: CatchUpReader, shared: Arc<SharedProjection>, budget: Arc<ReadBudget>) -> Self {
+        Self { state: ReaderState::CatchingUp(Box::new(own)), shared, budget, seen: 0, count: 0 }
     }
 
-    /// Holds messages while they are sent on, within the memory that all readers share.
-    pub fn hold(&self, part: Part) -> HeldPart {
+    /// Holds messages while they are sent, within the budget of all readers.
+    pub fn hold(&self, part: MessageSlice) -> HeldMessages {
         self.budget.hold(part)
     }
 
-    /// Goes back to behind the first `messages` messages of the session, since those that follow could not be held until they were
-    /// sent.
+    /// Goes back to after the first `messages` messages of the session, since the next ones were dropped before they
+    /// could be sent.
     pub async fn rewind(&mut self, messages: u64) {
-        if let Way::Reading(reading) = &mut self.way
-            && let Ok((alone, _)) = reading.await
+        if let ReaderState::Reading(reading) = &mut self.state
+            && let Ok((own, _)) = reading.await
         {
-            self.way = Way::Alone(alone);
+            self.state = ReaderState::CatchingUp(own);
         }
-        self.separate();
-        if let Way::Alone(alone) = &mut self.way {
-            alone.rewind(messages);
+        self.leave_shared();
+        if let ReaderState::CatchingUp(own) = &mut self.state {
+            own.rewind(messages);
         }
     }
 
-    /// The next messages; nothing once the session has ended and all was given out. May be dropped while it waits,
-    /// and nothing is missed.
-    ///
-    /// # Errors
-    /// If the log cannot be read, or the session was deleted.
-    pub async fn next(&mut self) -> Result<Option<Part>, StoreError> {
+    /// Returns the next messages; `None` once the session has ended and all were returned. May be dropped while it
+    /// waits, and nothing is missed.
+    pub async fn next(&mut self) -> Result<Option<MessageSlice>, StoreError> {
         loop {
             match self.step().await? {
                 TailRead::Events(part) => return Ok(Some(part)),
@@ -110,129 +102,125 @@ impl Reader {
         }
     }
 
-    /// What there is now. Waits for the disk, and for nothing else.
-    ///
-    /// # Errors
-    /// If the log cannot be read, or the session was deleted.
-    pub async fn step(&mut self) -> Result<TailRead<Part>, StoreError> {
+    /// Returns the available messages. Waits for the disk only.
+    pub async fn step(&mut self) -> Result<TailRead<MessageSlice>, StoreError> {
         loop {
-            let stepped = match &mut self.way {
-                Way::Over => return Ok(TailRead::Ended),
-                Way::Together(_) => self.together()?,
-                Way::Alone(_) | Way::Reading(_) => self.alone().await?,
+            let step = match &mut self.state {
+                ReaderState::Ended => return Ok(TailRead::Ended),
+                ReaderState::Live(_) => self.read_shared()?,
+                ReaderState::CatchingUp(_) | ReaderState::Reading(_) => self.read_log().await?,
             };
-            match stepped {
+            match step {
                 Some(TailRead::Events(part)) if part.messages().is_empty() => {}
-                Some(step) => return Ok(step),
+                Some(read) => return Ok(read),
                 None => {}
             }
         }
     }
 
-    /// The last event that was seen, whether or not it had something to say.
+    /// Returns the last event that was read, whether or not it had messages.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// How many messages of the session there were up to that.
+    /// Returns the number of messages of the session up to that event.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Waits until there may be more.
     async fn wait(&mut self) {
-        if let Way::Together(alone) | Way::Alone(alone) = &self.way {
-            alone.follower.wait_for_events_after(self.seen).await;
+        if let ReaderState::Live(own) | ReaderState::CatchingUp(own) = &self.state {
+            own.follower.wait_for_events_after(self.seen).await;
         }
     }
 
-    /// A step with the others.
-    fn together(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
-        let Way::Together(alone) = &mut self.way else { return Ok(None) };
-        if alone.subject.dialect.verbatim {
-            return self.closely();
+    /// Reads from the shared projection.
+    fn read_shared(&mut self) -> Result<Option<TailRead<MessageSlice>>, StoreError> {
+        let ReaderState::Live(own) = &mut self.state else { return Ok(None) };
+        if own.session.dialect.verbatim {
+            return self.read_verbatim();
         }
-        match self.shared.read(self.seen, &alone.subject)? {
-            Ok(TailRead::Events(passage)) => {
-                let first = passage.messages.partition_point(|message| message.seq <= self.seen);
-                (self.seen, self.count) = (passage.to, passage.count);
-                Ok(Some(TailRead::Events(Part::new(passage, first))))
+        match self.shared.read(self.seen, &own.session)? {
+            Ok(TailRead::Events(batch)) => {
+                let first = batch.messages.partition_point(|message| message.seq <= self.seen);
+                (self.seen, self.count) = (batch.to, batch.count);
+                Ok(Some(TailRead::Events(MessageSlice::new(batch, first))))
             }
             Ok(TailRead::CaughtUp) => Ok(Some(TailRead::CaughtUp)),
             Ok(TailRead::Ended) => Ok(Some(TailRead::Ended)),
-            Err(Detached(state)) => {
-                alone.go_on(self.seen, state);
-                self.separate();
+            Err(NotShared(state)) => {
+                own.continue_from(self.seen, state);
+                self.leave_shared();
                 Ok(None)
             }
         }
     }
 
-    /// Events as they are need no projection, so there is nothing to share.
-    fn closely(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
-        let Way::Together(alone) = &mut self.way else { return Ok(None) };
-        if !alone.follower.is_close() {
-            alone.go_on(self.seen, None);
-            self.separate();
+    /// Reads events as they are, which need no projection.
+    fn read_verbatim(&mut self) -> Result<Option<TailRead<MessageSlice>>, StoreError> {
+        let ReaderState::Live(own) = &mut self.state else { return Ok(None) };
+        if !own.follower.is_close() {
+            own.continue_from(self.seen, None);
+            self.leave_shared();
             return Ok(None);
         }
-        Ok(Some(match alone.follower.read()? {
+        Ok(Some(match own.follower.read()? {
             TailRead::Events(slice) => {
-                let passage = Passage::verbatim(slice, self.seen);
-                (self.seen, self.count) = (passage.to, passage.count);
-                TailRead::Events(Part::new(Arc::new(passage), 0))
+                let batch = MessageBatch::verbatim(slice, self.seen);
+                (self.seen, self.count) = (batch.to, batch.count);
+                TailRead::Events(MessageSlice::new(Arc::new(batch), 0))
             }
             TailRead::CaughtUp => TailRead::CaughtUp,
             TailRead::Ended => TailRead::Ended,
         }))
     }
 
-    fn separate(&mut self) {
-        self.way = match std::mem::replace(&mut self.way, Way::Over) {
-            Way::Together(alone) => Way::Alone(alone),
-            way => way,
+    fn leave_shared(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, ReaderState::Ended) {
+            ReaderState::Live(own) => ReaderState::CatchingUp(own),
+            state => state,
         };
     }
 
-    /// A step by itself.
-    async fn alone(&mut self) -> Result<Option<TailRead<Part>>, StoreError> {
-        if let Way::Alone(_) = &self.way {
+    /// Reads from the log.
+    async fn read_log(&mut self) -> Result<Option<TailRead<MessageSlice>>, StoreError> {
+        if let ReaderState::CatchingUp(_) = &self.state {
             let permit = self.budget.read_permit().await;
-            if let Way::Alone(mut alone) = std::mem::replace(&mut self.way, Way::Over) {
-                self.way = Way::Reading(self.budget.spawn_read(move || {
-                    let read = alone.read();
+            if let ReaderState::CatchingUp(mut own) = std::mem::replace(&mut self.state, ReaderState::Ended) {
+                self.state = ReaderState::Reading(self.budget.spawn_read(move || {
+                    let read = own.read();
                     drop(permit);
-                    (alone, read)
+                    (own, read)
                 }));
             }
         }
-        let Way::Reading(reading) = &mut self.way else { return Ok(None) };
-        let (mut alone, read) = reading.await.map_err(|_| StoreError::Closed)?;
+        let ReaderState::Reading(reading) = &mut self.state else { return Ok(None) };
+        let (mut own, read) = reading.await.map_err(|_| StoreError::Closed)?;
         let step = match read {
             Err(error) => {
-                self.way = Way::Over;
+                self.state = ReaderState::Ended;
                 return Err(error);
             }
             Ok(TailRead::Ended) => {
-                self.way = Way::Over;
+                self.state = ReaderState::Ended;
                 return Ok(Some(TailRead::Ended));
             }
             Ok(TailRead::CaughtUp) => {
-                (self.seen, self.count) = alone.place();
+                (self.seen, self.count) = own.position();
                 TailRead::CaughtUp
             }
-            Ok(TailRead::Events(passage)) => {
-                (self.seen, self.count) = (passage.to, passage.count);
-                TailRead::Events(Part::new(Arc::new(passage), 0))
+            Ok(TailRead::Events(batch)) => {
+                (self.seen, self.count) = (batch.to, batch.count);
+                TailRead::Events(MessageSlice::new(Arc::new(batch), 0))
             }
         };
-        let verbatim = alone.subject.dialect.verbatim;
-        if alone.has_caught_up() && (verbatim || self.shared.join(&mut alone.state)) {
-            // The others have it now, and it need not be there once for each reader.
-            alone.state = None;
-            self.way = Way::Together(alone);
+        let verbatim = own.session.dialect.verbatim;
+        if own.has_caught_up() && (verbatim || self.shared.join(&mut own.state)) {
+            // The shared projection has the state now, so each reader need not keep its own.
+            own.state = None;
+            self.state = ReaderState::Live(own);
         } else {
-            self.way = Way::Alone(alone);
+            self.state = ReaderState::CatchingUp(own);
         }
         Ok(Some(step))
     }

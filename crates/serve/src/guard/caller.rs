@@ -1,10 +1,10 @@
-//! Whether a caller belongs to a session. A confined agent can read the token like any program of the user; what it can
-//! not do is to hide that it descends from one of our supervisors.
+//! Whether a caller belongs to a session. A confined agent can read the token like any program of the user, but it
+//! cannot hide that it descends from a supervisor.
 //!
-//! A unix socket tells the process that connected. For TCP on this machine the kernel tells the socket at the other end,
-//! and a look at all processes tells who holds it. That is done once a connection, only when it first wants to change
-//! something; requests at the same time share one look. A caller that is not seen outside of sessions is refused, also
-//! if no session runs any more: its own may have ended since it connected.
+//! For a Unix socket, the kernel reports the process that connected. For TCP on this machine, the kernel reports the
+//! socket at the other end, and a scan of all processes finds its owner. The scan runs once per connection, when it
+//! first wants to change something; concurrent requests share one scan. A caller that is not found outside of sessions
+//! is refused even if no session runs any more: its own may have ended since it connected.
 
 use std::{net::UdpSocket, sync::Arc, time::Instant};
 
@@ -20,148 +20,144 @@ use tokio::{
 use super::Refusal;
 use crate::listen::Peer;
 
-/// What becomes of callers on this machine whose process cannot be seen.
+/// How to treat callers on this machine whose process cannot be identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unseen {
-    /// They may look, and nothing else.
+pub enum UnidentifiedCallers {
+    /// They may only read.
     #[default]
     Refused,
-    /// They are taken for outsiders: they are in other containers, say.
+    /// They count as outside of sessions, for example because they are in other containers.
     Allowed,
 }
 
-/// Who is at the other end of a connection. Comes with every request, as an extension.
+/// The other end of a connection, an extension of every request.
 #[derive(Clone)]
 pub struct Caller {
-    inner: Arc<Inner>,
-    unseen: Unseen,
+    inner: Arc<CallerState>,
+    unidentified: UnidentifiedCallers,
 }
 
-struct Inner {
+struct CallerState {
     peer: Peer,
-    lookout: Lookout,
-    verdict: OnceCell<Verdict>,
+    scanner: ProcessScanner,
+    kind: OnceCell<CallerKind>,
 }
 
-/// What is known of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum CallerKind {
     Outside,
     Session,
     Unknown,
 }
 
 impl Caller {
-    pub(crate) fn new(peer: Peer, lookout: Lookout) -> Self {
-        // At once, since a process that ends leaves its number to another. It is a handful of small files.
-        let verdict = match peer {
+    pub(crate) fn new(peer: Peer, scanner: ProcessScanner) -> Self {
+        // At once, since a process ID can be reused after the process has ended. Reads a handful of small files.
+        let kind = match peer {
             Peer::Unix { pid: Some(pid), .. } => Some(match belongs_to_session(pid) {
-                Some(true) => Verdict::Session,
-                Some(false) => Verdict::Outside,
-                None => Verdict::Unknown,
+                Some(true) => CallerKind::Session,
+                Some(false) => CallerKind::Outside,
+                None => CallerKind::Unknown,
             }),
-            // Below a supervisor of ours, we would see it.
-            Peer::Unix { pid: None, .. } => Some(Verdict::Outside),
+            // A process below a supervisor would have been visible.
+            Peer::Unix { pid: None, .. } => Some(CallerKind::Outside),
             Peer::Tcp { .. } => None,
         };
-        let inner = Arc::new(Inner { peer, lookout, verdict: OnceCell::new_with(verdict) });
-        Self { inner, unseen: Unseen::default() }
+        let inner = Arc::new(CallerState { peer, scanner, kind: OnceCell::new_with(kind) });
+        Self { inner, unidentified: UnidentifiedCallers::default() }
     }
 
-    /// What becomes of it if it cannot be seen.
-    pub(super) fn if_unseen(&mut self, unseen: Unseen) {
-        self.unseen = unseen;
+    pub(super) fn set_unidentified(&mut self, unidentified: UnidentifiedCallers) {
+        self.unidentified = unidentified;
     }
 
-    /// Whether the caller may change anything: sessions may not command sessions.
-    ///
-    /// # Errors
-    /// If it may not.
-    pub async fn may_command(&self) -> Result<(), Refusal> {
-        match self.inner.verdict.get_or_init(|| self.look()).await {
-            Verdict::Outside => Ok(()),
-            Verdict::Session => Err(Refusal::FromSession),
-            Verdict::Unknown if self.unseen == Unseen::Allowed => Ok(()),
-            Verdict::Unknown => Err(Refusal::Unseen),
+    /// Checks that the caller may change something: a session may not control sessions.
+    pub async fn check_may_control(&self) -> Result<(), Refusal> {
+        match self.inner.kind.get_or_init(|| self.identify()).await {
+            CallerKind::Outside => Ok(()),
+            CallerKind::Session => Err(Refusal::FromSession),
+            CallerKind::Unknown if self.unidentified == UnidentifiedCallers::Allowed => Ok(()),
+            CallerKind::Unknown => Err(Refusal::UnidentifiedCaller),
         }
     }
 
-    async fn look(&self) -> Verdict {
+    async fn identify(&self) -> CallerKind {
         match self.inner.peer {
-            Peer::Tcp { theirs, .. } if !is_here(theirs.ip()) => Verdict::Outside,
-            Peer::Tcp { theirs, ours } => self.inner.lookout.look().await.judge(theirs, ours),
-            Peer::Unix { .. } => Verdict::Unknown,
+            Peer::Tcp { theirs, .. } if !is_local_address(theirs.ip()) => CallerKind::Outside,
+            Peer::Tcp { theirs, ours } => self.inner.scanner.scan().await.find_caller(theirs, ours),
+            Peer::Unix { .. } => CallerKind::Unknown,
         }
     }
 }
 
-/// The address is one of this machine: only then can it be bound.
-fn is_here(ip: std::net::IpAddr) -> bool {
+/// Only an address of this machine can be bound.
+fn is_local_address(ip: std::net::IpAddr) -> bool {
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// Looks at the processes of this machine, for all who want to know.
+/// Scans the processes of this machine, at most one scan at a time.
 #[derive(Clone, Default)]
-pub struct Lookout(Arc<Mutex<Option<Seen>>>);
+pub struct ProcessScanner(Arc<Mutex<Option<ProcessScan>>>);
 
-struct Seen {
+struct ProcessScan {
     since: Instant,
-    view: Arc<View>,
+    owners: Arc<SocketOwners>,
 }
 
-/// What was there to see.
-struct View {
+/// The owners of sockets at the time of a scan.
+struct SocketOwners {
     sockets: SessionSockets,
     connections: TcpConnections,
 }
 
-impl Lookout {
-    /// A look that begins after this moment. Those who wait for one that began earlier share the next.
-    async fn look(&self) -> Arc<View> {
-        let asked = Instant::now();
-        let mut seen = self.0.lock().await;
-        match &*seen {
-            Some(seen) if seen.since >= asked => seen.view.clone(),
+impl ProcessScanner {
+    /// Returns a scan that starts after this call. Callers that wait for an earlier one share the next.
+    async fn scan(&self) -> Arc<SocketOwners> {
+        let called = Instant::now();
+        let mut last = self.0.lock().await;
+        match &*last {
+            Some(scan) if scan.since >= called => scan.owners.clone(),
             _ => {
                 let since = Instant::now();
-                let view = Arc::new(spawn_blocking(View::now).await.unwrap_or_else(|_| View::blind()));
-                *seen = Some(Seen { since, view: view.clone() });
-                view
+                let owners =
+                    Arc::new(spawn_blocking(SocketOwners::scan).await.unwrap_or_else(|_| SocketOwners::unknown()));
+                *last = Some(ProcessScan { since, owners: owners.clone() });
+                owners
             }
         }
     }
 }
 
-impl View {
-    fn now() -> Self {
-        // Before the connections, too: a caller that ends after they were listed is not seen any more.
+impl SocketOwners {
+    fn scan() -> Self {
+        // Also before the connections: a caller that ends after they were listed is not visible any more.
         let had_other_users_inside = !is_root() && has_other_users_inside().unwrap_or(true);
-        // Connections first: a socket that is handed on in between is then not seen outside.
+        // Connections first: a socket that is passed on meanwhile is then not found outside.
         let connections = TcpConnections::read();
         let mut sockets = scan_session_sockets().unwrap_or_default();
         sockets.has_other_users_inside |= had_other_users_inside;
         Self { connections, sockets }
     }
 
-    /// Nothing can be seen, so no caller is seen outside.
-    fn blind() -> Self {
+    /// Nothing is visible, so no caller is found outside.
+    fn unknown() -> Self {
         Self { sockets: SessionSockets::default(), connections: TcpConnections::default() }
     }
 
-    fn judge(&self, theirs: std::net::SocketAddr, ours: std::net::SocketAddr) -> Verdict {
-        // A socket that nobody holds any more was held by somebody when it asked.
+    fn find_caller(&self, theirs: std::net::SocketAddr, ours: std::net::SocketAddr) -> CallerKind {
+        // A socket without an owner had one when it sent the request.
         let Some((socket, inode)) = self.connections.find(theirs, ours).and_then(|found| Some((found, found.inode?)))
         else {
-            return Verdict::Unknown;
+            return CallerKind::Unknown;
         };
-        // Files of other users cannot be looked at, but agents run as we do, unless they have become another user.
+        // The files of other users are not readable, but agents run as this user unless they have become another one.
         let is_anothers = !is_root() && !socket.is_own_users() && !self.sockets.has_other_users_inside;
         if self.sockets.inside.contains(&inode) {
-            Verdict::Session
+            CallerKind::Session
         } else if self.sockets.outside.contains(&inode) || is_anothers {
-            Verdict::Outside
+            CallerKind::Outside
         } else {
-            Verdict::Unknown
+            CallerKind::Unknown
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a request is meant for us, and whether a page of ours made it. `Host` guards against names that lead
-//! somewhere else today (DNS rebinding), `Origin` against pages of others.
+//! Checks of `Host`, against host names that now resolve elsewhere (DNS rebinding), and of `Origin`, against pages of
+//! other sites.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,88 +11,89 @@ use axum::{
 
 use super::Refusal;
 
-/// The names that we answer to, and the pages that may ask.
+/// The accepted host names and origins besides the own ones.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    /// Names beside our own, with or without a port.
+pub struct AllowedNames {
+    /// Host names, with or without a port.
     pub hosts: Vec<String>,
-    /// Origins beside our own.
     pub origins: Vec<String>,
 }
 
-/// Where a request comes from.
+/// The page that made a browser send a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum From {
-    /// No page, or one that does not say so.
-    Nowhere,
-    /// A page of ours.
-    Here,
-    /// A page that may ask.
-    Friend(HeaderValue),
+pub enum RequestingPage {
+    /// None, or one that is not disclosed.
+    None,
+    /// The page of this server.
+    Own,
+    /// A page of an accepted origin.
+    AllowedOrigin(HeaderValue),
 }
 
-impl Names {
-    /// The request is for us: its `Host` is our address, or a name that we were given.
+impl AllowedNames {
+    /// Checks that `Host` is the own address or an accepted name.
     pub fn check_host<'a>(&self, request: &'a Request, ours: SocketAddr) -> Result<&'a str, Refusal> {
         let mut hosts = request.headers().get_all(header::HOST).into_iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refusal::NoHost) };
         let host = host.to_str().map_err(|_| Refusal::ForeignHost)?;
-        let in_address = request.uri().authority().map(|authority| authority.as_str());
-        let is_fine = |host: &str| is_own(host, ours) || self.hosts.iter().any(|known| is_named(host, known));
-        if is_fine(host) && in_address.is_none_or(is_fine) { Ok(host) } else { Err(Refusal::ForeignHost) }
+        let in_uri = request.uri().authority().map(|authority| authority.as_str());
+        let is_accepted =
+            |host: &str| is_own_address(host, ours) || self.hosts.iter().any(|known| matches_name(host, known));
+        if is_accepted(host) && in_uri.is_none_or(is_accepted) { Ok(host) } else { Err(Refusal::ForeignHost) }
     }
 
-    /// A page of ours asks, a page that may, or no page.
-    pub fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<From, Refusal> {
-        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(From::Nowhere) };
+    /// Checks that `Origin` is the own page or an accepted one.
+    pub fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<RequestingPage, Refusal> {
+        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(RequestingPage::None) };
         let text = origin.to_str().map_err(|_| Refusal::ForeignOrigin)?;
-        if is_same(text, host) {
-            Ok(From::Here)
+        if is_same_origin(text, host) {
+            Ok(RequestingPage::Own)
         } else if self.origins.iter().any(|known| known.eq_ignore_ascii_case(text)) {
-            Ok(From::Friend(origin.clone()))
+            Ok(RequestingPage::AllowedOrigin(origin.clone()))
         } else {
             Err(Refusal::ForeignOrigin)
         }
     }
 }
 
-/// An address cannot be made to lead to another machine, as a name can. So it only has to be the one that was used.
-fn is_own(host: &str, ours: SocketAddr) -> bool {
-    let (name, port) = split(host);
+/// Unlike a name, an address cannot be redirected to another machine, so only the address in use is accepted.
+fn is_own_address(host: &str, ours: SocketAddr) -> bool {
+    let (name, port) = split_port(host);
     let is_ours = |ip: IpAddr| ip == ours.ip() || ip.is_loopback() && ours.ip().is_loopback();
     let literal = name.trim_start_matches('[').trim_end_matches(']').parse().is_ok_and(is_ours);
     port.unwrap_or(80) == ours.port() && (literal || name.eq_ignore_ascii_case("localhost"))
 }
 
-/// A name without a port stands for all ports: there may be a proxy in front.
-fn is_named(host: &str, known: &str) -> bool {
-    let (name, _) = split(host);
+/// A name without a port is accepted with every port: there may be a proxy.
+fn matches_name(host: &str, known: &str) -> bool {
+    let (name, _) = split_port(host);
     host.eq_ignore_ascii_case(known) || name.eq_ignore_ascii_case(known)
 }
 
-/// The name and the port. The colons of an IPv6 address stand in brackets.
-fn split(host: &str) -> (&str, Option<u16>) {
+/// Splits a host into name and port. The colons of an IPv6 address are in brackets.
+fn split_port(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok().or(Some(0))),
         _ => (host, None),
     }
 }
 
-/// The origin is the page of this host. With or without TLS: a proxy may add it.
-fn is_same(origin: &str, host: &str) -> bool {
-    let place = match origin.split_once("://") {
-        Some(("http", place)) => place.strip_suffix(":80").unwrap_or(place),
-        Some(("https", place)) => place.strip_suffix(":443").unwrap_or(place),
+/// Returns whether an origin belongs to a host, with or without TLS, which a proxy may add.
+fn is_same_origin(origin: &str, host: &str) -> bool {
+    let authority = match origin.split_once("://") {
+        Some(("http", authority)) => authority.strip_suffix(":80").unwrap_or(authority),
+        Some(("https", authority)) => authority.strip_suffix(":443").unwrap_or(authority),
         _ => return false,
     };
-    place.eq_ignore_ascii_case(host) || host.strip_suffix(":80").is_some_and(|host| place.eq_ignore_ascii_case(host))
+    authority.eq_ignore_ascii_case(host)
+        || host.strip_suffix(":80").is_some_and(|host| authority.eq_ignore_ascii_case(host))
 }
 
-/// A browser asks whether a page of another origin may ask.
-pub fn preflight(request: &Request) -> Option<Response> {
-    let asks = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let is_asked = request.method() == Method::OPTIONS && asks;
-    is_asked.then(|| {
+/// Returns the response to a CORS preflight request.
+pub fn preflight_response(request: &Request) -> Option<Response> {
+    let has_method = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let is_preflight = request.method() == Method::OPTIONS && has_method;
+    is_preflight.then(|| {
         let mut response = StatusCode::NO_CONTENT.into_response();
         let headers = response.headers_mut();
         let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
@@ -104,10 +105,10 @@ pub fn preflight(request: &Request) -> Option<Response> {
     })
 }
 
-/// Lets the page that may ask also read the answer. Not with cookies: it has the token or it has nothing.
-pub fn share(response: &mut Response, friend: HeaderValue) {
+/// Lets a page of an accepted origin read the response. It must send the token: cookies are not allowed.
+pub fn allow_origin(response: &mut Response, origin: HeaderValue) {
     let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, friend);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     let exposed = HeaderValue::from_static("retry-after, www-authenticate, location");
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
@@ -117,17 +118,17 @@ pub fn share(response: &mut Response, friend: HeaderValue) {
 mod tests {
     use axum::{body::Body, extract::Request, http::HeaderMap};
 
-    use super::{From, Names};
+    use super::{AllowedNames, RequestingPage};
     use crate::guard::Refusal;
 
-    fn host(names: &Names, host: &str, ours: &str) -> bool {
+    fn host(names: &AllowedNames, host: &str, ours: &str) -> bool {
         let request = Request::get("/").header("host", host).body(Body::empty()).unwrap();
         names.check_host(&request, ours.parse().unwrap()).is_ok()
     }
 
     #[test]
-    fn our_own_names_are_known() {
-        let none = Names::default();
+    fn the_own_addresses_are_accepted() {
+        let none = AllowedNames::default();
         for (name, ours) in [
             ("127.0.0.1:8080", "127.0.0.1:8080"),
             ("LOCALHOST:8080", "127.0.0.1:8080"),
@@ -141,8 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_not() {
-        let some = Names { hosts: vec!["Board.example".to_owned(), "b:1".to_owned()], ..Names::default() };
+    fn other_names_are_refused() {
+        let some =
+            AllowedNames { hosts: vec!["Board.example".to_owned(), "b:1".to_owned()], ..AllowedNames::default() };
         for name in ["board.EXAMPLE", "board.example:9999", "b:1"] {
             assert!(host(&some, name, "127.0.0.1:8080"), "{name}");
         }
@@ -169,17 +171,20 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_refused() {
-        let names = Names { origins: vec!["https://friend.example".to_owned()], ..Names::default() };
+    fn pages_of_other_origins_are_refused() {
+        let names = AllowedNames { origins: vec!["https://friend.example".to_owned()], ..AllowedNames::default() };
         let origin = |origin: Option<&str>, host: &str| {
             let mut headers = HeaderMap::new();
             origin.map(|origin| headers.insert("origin", origin.parse().unwrap()));
             names.check_origin(&headers, host)
         };
-        assert_eq!(origin(None, "localhost:8080"), Ok(From::Nowhere));
-        assert_eq!(origin(Some("http://localhost:8080"), "localhost:8080"), Ok(From::Here));
-        assert_eq!(origin(Some("https://board.example"), "board.example"), Ok(From::Here));
-        assert!(matches!(origin(Some("https://friend.example"), "localhost:8080"), Ok(From::Friend(_))));
+        assert_eq!(origin(None, "localhost:8080"), Ok(RequestingPage::None));
+        assert_eq!(origin(Some("http://localhost:8080"), "localhost:8080"), Ok(RequestingPage::Own));
+        assert_eq!(origin(Some("https://board.example"), "board.example"), Ok(RequestingPage::Own));
+        assert!(matches!(
+            origin(Some("https://friend.example"), "localhost:8080"),
+            Ok(RequestingPage::AllowedOrigin(_))
+        ));
         for wrong in [
             "null",
             "",

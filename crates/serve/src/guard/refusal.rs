@@ -1,4 +1,4 @@
-//! Why a request is refused, and what the client is told. Nothing of what it sent is repeated.
+//! Why a request is refused. The response repeats nothing that the client sent.
 
 use std::time::Duration;
 
@@ -10,64 +10,57 @@ use thiserror::Error;
 
 use crate::Problem;
 
-/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// There is no `Host`, or more than one.
-    #[error("the request does not say whom it is for")]
+    /// No `Host`, or more than one.
+    #[error("the request must have exactly one Host header")]
     NoHost,
-    /// The request is for somebody else.
-    #[error("this server does not answer to that name")]
+    /// A `Host` that is not accepted.
+    #[error("this server does not accept that host name")]
     ForeignHost,
-    /// A page of another origin asks.
-    #[error("requests from pages of that origin are not taken")]
+    /// A page of an origin that is not accepted.
+    #[error("requests from pages of that origin are not accepted")]
     ForeignOrigin,
-    /// A browser that is logged in was made to ask by somebody else, or so it seems.
-    #[error("a change with a cookie must come from a page of this server")]
+    /// A page of another site seems to have made a logged-in browser send the request.
+    #[error("a change that uses the cookie must come from a page of this server")]
     Forged,
     /// No token, or a wrong one.
-    #[error("a token is needed")]
+    #[error("a token is required")]
     Unauthorized,
-    /// Too many requests.
     #[error("too many requests")]
-    TooMany(Duration),
-    /// Too many requests without a right token.
-    #[error("too many requests without a right token")]
+    TooManyRequests(Duration),
+    /// Too many requests without the token.
+    #[error("too many requests without a valid token")]
     TooManyFailures(Duration),
     /// The caller descends from a session.
-    #[error("a session may not command sessions")]
+    #[error("a session may not control sessions")]
     FromSession,
-    /// The caller is on this machine and cannot be seen, while sessions run.
-    #[error("sessions run, and it cannot be told whether the caller belongs to one")]
-    Unseen,
-    /// The address is too long.
-    #[error("the address is too long")]
+    /// The caller is on this machine, and it is unknown whether it descends from a session.
+    #[error("it is unknown whether the caller belongs to a session")]
+    UnidentifiedCaller,
+    #[error("the URL is too long")]
     LongAddress,
-    /// The body is too large.
     #[error("the body is larger than {} MB", .0 >> 20)]
     LargeBody(u64),
-    /// The body does not come.
-    #[error("the body came too slowly")]
+    #[error("the body arrived too slowly")]
     SlowBody,
 }
 
 impl Refusal {
-    /// The status of the answer.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
             Self::NoHost => StatusCode::BAD_REQUEST,
             Self::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Self::ForeignOrigin | Self::Forged | Self::FromSession | Self::Unseen => StatusCode::FORBIDDEN,
+            Self::ForeignOrigin | Self::Forged | Self::FromSession | Self::UnidentifiedCaller => StatusCode::FORBIDDEN,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::TooMany(_) | Self::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests(_) | Self::TooManyFailures(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::LongAddress => StatusCode::URI_TOO_LONG,
             Self::LargeBody(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
         }
     }
 
-    /// What a program can go by.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -76,44 +69,43 @@ impl Refusal {
             Self::ForeignOrigin => "foreign_origin",
             Self::Forged => "forged",
             Self::Unauthorized => "unauthorized",
-            Self::TooMany(_) => "too_many_requests",
+            Self::TooManyRequests(_) => "too_many_requests",
             Self::TooManyFailures(_) => "too_many_failures",
             Self::FromSession => "from_a_session",
-            Self::Unseen => "unseen_caller",
+            Self::UnidentifiedCaller => "unseen_caller",
             Self::LongAddress => "address_too_long",
             Self::LargeBody(_) => "body_too_large",
             Self::SlowBody => "body_too_slow",
         }
     }
 
-    /// What a person can do about it.
     #[must_use]
     pub fn hint(self) -> Option<&'static str> {
         Some(match self {
-            Self::ForeignHost => "use the address that the server printed, or start it with --allow-host NAME",
+            Self::ForeignHost => "use the address that the server printed, or start the server with --allow-host NAME",
             Self::ForeignOrigin => "start the server with --allow-origin ORIGIN if you trust that page",
             Self::Forged => "programs send the token as `Authorization: Bearer TOKEN`",
             Self::Unauthorized => {
                 "send `Authorization: Bearer TOKEN`, or open the link that the server printed; `switchboard token` \
                  prints the token"
             }
-            Self::TooMany(_) => "wait, or start the server with a higher --rate-limit",
-            Self::TooManyFailures(_) => "`switchboard token` prints the right one",
-            Self::FromSession => "whoever started the session can ask for it",
-            Self::Unseen => "if the caller is in a container, start the server with --allow-unseen",
+            Self::TooManyRequests(_) => "wait, or start the server with a higher --rate-limit",
+            Self::TooManyFailures(_) => "`switchboard token` prints the valid one",
+            Self::FromSession => "only the user can control sessions, not an agent in one",
+            Self::UnidentifiedCaller => "if the caller is in a container, start the server with --allow-unseen",
             Self::NoHost | Self::LongAddress | Self::LargeBody(_) | Self::SlowBody => return None,
         })
     }
 
-    /// A right token would have let it in.
+    /// Returns whether the token would have been sufficient.
     #[must_use]
-    pub fn is_for_want_of_a_token(self) -> bool {
+    pub fn needs_token(self) -> bool {
         matches!(self, Self::Unauthorized | Self::TooManyFailures(_))
     }
 
     fn retry_after(self) -> Option<Duration> {
         match self {
-            Self::TooMany(wait) | Self::TooManyFailures(wait) => Some(wait),
+            Self::TooManyRequests(wait) | Self::TooManyFailures(wait) => Some(wait),
             _ => None,
         }
     }
@@ -140,7 +132,7 @@ impl IntoResponse for Refusal {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
         }
         if matches!(self, Self::LargeBody(_) | Self::SlowBody) {
-            // What is left of the body is not waited for.
+            // The rest of the body is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response

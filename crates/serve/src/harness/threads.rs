@@ -1,4 +1,4 @@
-//! `thread/…`: beginning threads, going on with them, listing them, putting them away.
+//! `thread/…`: starting, resuming, listing and archiving threads.
 
 use std::sync::Arc;
 
@@ -11,43 +11,43 @@ use switchboard_dialects::harness::{
 use switchboard_event::{ClientSettings, SessionConfig, Timestamp, describe_ignored};
 use switchboard_store::{SessionFilter, SessionRecord};
 
-use super::{connection::Connection, refusal::refusal, thread::OpenThread, turns::changes_of};
-use crate::{
-    conversation::{Changes, Conversation, Opening},
-    harness::selectors::Selectors,
+use super::{
+    connection::HarnessConnection, open_thread::OpenThread, settings::AgentSelectors, to_rpc_error,
+    turns::to_setting_changes,
 };
+use crate::conversation::{Conversation, NewConversation, SettingChanges};
 
-/// So many threads are listed where nothing is said, and at most.
-const USUAL: u32 = 25;
-const MOST: u32 = 200;
+const DEFAULT_LIST_LIMIT: u32 = 25;
+const MAX_LIST_LIMIT: u32 = 200;
 
-/// How much of the first prompt stands for the thread.
-const PREVIEW: usize = 200;
+const MAX_PREVIEW_BYTES: usize = 200;
 
-impl Connection {
+impl HarnessConnection {
     pub(super) async fn thread_start(
         &self,
         id: &HarnessRequestId,
         params: ThreadStartParams,
         mut given: ClientSettings,
     ) -> Result<(), RpcError> {
-        let named = given.config.agent_type.take();
-        let agent = self.agent(params.agent.as_deref().or(named.as_deref()))?;
-        let is_ours = self.purpose().agent.is_some_and(|ours| ours.name == agent.name);
-        let command =
-            params.command.clone().unwrap_or_else(|| if is_ours { self.purpose().command.clone() } else { Vec::new() });
-        let mut config = self.config_of(agent, params).await?;
+        let agent_type = given.config.agent_type.take();
+        let agent = self.agent(params.agent.as_deref().or(agent_type.as_deref()))?;
+        let is_default = self.options().agent.is_some_and(|default| default.name == agent.name);
+        let command = params
+            .command
+            .clone()
+            .unwrap_or_else(|| if is_default { self.options().command.clone() } else { Vec::new() });
+        let mut config = self.thread_config(agent, params).await?;
         config.add_given(&given.config).map_err(|error| RpcError::bad_params(error.to_string()))?;
-        let opening = Opening { agent: agent.name.to_owned(), config, command, ..Opening::default() };
-        let conversation = self.service().converse(opening).await.map_err(refusal)?;
-        let stored = self.service().stored(conversation.id()).await.map_err(refusal)?;
-        let shown = Shown::new(&stored, conversation.agent().provider);
-        let answer = ThreadStartResult { thread: shown.thread(), model_provider: conversation.agent().provider };
+        let new = NewConversation { agent: agent.name.to_owned(), config, command, ..NewConversation::default() };
+        let conversation = self.service().start_conversation(new).await.map_err(to_rpc_error)?;
+        let stored = self.service().session_record(conversation.id()).await.map_err(to_rpc_error)?;
+        let record = ThreadRecord::new(&stored, conversation.agent().provider);
+        let result = ThreadStartResult { thread: record.thread(), model_provider: conversation.agent().provider };
         let thread = self.open(conversation.clone());
-        self.say(result_response(id, answer)).await;
-        self.introduce(&thread, &shown, None).await;
+        self.send(result_response(id, result)).await;
+        self.announce(&thread, &record, None).await;
         if let Some(text) = describe_ignored(&given.ignored) {
-            self.say(warning_notice(thread.conversation.id(), &text)).await;
+            self.send(warning_notice(thread.conversation.id(), &text)).await;
         }
         Ok(())
     }
@@ -58,55 +58,56 @@ impl Connection {
         params: ThreadResumeParams,
         given: SessionConfig,
     ) -> Result<(), RpcError> {
-        let conversation = self.service().take_up(&params.thread_id).await.map_err(refusal)?;
+        let conversation = self.service().find_conversation(&params.thread_id).await.map_err(to_rpc_error)?;
         let own = SessionConfig { model: params.model, working_directory: params.cwd, ..SessionConfig::default() };
-        let changes = changes_of(own, &given)?;
-        conversation.change(&changes).await.map_err(refusal)?;
-        let mut stored = self.service().stored(conversation.id()).await.map_err(refusal)?;
+        let changes = to_setting_changes(own, &given)?;
+        conversation.change(&changes).await.map_err(to_rpc_error)?;
+        let mut stored = self.service().session_record(conversation.id()).await.map_err(to_rpc_error)?;
         if stored.archived {
-            self.service().archive(&stored.id, false).await.map_err(refusal)?;
+            self.service().archive(&stored.id, false).await.map_err(to_rpc_error)?;
             stored.archived = false;
         }
-        let info = conversation.info().await.map_err(refusal)?;
-        let shown = Shown::new(&stored, info.provider.as_deref().unwrap_or(conversation.agent().provider));
+        let info = conversation.info().await.map_err(to_rpc_error)?;
+        let record = ThreadRecord::new(&stored, info.provider.as_deref().unwrap_or(conversation.agent().provider));
         let thread = self.open(conversation);
-        self.say(result_response(id, ThreadResumeResult { thread: shown.thread() })).await;
-        self.introduce(&thread, &shown, Some(stored.head)).await;
+        self.send(result_response(id, ThreadResumeResult { thread: record.thread() })).await;
+        self.announce(&thread, &record, Some(stored.head)).await;
         Ok(())
     }
 
-    /// Makes a thread one of this connection. It is one before the client hears of it: the next line may be a turn.
+    /// Opens a thread on this connection before the client knows it: its next line may be a turn.
     fn open(&self, conversation: Conversation) -> Arc<OpenThread> {
         let id = conversation.id().clone();
         let thread = Arc::new(OpenThread::new(conversation));
-        if let Some(before) = self.threads().insert(id.clone(), thread.clone()) {
-            before.stop();
+        if let Some(previous) = self.threads().insert(id.clone(), thread.clone()) {
+            previous.stop_messages();
         }
         self.set_last_opened(id);
         thread
     }
 
-    /// Begins to tell what happens in a thread.
-    async fn introduce(&self, thread: &Arc<OpenThread>, shown: &Shown<'_>, history: Option<u64>) {
-        self.say(thread_started(shown.thread())).await;
-        self.tell(thread, history);
+    /// Announces a thread and starts to send its messages.
+    async fn announce(&self, thread: &Arc<OpenThread>, record: &ThreadRecord<'_>, history: Option<u64>) {
+        self.send(thread_started(record.thread())).await;
+        self.start_messages(thread, history);
     }
 
     pub(super) async fn thread_list(&self, id: &HarnessRequestId, params: &ThreadListParams) -> Result<(), RpcError> {
-        let limit = match params.limit.unwrap_or(USUAL) {
-            0 => return Err(RpcError::bad_params("limit: at least 1")),
-            limit => usize::try_from(limit.min(MOST)).unwrap_or(usize::MAX),
+        let limit = match params.limit.unwrap_or(DEFAULT_LIST_LIMIT) {
+            0 => return Err(RpcError::bad_params("limit: must be at least 1")),
+            limit => usize::try_from(limit.min(MAX_LIST_LIMIT)).unwrap_or(usize::MAX),
         };
-        let before = params.cursor.as_deref().map(place).transpose()?;
+        let before = params.cursor.as_deref().map(parse_cursor).transpose()?;
         let archived = Some(params.archived.unwrap_or(false));
         let filter = SessionFilter { archived, before, limit: Some(limit + 1), ..SessionFilter::default() };
-        let mut found = self.service().ask(move |log| log.list_sessions(&filter)).await.map_err(refusal)?;
+        let mut found = self.service().query_log(move |log| log.list_sessions(&filter)).await.map_err(to_rpc_error)?;
         let more = found.len() > limit;
         found.truncate(limit);
-        let shown: Vec<_> = found.iter().map(|stored| Shown::new(stored, provider(&stored.agent))).collect();
-        let next_cursor = found.last().filter(|_| more).map(|last| cursor(last.number));
-        let page = ThreadListResult { data: shown.iter().map(Shown::thread).collect(), next_cursor };
-        self.say(result_response(id, page)).await;
+        let records: Vec<_> =
+            found.iter().map(|stored| ThreadRecord::new(stored, agent_provider(&stored.agent))).collect();
+        let next_cursor = found.last().filter(|_| more).map(|last| write_cursor(last.number));
+        let page = ThreadListResult { data: records.iter().map(ThreadRecord::thread).collect(), next_cursor };
+        self.send(result_response(id, page)).await;
         Ok(())
     }
 
@@ -116,33 +117,32 @@ impl Connection {
         params: &ThreadArchiveParams,
         archived: bool,
     ) -> Result<(), RpcError> {
-        self.service().archive(&params.thread_id, archived).await.map_err(refusal)?;
-        self.say(result_response(id, Done {})).await;
+        self.service().archive(&params.thread_id, archived).await.map_err(to_rpc_error)?;
+        self.send(result_response(id, Done {})).await;
         Ok(())
     }
 
-    /// The agent that is meant: the one that is named, or the connection's.
+    /// Returns the named agent, or the connection's default.
     pub(super) fn agent(&self, name: Option<&str>) -> Result<&'static Agent, RpcError> {
         let hint = "`switchboard agents` lists them".to_owned();
         match name {
             Some(name) => find_agent(name).ok_or_else(|| {
-                RpcError::bad_params(format!("agent: there is no agent `{name}`"))
-                    .with_data("unknown_agent", Some(hint))
+                RpcError::bad_params(format!("agent: unknown agent `{name}`")).with_data("unknown_agent", Some(hint))
             }),
-            None => self.purpose().agent.ok_or_else(|| {
-                RpcError::bad_params("agent: which agent? This connection has none of its own")
+            None => self.options().agent.ok_or_else(|| {
+                RpcError::bad_params("agent: required, this connection has no default agent")
                     .with_data("no_agent", Some(hint))
             }),
         }
     }
 
-    async fn config_of(&self, agent: &'static Agent, params: ThreadStartParams) -> Result<SessionConfig, RpcError> {
+    async fn thread_config(&self, agent: &'static Agent, params: ThreadStartParams) -> Result<SessionConfig, RpcError> {
         let mut chosen = self.defaults().get(agent.name).cloned().unwrap_or_default();
         chosen.extend(params.config.unwrap_or_default());
         let changes = if chosen.is_empty() {
-            Changes::default()
+            SettingChanges::default()
         } else {
-            Selectors::of(&self.discover(agent).await?).changes(chosen)?
+            AgentSelectors::of(&self.discover(agent).await?).changes(chosen)?
         };
         let sandbox = params.sandbox.map(SandboxSettings::from);
         Ok(SessionConfig {
@@ -158,19 +158,19 @@ impl Connection {
         })
     }
 
-    /// Says something, to whoever is still there.
-    pub(super) async fn say(&self, line: Vec<u8>) {
-        drop(self.outbox().say(line).await);
+    /// Sends a message, if the client is still connected.
+    pub(super) async fn send(&self, line: Vec<u8>) {
+        drop(self.outbox().send(line).await);
     }
 }
 
-/// A thread, as clients see it.
-struct Shown<'a> {
+/// A session as a thread.
+struct ThreadRecord<'a> {
     stored: &'a SessionRecord,
     provider: &'a str,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ThreadRecord<'a> {
     fn new(stored: &'a SessionRecord, provider: &'a str) -> Self {
         Self { stored, provider }
     }
@@ -180,9 +180,9 @@ impl<'a> Shown<'a> {
         let preview = stored.title.as_deref().unwrap_or(&stored.prompt);
         Thread {
             id: &stored.id,
-            preview: preview.get(..preview.floor_char_boundary(PREVIEW)).unwrap_or_default(),
+            preview: preview.get(..preview.floor_char_boundary(MAX_PREVIEW_BYTES)).unwrap_or_default(),
             model_provider: self.provider,
-            created_at: seconds(stored.created),
+            created_at: to_unix_seconds(stored.created),
             meta: Some(ThreadMeta {
                 agent: &stored.agent,
                 agent_session: stored.agent_session.as_deref(),
@@ -190,7 +190,7 @@ impl<'a> Shown<'a> {
                 state: Some(stored.state.name()),
                 title: stored.title.as_deref(),
                 turns: Some(stored.turns),
-                updated_at: Some(seconds(stored.updated)),
+                updated_at: Some(to_unix_seconds(stored.updated)),
                 archived: stored.archived,
                 ..ThreadMeta::default()
             }),
@@ -198,21 +198,21 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn seconds(time: Timestamp) -> i64 {
+fn to_unix_seconds(time: Timestamp) -> i64 {
     time.as_micros().div_euclid(1_000_000)
 }
 
-/// Who makes an agent; nothing is known of one that is not in the table.
-fn provider(name: &str) -> &'static str {
+/// Returns the provider of an agent, or nothing for unknown agents.
+fn agent_provider(name: &str) -> &'static str {
     find_agent(name).map_or("", |agent| agent.provider)
 }
 
-/// Where a page ends, for clients to give back. It means nothing to them.
-fn cursor(number: u64) -> String {
+/// Returns the cursor of a page, which is opaque to clients.
+fn write_cursor(number: u64) -> String {
     format!("t{number:x}")
 }
 
-fn place(cursor: &str) -> Result<u64, RpcError> {
+fn parse_cursor(cursor: &str) -> Result<u64, RpcError> {
     let number = cursor.strip_prefix('t').and_then(|number| u64::from_str_radix(number, 16).ok());
-    number.ok_or_else(|| RpcError::bad_params("cursor: none that thread/list has given"))
+    number.ok_or_else(|| RpcError::bad_params("cursor: not a cursor of thread/list"))
 }

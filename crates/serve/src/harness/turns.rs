@@ -1,11 +1,19 @@
-//! `turn/…`: prompts, and stopping them.
+//! `turn/start` and `turn/interrupt`.
 
-use std::{sync::Arc, time::Duration};
-
-use switchboard_agents::AgentPrompt;
-use switchboard_dialects::harness::{
-    Done, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, code, result_response,
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
 };
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use switchboard_agents::AgentPrompt;
+use switchboard_client::ImageData;
+use switchboard_dialects::harness::{
+    Done, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, UserInput, code,
+    result_response,
+};
+use switchboard_engine::paths::{LocateError, LocatedFile};
 use switchboard_event::SessionConfig;
 use switchboard_store::SessionPhase;
 use tokio::{
@@ -14,36 +22,40 @@ use tokio::{
 };
 
 use super::{
-    connection::Connection,
-    input,
-    refusal::refusal,
-    thread::{OpenThread, Starting},
+    connection::HarnessConnection,
+    open_thread::{OpenThread, PendingTurnStart},
+    to_rpc_error,
 };
-use crate::conversation::Changes;
+use crate::{Service, conversation::SettingChanges, requests::PromptRequest};
 
-/// After a turn that was going on already, the next one begins within this time, if there is one.
-const JOINED: Duration = Duration::from_secs(5);
+/// How long to wait for the next turn after one that was in progress already.
+const NEXT_TURN_TIMEOUT: Duration = Duration::from_secs(5);
 
-async fn until(time: Option<Instant>) {
+const MAX_IMAGE_BYTES: u64 = 20 << 20;
+
+async fn sleep_until_optional(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
 }
 
-/// Somebody else's turn began at the same moment, and the agent took the prompt as a part of it.
-fn joined() -> RpcError {
-    RpcError::new(code::TURN_IN_PROGRESS, "another client began a turn at the same moment, and the prompt joined it")
+/// Another client's turn started at the same moment, and the agent added the prompt to it.
+fn prompt_joined_turn() -> RpcError {
+    RpcError::new(
+        code::TURN_IN_PROGRESS,
+        "another client started a turn at the same moment, and the prompt was added to it",
+    )
 }
 
-/// Returns settings as changes of a thread, with those that the request has under other names.
-pub fn changes_of(mut config: SessionConfig, given: &SessionConfig) -> Result<Changes, RpcError> {
+/// Converts settings to changes of a thread, with those that the request has under other names.
+pub fn to_setting_changes(mut config: SessionConfig, given: &SessionConfig) -> Result<SettingChanges, RpcError> {
     config.add_given(given).map_err(|error| RpcError::bad_params(error.to_string()))?;
-    Changes::try_from(config)
-        .map_err(|field| RpcError::bad_params(format!("{field}: it is set when a thread is started, and stays")))
+    SettingChanges::try_from(config)
+        .map_err(|field| RpcError::bad_params(format!("{field}: can only be set when a thread is started")))
 }
 
-impl Connection {
+impl HarnessConnection {
     pub(super) async fn turn_start(
         &self,
         id: &HarnessRequestId,
@@ -51,16 +63,16 @@ impl Connection {
         given: SessionConfig,
     ) -> Result<(), RpcError> {
         let thread = self.thread(&params.thread_id)?;
-        let prompt = input::prompt(self.service(), std::mem::take(&mut params.input)).await?;
+        let prompt = build_prompt(self.service(), std::mem::take(&mut params.input)).await?;
         if self.is_busy(&thread).await? {
             let text = format!("a turn of thread {} is in progress", params.thread_id);
             return Err(RpcError::new(code::TURN_IN_PROGRESS, text));
         }
         let changes = self.changes(&thread, params, &given).await?;
-        self.begin(id, &thread, prompt, &changes).await
+        self.send_prompt(id, &thread, prompt, &changes).await
     }
 
-    /// A turn is going on: one that the client was told of, or one that it will be.
+    /// Returns whether a turn is in progress, whether or not the client was sent its start.
     async fn is_busy(&self, thread: &OpenThread) -> Result<bool, RpcError> {
         if thread.turn().is_some() || thread.conversation.is_in_turn() {
             return Ok(true);
@@ -69,9 +81,9 @@ impl Connection {
         if self.service().engine().session(id).is_some() {
             return Ok(false);
         }
-        let stored = self.service().stored(id).await.map_err(refusal)?;
+        let stored = self.service().session_record(id).await.map_err(to_rpc_error)?;
         Ok(matches!(stored.state, SessionPhase::Running | SessionPhase::Waiting)
-            && stored.owner != self.service().setup().owner)
+            && stored.owner != self.service().config().owner)
     }
 
     async fn changes(
@@ -79,10 +91,10 @@ impl Connection {
         thread: &OpenThread,
         params: TurnStartParams,
         given: &SessionConfig,
-    ) -> Result<Changes, RpcError> {
+    ) -> Result<SettingChanges, RpcError> {
         let chosen = params.config.unwrap_or_default();
         let chosen = if chosen.is_empty() {
-            Changes::default()
+            SettingChanges::default()
         } else {
             self.selectors(&thread.conversation).await?.changes(chosen)?
         };
@@ -98,62 +110,62 @@ impl Connection {
             network_access: sandbox.and_then(|sandbox| sandbox.network_access),
             ..SessionConfig::default()
         };
-        changes_of(own, given)
+        to_setting_changes(own, given)
     }
 
-    /// Gives the prompt, and waits for its turn to begin: whoever tells of that answers the request first.
-    async fn begin(
+    /// Sends the prompt and waits for its turn, whose first message answers the request.
+    async fn send_prompt(
         &self,
         id: &HarnessRequestId,
         thread: &Arc<OpenThread>,
         prompt: AgentPrompt,
-        changes: &Changes,
+        changes: &SettingChanges,
     ) -> Result<(), RpcError> {
-        let (answered, mut begun) = oneshot::channel();
-        thread.expect_turn(Starting { id: id.clone(), answered });
-        let mut ends = thread.ends();
+        let (answered, mut started) = oneshot::channel();
+        thread.expect_turn(PendingTurnStart { id: id.clone(), answered });
+        let mut ends = thread.ended_counts();
         if let Err(problem) = thread.conversation.prompt(prompt, changes).await {
-            return if thread.expect_no_turn() { Err(refusal(problem)) } else { Ok(()) };
+            return if thread.stop_expecting_turn() { Err(to_rpc_error(problem)) } else { Ok(()) };
         }
-        let (before, mut late) = (ends.borrow().turns, None);
+        let (before, mut deadline) = (ends.borrow().turns, None);
         loop {
             let now = *ends.borrow_and_update();
-            if let Some(error) = self.over(thread, now.runs).await? {
-                return if thread.expect_no_turn() { Err(error) } else { Ok(()) };
+            if let Some(error) = self.end_error(thread, now.runs).await? {
+                return if thread.stop_expecting_turn() { Err(error) } else { Ok(()) };
             }
             if now.turns > before {
-                late.get_or_insert(Instant::now() + JOINED);
+                deadline.get_or_insert(Instant::now() + NEXT_TURN_TIMEOUT);
             }
             tokio::select! {
-                // Either way, nobody waits for it any more.
-                _ = &mut begun => return Ok(()),
+                // Either way, the request needs no further answer.
+                _ = &mut started => return Ok(()),
                 _ = ends.changed() => {}
-                () = self.outbox().gone() => return Ok(()),
-                () = until(late), if !thread.conversation.is_in_turn() => {
-                    return if thread.expect_no_turn() { Err(joined()) } else { Ok(()) };
+                () = self.outbox().wait_until_closed() => return Ok(()),
+                () = sleep_until_optional(deadline), if !thread.conversation.is_in_turn() => {
+                    return if thread.stop_expecting_turn() { Err(prompt_joined_turn()) } else { Ok(()) };
                 }
             }
         }
     }
 
-    /// Why no turn will begin, if the session has ended and all of it was told.
-    async fn over(&self, thread: &OpenThread, ends: u32) -> Result<Option<RpcError>, RpcError> {
-        let stored = self.service().stored(thread.conversation.id()).await.map_err(refusal)?;
+    /// Returns why no turn will start, if the session has ended and all its messages were sent.
+    async fn end_error(&self, thread: &OpenThread, ends: u32) -> Result<Option<RpcError>, RpcError> {
+        let stored = self.service().session_record(thread.conversation.id()).await.map_err(to_rpc_error)?;
         if !stored.state.is_final() || ends < stored.runs {
             return Ok(None);
         }
         let fault = stored.parse_end().ok().flatten().and_then(|end| end.error);
-        let why = fault.map_or_else(|| "the agent ended before the turn began".to_owned(), |fault| fault.message);
+        let why = fault.map_or_else(|| "the agent ended before the turn started".to_owned(), |fault| fault.message);
         Ok(Some(RpcError::new(code::INTERNAL_ERROR, why).with_data("ended", None)))
     }
 
-    /// Waits until all of a session was told that has ended.
-    pub(super) async fn told_the_end(&self, thread: &OpenThread) {
-        let mut ends = thread.ends();
+    /// Waits until the end of a session that has ended was sent.
+    pub(super) async fn wait_until_end_sent(&self, thread: &OpenThread) {
+        let mut ends = thread.ended_counts();
         loop {
             let ended = *ends.borrow_and_update();
-            // One that is gone has no end to wait for.
-            if !matches!(self.over(thread, ended.runs).await, Ok(None)) || ends.changed().await.is_err() {
+            // A session that was deleted has no end to wait for.
+            if !matches!(self.end_error(thread, ended.runs).await, Ok(None)) || ends.changed().await.is_err() {
                 return;
             }
         }
@@ -174,9 +186,98 @@ impl Connection {
             Err(problem) if problem.code == "ended" => {
                 return Err(RpcError::new(code::NOT_RUNNING, String::from(problem.detail)));
             }
-            Err(problem) => return Err(refusal(problem)),
+            Err(problem) => return Err(to_rpc_error(problem)),
         }
-        self.say(result_response(id, Done {})).await;
+        self.send(result_response(id, Done {})).await;
         Ok(())
+    }
+}
+
+const IMAGE_TYPES: [(&str, &str); 5] =
+    [("png", "image/png"), ("jpg", "image/jpeg"), ("jpeg", "image/jpeg"), ("gif", "image/gif"), ("webp", "image/webp")];
+
+/// Builds a prompt. Texts are joined with blank lines.
+pub async fn build_prompt(service: &Service, input: Vec<UserInput>) -> Result<AgentPrompt, RpcError> {
+    let (mut texts, mut images, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, item) in input.into_iter().enumerate() {
+        let bad = |message: &str| RpcError::bad_params(format!("input[{index}]: {message}"));
+        match item {
+            UserInput::Text { text } => texts.push(text),
+            UserInput::Image { url } => {
+                images.push(parse_data_url(&url).map_err(bad)?);
+                paths.push(None);
+            }
+            UserInput::LocalImage { path } => {
+                let (image, path) = read_image_file(service, &path).await.map_err(|message| bad(&message))?;
+                images.push(image);
+                paths.push(Some(path));
+            }
+        }
+    }
+    let texts: Vec<_> = texts.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
+    if texts.is_empty() {
+        return Err(RpcError::bad_params("input: must have text"));
+    }
+    let request = PromptRequest { prompt: texts.join("\n\n"), images, ..PromptRequest::default() };
+    let mut prompt = request.prompt().map_err(to_rpc_error)?;
+    prompt.images.iter_mut().zip(paths).for_each(|(image, path)| image.path = path);
+    Ok(prompt)
+}
+
+/// Parses an image in a `data:` URL. Nothing is fetched from other URLs.
+fn parse_data_url(url: &str) -> Result<ImageData, &'static str> {
+    let Some(rest) = url.strip_prefix("data:") else {
+        return Err("url: must be a data: URL; nothing is fetched from the network");
+    };
+    let (kind, data) = rest.split_once(',').ok_or("url: a data: URL needs a comma before the data")?;
+    let media_type = kind.strip_suffix(";base64").ok_or("url: the data must be base64")?;
+    let media_type = media_type.split(';').next().unwrap_or_default();
+    Ok(ImageData { media_type: media_type.to_owned(), data: data.to_owned() })
+}
+
+/// Reads an image file, which must be where sessions may work. Also returns its real path.
+async fn read_image_file(service: &Service, path: &str) -> Result<(ImageData, PathBuf), String> {
+    let path = PathBuf::from(path);
+    if !path.is_absolute() {
+        return Err("path: must be absolute".to_owned());
+    }
+    let roots = service.config().roots.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let cannot_read = |error: &dyn std::fmt::Display| format!("path: {} cannot be read: {error}", path.display());
+        let file = LocatedFile::open_beneath(&path, &roots).map_err(|error| match error {
+            // Does not disclose whether a path outside the roots exists.
+            LocateError::Io(_) if !roots.is_empty() => cannot_read(&LocateError::Outside),
+            error => cannot_read(&error),
+        })?;
+        let real = file.path().to_owned();
+        let media_type = image_media_type(&real)?;
+        let bytes = file.read(MAX_IMAGE_BYTES).map_err(|error| cannot_read(&error))?;
+        Ok((ImageData { media_type, data: BASE64_STANDARD.encode(bytes) }, real))
+    });
+    read.await.unwrap_or_else(|_| Err("path: cannot be read".to_owned()))
+}
+
+fn image_media_type(path: &Path) -> Result<String, String> {
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let kind = IMAGE_TYPES.iter().find(|(known, _)| *known == end).map(|(_, kind)| (*kind).to_owned());
+    kind.ok_or_else(|| "path: not a png, jpeg, gif or webp file".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_data_url;
+
+    #[test]
+    fn images_can_be_data_urls() {
+        let image = parse_data_url("data:image/png;base64,AAAA").unwrap();
+        assert_eq!((image.media_type.as_str(), image.data.as_str()), ("image/png", "AAAA"));
+        assert_eq!(parse_data_url("data:image/svg+xml;charset=utf-8;base64,AAAA").unwrap().media_type, "image/svg+xml");
+        for (wrong, error) in [
+            ("https://example.org/a.png", "fetched"),
+            ("data:image/png;base64", "comma"),
+            ("data:image/png,x", "base64"),
+        ] {
+            assert!(parse_data_url(wrong).unwrap_err().contains(error), "{wrong}");
+        }
     }
 }

@@ -1,147 +1,245 @@
-//! Accepting connections. It never stops, whatever a client or the system does.
+//! Accepts connections and serves HTTP/1.1 on them. Accepting never stops, whatever a client or the system does.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
-use axum::Router;
+use axum::{Router, body::Body};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
-    sync::Semaphore,
+    sync::{Notify, Semaphore},
     time::{sleep, timeout},
 };
+use tower::ServiceExt as _;
 
 use super::{
-    Drain, Limits, Listener, Peer,
-    connection::Connection,
+    ConnectionLimits, Drain, Listener, SlotHandle,
     slots::{ConnectionSlot, ConnectionSlots},
-    wire::{Stream, Wire},
+    stream::{ClientStream, SocketStream},
 };
-use crate::guard::Lookout;
+use crate::guard::{Caller, ProcessScanner};
 
-/// After an error of the system, say that there are too many open files.
-const PAUSE: Duration = Duration::from_millis(50);
+/// The pause after a system error, such as too many open files.
+const ERROR_PAUSE: Duration = Duration::from_millis(50);
 
-/// A client that says nothing is asked whether it is still there.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// The time without data after which TCP checks that a client is still there.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// So many who are turned away are waited for, so that they hear why.
-const TURNED_AWAY: usize = 64;
+/// The maximum number of refused clients that are waited for, so that they receive the reason.
+const MAX_PENDING_REFUSALS: usize = 64;
 
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+/// The maximum buffer of a connection in each direction.
+const MAX_BUFFER_BYTES: usize = 32 << 10;
+
+const FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 147\r\n\r\n\
 {\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"code\":\"too_many_connections\",\
 \"detail\":\"too many connections are open; try again\"}";
 
-/// Accepts what comes to one address.
+/// Accepts the connections of one address.
 pub struct Acceptor {
     pub router: Router,
-    pub limits: Limits,
+    pub limits: ConnectionLimits,
     pub slots: Arc<ConnectionSlots>,
     pub drain: Drain,
-    pub lookout: Lookout,
+    pub scanner: ProcessScanner,
 }
 
 impl Acceptor {
-    /// Until it is stopped.
+    /// Runs until it is aborted.
     pub async fn run(self, listener: Listener) {
-        let turned_away = Arc::new(Semaphore::new(TURNED_AWAY));
+        let refusals = Arc::new(Semaphore::new(MAX_PENDING_REFUSALS));
         loop {
-            let (stream, peer) = match accept(&listener).await {
+            let (stream, peer) = match accept_connection(&listener).await {
                 Ok(Some(accepted)) => accepted,
-                // It was gone before we looked.
+                // The client has disconnected already.
                 Ok(None) => continue,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
-                    sleep(PAUSE).await;
+                    sleep(ERROR_PAUSE).await;
                     continue;
                 }
             };
             match self.slots.acquire() {
                 Some(slot) => {
                     let connection = self.connection(peer, &slot);
-                    tokio::spawn(connection.serve(Wire::new(stream, self.limits.stalled, slot)));
+                    tokio::spawn(connection.serve(ClientStream::new(stream, self.limits.write_timeout, slot)));
                 }
-                None => turn_away(stream, &turned_away),
+                None => refuse_connection(stream, &refusals),
             }
         }
     }
 
-    fn connection(&self, peer: Peer, slot: &ConnectionSlot) -> Connection {
-        let (router, lookout, drain) = (self.router.clone(), self.lookout.clone(), self.drain.clone());
+    fn connection(&self, peer: Peer, slot: &ConnectionSlot) -> HttpConnection {
+        let (router, scanner, drain) = (self.router.clone(), self.scanner.clone(), self.drain.clone());
         let (slot, eviction) = (slot.handle(), slot.eviction());
-        Connection { router, peer, lookout, limits: self.limits, drain, slot, eviction }
+        HttpConnection { router, peer, scanner, limits: self.limits, drain, slot, eviction }
     }
 }
 
-async fn accept(listener: &Listener) -> io::Result<Option<(Stream, Peer)>> {
+async fn accept_connection(listener: &Listener) -> io::Result<Option<(SocketStream, Peer)>> {
     match listener {
         Listener::Tcp(listener, _) => {
             let (stream, theirs) = listener.accept().await?;
-            let ours = prepare(&stream).ok();
-            Ok(ours.map(|ours| (Stream::Tcp(stream), Peer::tcp(theirs, ours))))
+            let ours = configure_stream(&stream).ok();
+            Ok(ours.map(|ours| (SocketStream::Tcp(stream), Peer::tcp(theirs, ours))))
         }
         Listener::Unix(listener, _) => {
             let (stream, _) = listener.accept().await?;
-            let peer = credentials(&stream).ok();
-            Ok(peer.map(|peer| (Stream::Unix(stream), peer)))
+            let peer = unix_peer(&stream).ok();
+            Ok(peer.map(|peer| (SocketStream::Unix(stream), peer)))
         }
     }
 }
 
-/// Without delay: else the second of two small messages waits for the first to be acknowledged, 40 ms.
-fn prepare(stream: &TcpStream) -> io::Result<std::net::SocketAddr> {
+/// Disables the delay of small packets, which would otherwise wait up to 40 ms for an acknowledgement.
+fn configure_stream(stream: &TcpStream) -> io::Result<SocketAddr> {
     stream.set_nodelay(true)?;
     set_socket_keepalive(stream, true)?;
-    set_tcp_keepidle(stream, KEEP_ALIVE)?;
-    set_tcp_keepintvl(stream, KEEP_ALIVE / 4)?;
+    set_tcp_keepidle(stream, KEEP_ALIVE_INTERVAL)?;
+    set_tcp_keepintvl(stream, KEEP_ALIVE_INTERVAL / 4)?;
     stream.local_addr()
 }
 
-fn credentials(stream: &UnixStream) -> io::Result<Peer> {
+fn unix_peer(stream: &UnixStream) -> io::Result<Peer> {
     let credentials = stream.peer_cred()?;
-    // The pid is 0 for a process that cannot be seen from here.
+    // The PID is 0 for a process in another namespace.
     let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
     Ok(Peer::Unix { uid: credentials.uid(), pid })
 }
 
-/// Says that there is no room. Who closes at once while the other still speaks takes its own words back, so it is
-/// heard for a moment, unless there are many.
-fn turn_away(stream: Stream, places: &Arc<Semaphore>) {
-    let Ok(place) = places.clone().try_acquire_owned() else { return };
+/// Responds that the server is full. Closing while the client still sends would discard the response, so its data is
+/// read for a moment, unless there are many such clients.
+fn refuse_connection(stream: SocketStream, refusals: &Arc<Semaphore>) {
+    let Ok(permit) = refusals.clone().try_acquire_owned() else { return };
     tokio::spawn(async move {
-        let mut wire = Wire::new(stream, PAUSE, place);
-        let told = async {
-            wire.write_all(FULL).await?;
-            wire.shutdown().await?;
-            let mut heard = [0; 1024];
-            while wire.read(&mut heard).await? > 0 {}
+        let mut stream = ClientStream::new(stream, ERROR_PAUSE, permit);
+        let response = async {
+            stream.write_all(FULL_RESPONSE).await?;
+            stream.shutdown().await?;
+            let mut discarded = [0; 1024];
+            while stream.read(&mut discarded).await? > 0 {}
             io::Result::Ok(())
         };
-        // Whether it was heard or not, that was all.
-        drop(timeout(10 * PAUSE, told).await);
+        // The client may not have received it; that was the only attempt.
+        drop(timeout(10 * ERROR_PAUSE, response).await);
     });
+}
+
+pub struct HttpConnection {
+    pub router: Router,
+    pub peer: Peer,
+    pub scanner: ProcessScanner,
+    pub limits: ConnectionLimits,
+    pub drain: Drain,
+    pub slot: SlotHandle,
+    /// Signals that another connection took the slot.
+    pub eviction: Arc<Notify>,
+}
+
+impl HttpConnection {
+    /// Serves the connection until it ends. Its errors affect no other connection.
+    pub async fn serve(self, stream: ClientStream<ConnectionSlot>) {
+        let Self { router, peer, scanner, limits, drain, slot, eviction } = self;
+        let caller = Caller::new(peer, scanner);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(caller.clone());
+            request.extensions_mut().insert(slot.clone());
+            router.clone().oneshot(request)
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_header_size(limits.max_header_bytes);
+        http.max_buf_size(MAX_BUFFER_BYTES.max(limits.max_header_bytes));
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        tokio::select! {
+            ended = connection.as_mut() => return drop(ended),
+            () = eviction.notified() => return,
+            () = drain.wait_until_begun() => connection.as_mut().graceful_shutdown(),
+        }
+        drop(connection.await);
+    }
+}
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    Tcp {
+        theirs: SocketAddr,
+        ours: SocketAddr,
+    },
+    Unix {
+        uid: u32,
+        /// The process that connected, if it is visible.
+        pid: Option<u32>,
+    },
+}
+
+/// The key of a client for rate limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientKey {
+    /// A machine; for IPv6 a network, since one machine has billions of addresses.
+    Address(IpAddr),
+    /// A user of this machine.
+    User(u32),
+    /// All others, when there are too many to count separately.
+    Others,
+}
+
+impl Peer {
+    pub(crate) fn tcp(theirs: SocketAddr, ours: SocketAddr) -> Self {
+        Self::Tcp { theirs: to_canonical(theirs), ours: to_canonical(ours) }
+    }
+
+    pub(crate) fn client(&self) -> ClientKey {
+        match self {
+            Self::Unix { uid, .. } => ClientKey::User(*uid),
+            Self::Tcp { theirs, .. } => ClientKey::Address(match theirs.ip() {
+                IpAddr::V6(ip) if !ip.is_loopback() => {
+                    let [a, b, c, d, ..] = ip.segments();
+                    Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+                }
+                ip => ip,
+            }),
+        }
+    }
+}
+
+/// A dual-stack socket reports IPv4 addresses in the form of IPv6.
+fn to_canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::{FULL, prepare};
+    use super::{FULL_RESPONSE, configure_stream};
 
     #[tokio::test]
-    async fn nothing_is_held_back_on_a_connection() {
+    async fn packets_are_not_delayed_on_a_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (served, _) = listener.accept().await.unwrap();
         assert!(!served.nodelay().unwrap());
-        assert_eq!(prepare(&served).unwrap(), client.peer_addr().unwrap());
+        assert_eq!(configure_stream(&served).unwrap(), client.peer_addr().unwrap());
         assert!(served.nodelay().unwrap());
     }
 
     #[test]
-    fn the_refusal_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(FULL).unwrap();
+    fn the_refusal_has_the_declared_length() {
+        let text = std::str::from_utf8(FULL_RESPONSE).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
         assert_eq!(serde_json::from_str::<serde_json::Value>(body).unwrap()["status"], 503);

@@ -1,26 +1,128 @@
-//! Listening: connections are accepted, bounded in number and in time, and ended in good order. What they may ask for
-//! is decided by [`guard`](crate::guard), what they get by the router.
+//! Listening: accepting connections, limiting their number and time, and shutting down in order.
+//! [`guard`](crate::guard) is access control, and the router responds.
 //!
-//! * At the connection limit, the oldest connection without a token is closed for a new one; if all have shown the
-//!   token, the new client gets a 503 at once.
-//! * A head that does not come, a body that trickles and a client that does not read what it asked for are cut off.
-//! * At the end nothing new is accepted, streams are told by [`Drain`], and what is under way may finish for a while.
+//! * At the connection limit, the oldest connection without a token is closed for a new one; if all are authenticated,
+//!   the new client gets a 503 at once.
+//! * Connections with slow headers or bodies are closed, and those of clients that do not read their responses.
+//! * At shutdown, no connection is accepted, streams are notified by [`Drain`], and requests may finish for a while.
 
 mod accept;
-mod address;
-mod bind;
-mod connection;
-mod drain;
-mod peer;
-mod server;
+mod listener;
 mod slots;
-mod unix;
-mod wire;
+mod stream;
 
-pub use address::{Address, BadAddress};
-pub use bind::{ListenError, Listener};
-pub use drain::Drain;
-pub(crate) use peer::Client;
-pub use peer::Peer;
-pub use server::{Limits, Server};
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use tokio::{sync::watch, task::JoinSet, time::timeout};
+
+use crate::guard::ProcessScanner;
+use accept::Acceptor;
+use slots::ConnectionSlots;
+
+pub(crate) use accept::ClientKey;
+pub use accept::Peer;
+pub use listener::{AddressError, ListenAddress, ListenError, Listener};
 pub(crate) use slots::SlotHandle;
+
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// The maximum number of connections. At the limit, anonymous connections are closed; further clients get a 503.
+    pub max_connections: u32,
+    /// The maximum time for the header of a request, also while a connection is kept alive.
+    pub header_timeout: Duration,
+    pub max_header_bytes: usize,
+    /// How long a client may read nothing while there is data for it.
+    pub write_timeout: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            max_connections: 4096,
+            header_timeout: Duration::from_secs(30),
+            max_header_bytes: 32 << 10,
+            write_timeout: Duration::from_secs(120),
+        }
+    }
+}
+
+pub struct HttpServer {
+    limits: ConnectionLimits,
+    slots: Arc<ConnectionSlots>,
+    drain: Drain,
+    scanner: ProcessScanner,
+    accepting: JoinSet<()>,
+}
+
+impl HttpServer {
+    #[must_use]
+    pub fn new(limits: ConnectionLimits, drain: Drain) -> Self {
+        let slots = ConnectionSlots::new(limits.max_connections);
+        Self { limits, slots, drain, scanner: ProcessScanner::default(), accepting: JoinSet::new() }
+    }
+
+    pub fn listen(&mut self, listener: Listener, router: Router) {
+        let acceptor = Acceptor {
+            router,
+            limits: self.limits,
+            slots: self.slots.clone(),
+            drain: self.drain.clone(),
+            scanner: self.scanner.clone(),
+        };
+        self.accepting.spawn(acceptor.run(listener));
+    }
+
+    /// Stops accepting connections, and removes socket files.
+    pub async fn stop(&mut self) {
+        self.accepting.shutdown().await;
+    }
+
+    /// Waits until all connections have ended by themselves; returns whether they have.
+    pub async fn wait_until_idle(&self, within: Duration) -> bool {
+        timeout(within, self.slots.drained()).await.is_ok()
+    }
+
+    /// Asks all connections to end and waits for that; returns whether they have.
+    pub async fn close(mut self, within: Duration) -> bool {
+        self.stop().await;
+        self.drain.begin();
+        self.wait_until_idle(within).await
+    }
+}
+
+/// Signals that the server is shutting down.
+#[derive(Clone, Debug)]
+pub struct Drain(Arc<watch::Sender<bool>>);
+
+impl Drain {
+    /// The reason that closed streams report.
+    pub const REASON: &'static str = "the server is shutting down";
+
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+
+    /// Begins the shutdown.
+    pub fn begin(&self) {
+        self.0.send_replace(true);
+    }
+
+    #[must_use]
+    pub fn is_begun(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until the shutdown begins. May be dropped and called again.
+    pub async fn wait_until_begun(&self) {
+        // The sender lives in `self`, so this does not fail.
+        drop(self.0.subscribe().wait_for(|begun| *begun).await);
+    }
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -9,7 +9,6 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-/// All connections of a server.
 pub struct ConnectionSlots {
     limit: usize,
     members: Mutex<SlotMembers>,
@@ -30,13 +29,13 @@ impl SlotMembers {
     }
 }
 
-/// The slot of one connection. Dropping it frees the slot.
+/// The slot of one connection, freed on drop.
 pub struct ConnectionSlot {
     handle: SlotHandle,
     eviction: Arc<Notify>,
 }
 
-/// Refers to the slot of a connection without keeping it. Every request carries it as an extension.
+/// Refers to the slot of a connection without keeping it. An extension of every request.
 #[derive(Clone)]
 pub struct SlotHandle {
     slots: Arc<ConnectionSlots>,
@@ -66,7 +65,7 @@ impl ConnectionSlots {
 
     /// Waits until no connection is open.
     pub async fn drained(&self) {
-        // The sender is ours, so this can't fail.
+        // The sender lives in `self`, so this does not fail.
         drop(self.open.subscribe().wait_for(|open| *open == 0).await);
     }
 
@@ -126,7 +125,7 @@ mod tests {
         timeout(Duration::from_secs(5), idle.eviction().notified())
             .await
             .expect("the idle connection is told to close");
-        // It has lost its slot already, and can't become authenticated any more.
+        // It has lost its slot already, and cannot become authenticated any more.
         idle.handle().mark_authenticated();
         drop(idle);
         newer.handle().mark_authenticated();

@@ -1,4 +1,4 @@
-//! Going on with a session that only its agent has: somebody began it in a terminal, long ago perhaps.
+//! Continuing a session that only the agent's own log has, for example one started in a terminal.
 
 use std::path::Path;
 
@@ -7,90 +7,66 @@ use switchboard_event::{Id, Usage};
 use switchboard_logs::{LogFilter, LogLibrary, LogSession, LogsError};
 use thiserror::Error;
 
-/// Why a session of the logs cannot go on.
+/// Why a session of the logs cannot be continued.
 #[derive(Debug, Error)]
 pub enum AdoptError {
-    /// There is none, or several, or the logs cannot be read.
     #[error(transparent)]
     Logs(#[from] LogsError),
-    /// Another machine has it.
-    #[error("session {session} is of the machine {machine}\nhint: continue it there")]
-    Elsewhere {
-        /// The session.
-        session: String,
-        /// The machine.
-        machine: String,
-    },
-    /// Its agent has it no longer.
+    /// It belongs to another machine.
+    #[error("session {session} belongs to the machine {machine}\nhint: continue it there")]
+    Elsewhere { session: String, machine: String },
+    /// Its agent has deleted the log.
     #[error(
         "session {session} cannot be continued: {agent} has deleted its log\nhint: `switchboard logs show {session}` shows \
-         what was said"
+         its text"
     )]
-    Gone {
-        /// The session.
-        session: String,
-        /// The agent.
-        agent: String,
-    },
-    /// A subagent cannot go on alone.
-    #[error("session {session} is of a subagent\nhint: continue the session that it worked for, {parent}")]
+    Gone { session: String, agent: String },
+    /// It belongs to a subagent.
+    #[error("session {session} belongs to a subagent\nhint: continue its parent session, {parent}")]
     Subagent {
-        /// The session.
         session: String,
-        /// The one that it worked for.
+        /// The session that started the subagent.
         parent: String,
     },
-    /// It is of another agent than the one that was named.
-    #[error("session {session} is of {its}, and {named} cannot continue it")]
+    /// The request names another agent than the session's.
+    #[error("session {session} belongs to {actual}; {requested} cannot continue it")]
     OtherAgent {
-        /// The session.
         session: String,
-        /// Its agent.
-        its: String,
-        /// The agent that was named.
-        named: String,
+        /// The agent of the session.
+        actual: String,
+        /// The agent in the request.
+        requested: String,
     },
-    /// The folder that it worked in is gone.
-    #[error("session {session} worked in {folder}, which is not there any more\nhint: name another folder")]
-    NoFolder {
-        /// The session.
-        session: String,
-        /// The folder.
-        folder: String,
-    },
+    /// Its working directory does not exist.
+    #[error("the directory of session {session}, {directory}, does not exist\nhint: choose another directory")]
+    NoFolder { session: String, directory: String },
 }
 
-/// Finds a session by the agent's own id of it, or the beginning of that, and puts it into a request that is to continue
-/// it: its agent, and the folder that it began in unless another is named. One that we ran before goes on as that.
-///
-/// # Errors
-/// If there is no such session, or it cannot go on here.
+/// Finds a session by the agent's own ID or a prefix of it, and makes a request continue it: with its agent and, unless
+/// the request has another one, its working directory. A session that Switchboard ran before is resumed as that.
 pub fn adopt(library: &LogLibrary, id: &str, request: &mut StartRequest) -> Result<(), AdoptError> {
-    let session = named(library, id, &request.agent)?;
+    let session = find_session(library, id, &request.agent)?;
     adopt_session(library, &session, request)
 }
 
-/// Puts a session of the logs into a request that is to continue it.
-///
-/// # Errors
-/// If it cannot go on here.
+/// Makes a request continue a session of the logs.
 pub fn adopt_session(library: &LogLibrary, session: &LogSession, request: &mut StartRequest) -> Result<(), AdoptError> {
     if let Some(own) = &session.own {
         request.resume = Some(own.id.clone());
         return Ok(());
     }
-    check(session, &request.agent)?;
+    check_adoptable(session, &request.agent)?;
     request.agent.clone_from(&session.agent);
     if request.config.working_directory.is_none() {
-        request.config.working_directory = folder(session)?;
+        request.config.working_directory = session_directory(session)?;
     }
-    let used = used(library, session)?;
-    request.adopt = Some(AdoptedSession { session: Id::from(session.id.as_str()), usage: used });
+    let usage = session_usage(library, session)?;
+    request.adopt = Some(AdoptedSession { session: Id::from(session.id.as_str()), usage });
     Ok(())
 }
 
-/// Returns the session of that id: of the agent that was named, if that has one. Several are never told apart by a guess.
-fn named(library: &LogLibrary, id: &str, agent: &str) -> Result<LogSession, LogsError> {
+/// Finds a session by ID, preferring the agent in the request. An ambiguous ID is an error.
+fn find_session(library: &LogLibrary, id: &str, agent: &str) -> Result<LogSession, LogsError> {
     if !agent.is_empty() {
         match library.find_session_of_agents(id, &[agent.to_owned()]) {
             Err(LogsError::NoSession(_)) => {}
@@ -100,34 +76,34 @@ fn named(library: &LogLibrary, id: &str, agent: &str) -> Result<LogSession, Logs
     library.find_session_of_agents(id, &[])
 }
 
-/// Only its own agent can go on with it, where it has kept it.
-fn check(session: &LogSession, named: &str) -> Result<(), AdoptError> {
-    let (id, its) = (session.id.clone(), session.agent.clone());
+/// Checks that the session's own agent can continue it here.
+fn check_adoptable(session: &LogSession, requested: &str) -> Result<(), AdoptError> {
+    let (id, agent) = (session.id.clone(), session.agent.clone());
     if let Some(machine) = session.machine.clone() {
         Err(AdoptError::Elsewhere { session: id, machine })
     } else if session.gone {
-        Err(AdoptError::Gone { session: id, agent: its })
+        Err(AdoptError::Gone { session: id, agent })
     } else if let Some(parent) = session.facts.parent.clone() {
         Err(AdoptError::Subagent { session: id, parent })
-    } else if !named.is_empty() && named != its {
-        Err(AdoptError::OtherAgent { session: id, its, named: named.to_owned() })
+    } else if !requested.is_empty() && requested != agent {
+        Err(AdoptError::OtherAgent { session: id, actual: agent, requested: requested.to_owned() })
     } else {
         Ok(())
     }
 }
 
-/// The folder that it began in: agents look for their sessions there.
-fn folder(session: &LogSession) -> Result<Option<String>, AdoptError> {
+/// Returns the directory in which the session was started, where agents look for their sessions.
+fn session_directory(session: &LogSession) -> Result<Option<String>, AdoptError> {
     match session.facts.cwd.clone() {
-        Some(folder) if !Path::new(&folder).is_dir() => {
-            Err(AdoptError::NoFolder { session: session.id.clone(), folder })
+        Some(directory) if !Path::new(&directory).is_dir() => {
+            Err(AdoptError::NoFolder { session: session.id.clone(), directory })
         }
-        folder => Ok(folder),
+        directory => Ok(directory),
     }
 }
 
-/// What it has used so far. A copy began with what another had used, which nobody has written down.
-fn used(library: &LogLibrary, session: &LogSession) -> Result<Option<Usage>, LogsError> {
+/// Returns the usage so far; `None` for a copy, since the usage of its original is unknown.
+fn session_usage(library: &LogLibrary, session: &LogSession) -> Result<Option<Usage>, LogsError> {
     if session.facts.base.is_some() {
         return Ok(None);
     }

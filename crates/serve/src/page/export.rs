@@ -1,5 +1,4 @@
-//! A session as a file, for other people and programs: text to read, a page of its own, or its events. Secrets are taken
-//! out, as far as they can be told.
+//! Exports of a session as a file: Markdown, HTML, or its events. Secrets are removed as far as they are recognized.
 
 use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
@@ -10,76 +9,77 @@ use switchboard_event::Event;
 use switchboard_logs::export::{Redactor, TranscriptDocument, format_minute, html, markdown};
 use switchboard_store::{EventRow, PageQuery, SessionLog, SessionRecord, StoreError};
 
-use super::parts::file;
+use super::entry_parts::download_response;
 use crate::{
     Problem, Service,
-    input::{Path, Query},
+    extract::{PathParams, QueryParams},
 };
 
-/// So much is read at once.
-const PAGE: PageQuery = PageQuery { after: 0, limit: 2048, max_bytes: 2 << 20, kinds: &[] };
+/// How much is read at a time.
+const EXPORT_PAGE: PageQuery = PageQuery { after: 0, limit: 2048, max_bytes: 2 << 20, kinds: &[] };
 
-/// In which form.
 #[derive(Debug, Default, Deserialize)]
-pub struct ExportQuery {
+pub struct ExportParams {
     format: Option<String>,
 }
 
-/// A session as a file.
-pub async fn export(
+pub async fn export_session(
     State(service): State<Service>,
-    Path(id): Path<String>,
-    Query(query): Query<ExportQuery>,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<ExportParams>,
 ) -> Result<Response, Problem> {
-    let stored = service.stored(&id).await?;
-    let name = |extension: &str| format!("session-{}.{extension}", name_of(&stored));
+    let stored = service.session_record(&id).await?;
+    let name = |extension: &str| format!("session-{}.{extension}", file_stem(&stored));
     match query.format.as_deref().unwrap_or("markdown") {
-        "jsonl" => Ok(file(events(&service, stored.clone()), &name("jsonl"), "application/x-ndjson; charset=utf-8")),
+        "jsonl" => Ok(download_response(
+            stream_events(&service, stored.clone()),
+            &name("jsonl"),
+            "application/x-ndjson; charset=utf-8",
+        )),
         "markdown" => {
             let name = name("md");
-            let page = page(&service, stored, markdown::render_markdown).await?;
-            Ok(file(page, &name, "text/markdown; charset=utf-8"))
+            let page = render_document(&service, stored, markdown::render_markdown).await?;
+            Ok(download_response(page, &name, "text/markdown; charset=utf-8"))
         }
         "html" => {
             let name = name("html");
-            let page = page(&service, stored, html::render_html).await?;
-            Ok(file(page, &name, "text/html; charset=utf-8"))
+            let page = render_document(&service, stored, html::render_html).await?;
+            Ok(download_response(page, &name, "text/html; charset=utf-8"))
         }
-        _ => Err(Problem::bad_field("format", "one of markdown, html, jsonl")),
+        _ => Err(Problem::bad_field("format", "must be one of markdown, html, jsonl")),
     }
 }
 
-/// The beginning of its id, as far as it can stand in the name of a file.
-fn name_of(stored: &SessionRecord) -> String {
+/// Returns the session ID, reduced to characters that are safe in a file name.
+fn file_stem(stored: &SessionRecord) -> String {
     stored.id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(36).collect()
 }
 
-/// The session as a story, written down.
-async fn page(
+async fn render_document(
     service: &Service,
     stored: SessionRecord,
     write: fn(&TranscriptDocument, &jiff::tz::TimeZone) -> String,
 ) -> Result<String, Problem> {
-    let zone = service.setup().zone.clone();
-    let story = service.ask(move |log| story(log, &stored, &zone).map(|story| (story, zone)));
-    let (mut story, zone) = story.await?;
+    let zone = service.config().time_zone.clone();
+    let document = service.query_log(move |log| read_document(log, &stored, &zone).map(|document| (document, zone)));
+    let (mut document, zone) = document.await?;
     let redactor = Redactor::new()?;
     let written = tokio::task::spawn_blocking(move || {
-        story.redact(&redactor);
-        write(&story, &zone)
+        document.redact(&redactor);
+        write(&document, &zone)
     });
     written.await.map_err(|_| Problem::conflict("unreadable", "the session could not be written"))
 }
 
-fn story(
+fn read_document(
     log: &dyn SessionLog,
     stored: &SessionRecord,
     zone: &jiff::tz::TimeZone,
 ) -> Result<TranscriptDocument, StoreError> {
     let (mut after, mut failed, mut damaged) = (0, None, Vec::new());
-    let pages = std::iter::from_fn(|| match log.read_sound_rows(&stored.id, PageQuery { after, ..PAGE }) {
-        Ok((rows, passed_over)) => {
-            damaged.extend(passed_over.iter().map(u64::to_string));
+    let pages = std::iter::from_fn(|| match log.read_sound_rows(&stored.id, PageQuery { after, ..EXPORT_PAGE }) {
+        Ok((rows, skipped)) => {
+            damaged.extend(skipped.iter().map(u64::to_string));
             after = rows.last()?.seq;
             Some(rows)
         }
@@ -88,34 +88,34 @@ fn story(
             None
         }
     });
-    let story = TranscriptDocument::from_events(pages.flatten().filter_map(|row| Event::from_json(&row.json).ok()));
+    let document = TranscriptDocument::from_events(pages.flatten().filter_map(|row| Event::from_json(&row.json).ok()));
     if let Some(error) = failed {
         return Err(error);
     }
-    let who = find_agent(&stored.agent).map_or(stored.agent.to_string(), |agent| agent.title.to_owned());
+    let agent = find_agent(&stored.agent).map_or(stored.agent.to_string(), |agent| agent.title.to_owned());
     let mut about = vec![
         ("session", stored.id.to_string()),
-        ("agent", who),
+        ("agent", agent),
         ("project", stored.cwd.clone()),
         ("began", format_minute(stored.created, zone)),
         ("updated", format_minute(stored.updated, zone)),
         ("turns", stored.turns.to_string()),
     ];
     if !damaged.is_empty() {
-        about.push(("damaged", format!("left out, their checksums do not match: {}", damaged.join(", "))));
+        about.push(("damaged", format!("left out, checksums do not match: {}", damaged.join(", "))));
     }
     let named = stored.title.as_deref().unwrap_or(&stored.prompt).trim().lines().next().unwrap_or_default();
-    Ok(TranscriptDocument { title: named.chars().take(120).collect(), about, ..story })
+    Ok(TranscriptDocument { title: named.chars().take(120).collect(), about, ..document })
 }
 
-/// The events, page by page, as they are but for secrets.
-fn events(service: &Service, stored: SessionRecord) -> Body {
+/// Streams the events without secrets, page by page.
+fn stream_events(service: &Service, stored: SessionRecord) -> Body {
     let redactor = std::sync::Arc::new(Redactor::new().ok());
     let pages = stream::unfold((service.clone(), stored, 0), move |(service, stored, after)| {
         let redactor = redactor.clone();
         async move {
             let id = stored.id.clone();
-            let rows = service.ask(move |log| log.read_sound_rows(&id, PageQuery { after, ..PAGE })).await;
+            let rows = service.query_log(move |log| log.read_sound_rows(&id, PageQuery { after, ..EXPORT_PAGE })).await;
             let (rows, damaged) = match rows {
                 Ok(rows) => rows,
                 Err(problem) => {
@@ -126,15 +126,15 @@ fn events(service: &Service, stored: SessionRecord) -> Body {
                 }
             };
             let last = rows.last().map(|row| row.seq).or_else(|| damaged.last().copied())?;
-            let written = tokio::task::spawn_blocking(move || lines(&rows, &damaged, (*redactor).as_ref())).await;
+            let written = tokio::task::spawn_blocking(move || event_lines(&rows, &damaged, (*redactor).as_ref())).await;
             Some((Ok(written.unwrap_or_default()), (service, stored, last)))
         }
     });
     Body::from_stream(pages)
 }
 
-/// The events, a line each, behind a line for each that is damaged and left out.
-fn lines(rows: &[EventRow], damaged: &[u64], redactor: Option<&Redactor>) -> Bytes {
+/// Writes one event per line, after a line for each damaged event that is left out.
+fn event_lines(rows: &[EventRow], damaged: &[u64], redactor: Option<&Redactor>) -> Bytes {
     let mut out: String = damaged.iter().map(|seq| format!("{{\"damagedEvent\":{seq}}}\n")).collect();
     for row in rows {
         match redactor {

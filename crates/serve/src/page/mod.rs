@@ -1,61 +1,102 @@
-//! What the page asks for: its files, sessions as entries with safe HTML, cards, and streams of changes. Made for that page
-//! and changed with it (`docs/page.md`); programs have the operations of `api/`.
+//! The endpoints of the web page, made for it and changed with it (`docs/page.md`); programs use the operations of
+//! `api`.
 //!
-//! * `files` are the page itself. `session_timeline` has the entries of a session, `timeline_cache` those of many.
-//! * `session`, `stream`, `parts` and `export` are about one session, `transcript` about one of the logs.
-//! * `card` is a session in short, made of its summary (`session_summaries`); `board` and `board_watch` show all of them.
-//! * `begin` is what one needs to know to start a session.
+//! * `session_timeline` has the entries of a session; `session`, `entry_parts` and `export` serve them, `transcript`
+//!   those of session logs.
+//! * `board` has the cards of all sessions, made of their `session_summaries`; `board_updates` streams their changes.
+//! * `new_session` has the defaults for starting a session.
 
-mod begin;
 mod board;
-mod board_watch;
-mod card;
+mod board_updates;
+mod entry_parts;
 mod export;
-mod files;
-mod parts;
+mod new_session;
 mod session;
 mod session_summaries;
 mod session_timeline;
-mod source;
-mod stream;
-mod timeline_cache;
 mod transcript;
 
-use axum::{Router, routing::get};
+use axum::{
+    Router,
+    extract::Path,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use switchboard_page::assets::asset;
 
-pub use board_watch::BoardWatch;
-pub use files::nothing_here;
+use crate::{Problem, Service};
+
+pub use board_updates::BoardUpdates;
 pub use session_summaries::SessionSummaries;
-pub use timeline_cache::TimelineCache;
-pub use transcript::Transcripts;
+pub use session_timeline::TimelineCache;
+pub use transcript::TranscriptCache;
 
-use crate::Service;
-
-/// Adds what the page asks for to a router.
 pub fn routes(router: Router<Service>) -> Router<Service> {
     router
-        .route("/", get(files::index))
-        .route("/new", get(files::index))
-        .route("/history", get(files::index))
-        .route("/usage", get(files::index))
-        .route("/s/{id}", get(files::index))
-        .route("/h/{id}", get(files::index))
-        .route("/favicon.ico", get(files::icon))
-        .route("/static/{*path}", get(files::file))
-        .route("/api/page/sessions/{id}", get(session::window))
-        .route("/api/page/sessions/{id}/outline", get(session::outline))
-        .route("/api/page/sessions/{id}/stream", get(stream::stream))
-        .route("/api/page/sessions/{id}/entries/{n}/raw", get(parts::of_session_raw))
-        .route("/api/page/sessions/{id}/entries/{n}/text", get(parts::of_session_text))
-        .route("/api/page/sessions/{id}/media/{seq}/{k}", get(parts::of_session_image))
-        .route("/api/page/sessions/{id}/export", get(export::export))
-        .route("/api/page/logs/{id}", get(transcript::window))
-        .route("/api/page/logs/{id}/outline", get(transcript::outline))
-        .route("/api/page/logs/{id}/entries/{n}/raw", get(transcript::raw))
-        .route("/api/page/logs/{id}/entries/{n}/text", get(transcript::text))
-        .route("/api/page/logs/{id}/media/{seq}/{k}", get(transcript::image))
-        .route("/api/page/board", get(board::board))
-        .route("/api/page/board/stream", get(board_watch::stream))
-        .route("/api/page/new", get(begin::begin))
-        .route("/api/page/folders", get(begin::folders))
+        .route("/", get(index_page))
+        .route("/new", get(index_page))
+        .route("/history", get(index_page))
+        .route("/usage", get(index_page))
+        .route("/s/{id}", get(index_page))
+        .route("/h/{id}", get(index_page))
+        .route("/favicon.ico", get(icon))
+        .route("/static/{*path}", get(static_file))
+        .route("/api/page/sessions/{id}", get(session::session_window))
+        .route("/api/page/sessions/{id}/outline", get(session::session_outline))
+        .route("/api/page/sessions/{id}/stream", get(session::stream_session))
+        .route("/api/page/sessions/{id}/entries/{n}/raw", get(entry_parts::session_raw_events))
+        .route("/api/page/sessions/{id}/entries/{n}/text", get(entry_parts::session_entry_text))
+        .route("/api/page/sessions/{id}/media/{seq}/{k}", get(entry_parts::session_image))
+        .route("/api/page/sessions/{id}/export", get(export::export_session))
+        .route("/api/page/logs/{id}", get(transcript::transcript_window))
+        .route("/api/page/logs/{id}/outline", get(transcript::transcript_outline))
+        .route("/api/page/logs/{id}/entries/{n}/raw", get(transcript::transcript_raw_events))
+        .route("/api/page/logs/{id}/entries/{n}/text", get(transcript::transcript_entry_text))
+        .route("/api/page/logs/{id}/media/{seq}/{k}", get(transcript::transcript_image))
+        .route("/api/page/board", get(board::get_board))
+        .route("/api/page/board/stream", get(board_updates::stream_board))
+        .route("/api/page/new", get(new_session::session_defaults))
+        .route("/api/page/folders", get(new_session::complete_directory))
+}
+
+/// The page, at all its URLs.
+pub async fn index_page(headers: HeaderMap) -> Response {
+    asset_response("index.html", &headers)
+}
+
+/// The page with the status 404.
+pub fn not_found_page() -> Response {
+    let mut response = asset_response("index.html", &HeaderMap::new());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+pub async fn icon(headers: HeaderMap) -> Response {
+    asset_response("icon.svg", &headers)
+}
+
+pub async fn static_file(Path(path): Path<String>, headers: HeaderMap) -> Response {
+    asset_response(&path, &headers)
+}
+
+fn asset_response(path: &str, headers: &HeaderMap) -> Response {
+    let Some(asset) = asset(path) else {
+        return Problem::new(StatusCode::NOT_FOUND, "not_found", "the page has no such file").into_response();
+    };
+    let tag = format!("\"{}\"", asset.tag);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    let is_known =
+        known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag));
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes.into_owned()).into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Ok(tag) = tag.parse() {
+        headers.insert(header::ETAG, tag);
+    }
+    response
 }

@@ -1,5 +1,4 @@
-//! The summary of every session. Those of ended sessions are saved as checkpoints, so that a board of many sessions
-//! need not read them all.
+//! The summaries of all sessions. They are saved as checkpoints, so that the board need not read all events.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -10,26 +9,24 @@ use switchboard_logs::usage::TokenPrices;
 use switchboard_page::sheet::{ModelPrices, SessionSummary};
 use switchboard_store::{Checkpoint, CheckpointPosition, SessionRecord, StoreError};
 
-/// The name of the checkpoints.
 const CHECKPOINT_NAME: &str = "session.summary";
 
-/// Raised when summaries are made in another way.
+/// Increase when summaries are computed in another way.
 const CHECKPOINT_VERSION: &str = "1";
 
-/// How many events of an open session lie between two checkpoints.
+/// The number of events between two checkpoints of an open session.
 const CHECKPOINT_EVENTS: u64 = 8192;
 
-/// The maximum number of summaries in memory.
 const MAX_SUMMARIES: usize = 4096;
 
-/// Behind all events that there can be.
-const LAST: u64 = i64::MAX as u64;
+/// A `seq` after all events.
+const MAX_SEQ: u64 = i64::MAX as u64;
 
-/// The prices that hold for the sessions of a server.
+/// The prices of a server.
 pub struct PriceTable(TokenPrices);
 
 impl PriceTable {
-    /// Reads the prices of a data directory. A table that is malformed is reported where usage is asked for.
+    /// Reads the prices of a data directory. A malformed table is reported by usage queries.
     pub fn read(data: &Path) -> Self {
         Self(
             TokenPrices::load_for_data_directory(data)
@@ -57,7 +54,7 @@ pub struct SessionSummaries {
 
 struct KnownSummary {
     summary: Arc<SessionSummary>,
-    /// The event of its last checkpoint.
+    /// The event of the last checkpoint.
     saved: u64,
 }
 
@@ -66,35 +63,30 @@ impl SessionSummaries {
         Self { prices: Arc::new(PriceTable::read(data)), engine, known: Mutex::default() }
     }
 
-    /// Returns how many events have to be read to know all of a session.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
+    /// Returns how many events must be read to update a summary.
     pub fn behind(&self, stored: &SessionRecord) -> Result<u64, StoreError> {
         Ok(stored.head.saturating_sub(self.latest(stored)?.state.seq))
     }
 
     /// Returns the latest summary of a session without reading its events.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
     pub fn latest(&self, stored: &SessionRecord) -> Result<Arc<SessionSummary>, StoreError> {
         if let Some(known) = self.known.lock().get(&stored.number) {
             return Ok(known.summary.clone());
         }
         let version = self.prices.checkpoint_version();
-        let found =
-            self.engine.log().find_checkpoint(&stored.id, CHECKPOINT_NAME, &version, CheckpointPosition::Seq(LAST))?;
+        let found = self.engine.log().find_checkpoint(
+            &stored.id,
+            CHECKPOINT_NAME,
+            &version,
+            CheckpointPosition::Seq(MAX_SEQ),
+        )?;
         let summary: Option<SessionSummary> = found.and_then(|found| serde_json::from_slice(&found.state).ok());
         let summary = Arc::new(summary.unwrap_or_default());
         self.keep(stored.number, summary.clone(), summary.state.seq);
         Ok(summary)
     }
 
-    /// Returns the summary of a session, brought up to date.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
+    /// Returns the summary of a session, updated.
     pub fn update(&self, stored: &SessionRecord) -> Result<Arc<SessionSummary>, StoreError> {
         let latest = self.latest(stored)?;
         if latest.state.seq >= stored.head {
@@ -104,7 +96,7 @@ impl SessionSummaries {
         if let Some(session) = self.engine.session(&stored.id) {
             self.apply_events(&mut summary, &session.follow())?;
         }
-        // The tail of a session that runs here may be a moment behind the log.
+        // The tail of a session that runs here may be behind the log for a moment.
         if summary.state.seq < stored.head {
             self.apply_events(&mut summary, &self.engine.follow_stored(stored, 0))?;
         }
@@ -129,7 +121,7 @@ impl SessionSummaries {
     }
 
     fn save_checkpoint(&self, stored: &SessionRecord, summary: &SessionSummary) {
-        // Without it, all of the session is read again after a restart.
+        // Without a checkpoint, the session is read again after a restart.
         let Ok(state) = serde_json::to_vec(summary) else { return };
         let (dialect, version) = (CHECKPOINT_NAME.to_owned(), self.prices.checkpoint_version());
         let checkpoint = Checkpoint { dialect, version, seq: summary.state.seq, messages: 0, state };
@@ -139,11 +131,11 @@ impl SessionSummaries {
     fn keep(&self, number: u64, summary: Arc<SessionSummary>, saved: u64) {
         let mut known = self.known.lock();
         if known.len() >= MAX_SUMMARIES {
-            // The oldest sessions are asked for least.
+            // The oldest sessions are requested least.
             let oldest = known.keys().copied().min();
             oldest.into_iter().for_each(|oldest| drop(known.remove(&oldest)));
         }
-        // Of two that were made at the same time, the later one counts.
+        // Of two concurrent updates, the later one counts.
         if known.get(&number).is_none_or(|known| known.summary.state.seq <= summary.state.seq) {
             known.insert(number, KnownSummary { summary, saved });
         }

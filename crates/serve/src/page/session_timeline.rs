@@ -1,5 +1,4 @@
-//! The entries of one session, kept up to date with its events. All of this may wait for the disk: not for the threads
-//! that serve connections.
+//! The entries of one session, updated from its events. All functions may block on the disk.
 
 use std::{
     collections::HashMap,
@@ -11,40 +10,42 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
-use switchboard_engine::{Follower, TailRead};
+use switchboard_engine::{Engine, Follower, TailRead};
+use switchboard_event::{Event, Id};
 use switchboard_page::sheet::{
-    EntryRecord, ModelPrices, SessionSummary, SkippedText, Timeline, TimelineCursor, TimelineOp,
+    EntryRecord, EventLookup, ModelPrices, SessionSummary, SkippedText, Timeline, TimelineCursor, TimelineOp,
 };
 use switchboard_store::StoreError;
 
-use super::source::{EntrySource, Events};
+use crate::{Problem, Service};
 
 /// A timeline that is this many events behind skips the text of items at first.
 const FAR_BEHIND_EVENTS: u64 = 1024;
 
-/// The maximum size of all rendered entries.
 const MAX_RENDERED_BYTES: usize = 4 << 20;
+
+/// The maximum size of all timelines; the least recently used ones are dropped first.
+const MAX_TIMELINE_BYTES: usize = 96 << 20;
 
 /// An entry as it is sent.
 pub type RenderedEntry = Arc<RawValue>;
 
-/// The entries of one session.
 pub struct SessionTimeline {
-    pub events: Box<dyn Events>,
+    pub events: Box<dyn TimelineEvents>,
     prices: Arc<dyn ModelPrices + Send + Sync>,
-    state: Mutex<State>,
+    state: Mutex<TimelineState>,
     bytes: AtomicUsize,
 }
 
 #[derive(Default)]
-struct State {
-    sheet: Timeline,
+struct TimelineState {
+    timeline: Timeline,
     rendered: HashMap<u32, ((u64, u64), RenderedEntry)>,
     bytes: usize,
 }
 
-/// Entries that follow each other.
-pub struct Window {
+/// Consecutive entries.
+pub struct EntryWindow {
     pub entries: Vec<RenderedEntry>,
     pub from: u32,
     pub total: u32,
@@ -52,78 +53,60 @@ pub struct Window {
     pub summary: SessionSummary,
 }
 
-/// What changed for a reader of a session.
 pub struct TimelineChanges {
     pub ops: Vec<TimelineOp<RenderedEntry>>,
     pub total: u32,
-    /// The session in short, if that changed.
+    /// The summary, if it has changed.
     pub summary: Option<SessionSummary>,
 }
 
 impl SessionTimeline {
-    pub fn new(events: Box<dyn Events>, prices: Arc<dyn ModelPrices + Send + Sync>) -> Self {
+    pub fn new(events: Box<dyn TimelineEvents>, prices: Arc<dyn ModelPrices + Send + Sync>) -> Self {
         Self { events, prices, state: Mutex::default(), bytes: AtomicUsize::new(0) }
     }
 
-    /// About how much memory it takes.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// So many entries from a place on, or the last ones.
-    ///
-    /// # Errors
-    /// If the events cannot be read.
-    pub fn window(&self, from: Option<u32>, count: u32) -> Result<Window, StoreError> {
+    /// Returns some entries from a position, or the last ones.
+    pub fn window(&self, from: Option<u32>, count: u32) -> Result<EntryWindow, StoreError> {
         let (mut state, follower) = self.update()?;
-        let total = state.sheet.len();
+        let total = state.timeline.len();
         let from = from.unwrap_or_else(|| total.saturating_sub(count)).min(total);
         let to = from.saturating_add(count).min(total);
         let entries = (from..to).filter_map(|n| state.render(n, &mut self.source(&follower))).collect();
-        let (seq, summary) = (state.sheet.seq(), state.sheet.summary.clone());
-        self.weigh(&state);
-        Ok(Window { entries, from, total, seq, summary })
+        let (seq, summary) = (state.timeline.seq(), state.timeline.summary.clone());
+        self.update_size(&state);
+        Ok(EntryWindow { entries, from, total, seq, summary })
     }
 
-    /// About how many lines each entry has.
-    ///
-    /// # Errors
-    /// If the events cannot be read.
+    /// Returns the approximate number of lines of each entry.
     pub fn sizes(&self) -> Result<Vec<u32>, StoreError> {
-        Ok(self.update()?.0.sheet.sizes().collect())
+        Ok(self.update()?.0.timeline.sizes().collect())
     }
 
-    /// What is remembered of an entry.
-    ///
-    /// # Errors
-    /// If the events cannot be read.
     pub fn line(&self, n: u32) -> Result<Option<EntryRecord>, StoreError> {
-        Ok(self.update()?.0.sheet.line(n).cloned())
+        Ok(self.update()?.0.timeline.line(n).cloned())
     }
 
-    /// The place of somebody who has seen all up to an event, or all that there is.
-    ///
-    /// # Errors
-    /// If the events cannot be read.
+    /// Returns the cursor after an event, or after all events.
     pub fn cursor(&self, seq: Option<u64>) -> Result<TimelineCursor, StoreError> {
         let (state, _) = self.update()?;
-        let last = state.sheet.seq();
-        Ok(state.sheet.cursor(seq.unwrap_or(last).min(last)))
+        let last = state.timeline.seq();
+        Ok(state.timeline.cursor(seq.unwrap_or(last).min(last)))
     }
 
-    /// Returns what changed behind a cursor; the session in short only if it changed behind an event.
-    ///
-    /// # Errors
-    /// If the events cannot be read.
+    /// Returns what changed after a cursor; the summary only if it changed after an event.
     pub fn changes(&self, cursor: &mut TimelineCursor, since: Option<u64>) -> Result<TimelineChanges, StoreError> {
         let (mut state, follower) = self.update()?;
-        let sheet = &state.sheet;
-        let is_changed = since.is_none_or(|since| sheet.summary.state.changed > since);
-        let (total, summary) = (sheet.len(), is_changed.then(|| sheet.summary.clone()));
-        let ops = sheet.changes(cursor, Some);
+        let timeline = &state.timeline;
+        let is_changed = since.is_none_or(|since| timeline.summary.state.changed > since);
+        let (total, summary) = (timeline.len(), is_changed.then(|| timeline.summary.clone()));
+        let ops = timeline.changes(cursor, Some);
         let mut source = self.source(&follower);
         let ops = ops.into_iter().filter_map(|op| render_op(op, |n| state.render(n, &mut source))).collect();
-        self.weigh(&state);
+        self.update_size(&state);
         Ok(TimelineChanges { ops, total, summary })
     }
 
@@ -131,36 +114,35 @@ impl SessionTimeline {
         EntrySource { follower, media: self.events.media() }
     }
 
-    /// Takes note of how much memory it takes.
-    fn weigh(&self, state: &State) {
-        self.bytes.store(state.sheet.bytes() + state.bytes, Ordering::Relaxed);
+    fn update_size(&self, state: &TimelineState) {
+        self.bytes.store(state.timeline.bytes() + state.bytes, Ordering::Relaxed);
     }
 
-    /// Applies the events that have been added. Also returns a reader of the events, to render entries from.
-    fn update(&self) -> Result<(MutexGuard<'_, State>, Follower), StoreError> {
+    /// Applies new events. Also returns a reader of the events, to render entries from.
+    fn update(&self) -> Result<(MutexGuard<'_, TimelineState>, Follower), StoreError> {
         let mut state = self.state.lock();
-        let sheet = &mut state.sheet;
-        let follower = self.events.follow(sheet.seq())?;
-        if follower.last_seq() >= sheet.seq() + FAR_BEHIND_EVENTS {
-            self.catch_up(sheet, &follower)?;
+        let timeline = &mut state.timeline;
+        let follower = self.events.follow(timeline.seq())?;
+        if follower.last_seq() >= timeline.seq() + FAR_BEHIND_EVENTS {
+            self.catch_up(timeline, &follower)?;
         }
-        let mut reader = follower.at(sheet.seq());
+        let mut reader = follower.at(timeline.seq());
         while let TailRead::Events(slice) = reader.read_sound()? {
-            slice.for_each(|event| sheet.see(event, &*self.prices))?;
+            slice.for_each(|event| timeline.see(event, &*self.prices))?;
         }
-        sheet.skip_to(reader.position());
+        timeline.skip_to(reader.position());
         Ok((state, follower))
     }
 
-    /// Applies all events but those that add text, and then the text of the items that are open.
-    fn catch_up(&self, sheet: &mut Timeline, follower: &Follower) -> Result<(), StoreError> {
-        let mut last = sheet.seq();
+    /// Applies all events but those that add text, and then the text of the open items.
+    fn catch_up(&self, timeline: &mut Timeline, follower: &Follower) -> Result<(), StoreError> {
+        let mut last = timeline.seq();
         let mut reader = follower.at(last).with_kinds(Timeline::KINDS_WITHOUT_TEXT);
         while let TailRead::Events(slice) = reader.read_sound()? {
-            slice.for_each(|event| sheet.see(event, &*self.prices))?;
+            slice.for_each(|event| timeline.see(event, &*self.prices))?;
             last = slice.last_seq();
         }
-        let skipped = sheet.skip_text(last);
+        let skipped = timeline.skip_text(last);
         let Some(begin) = skipped.begin() else { return Ok(()) };
         let mut reader = follower.at(begin).with_kinds(SkippedText::KINDS);
         while reader.position() < last
@@ -170,7 +152,7 @@ impl SessionTimeline {
                 |item| skipped.includes(item),
                 |event| {
                     if event.seq <= last {
-                        sheet.apply_skipped(&skipped, event);
+                        timeline.apply_skipped(&skipped, event);
                     }
                 },
             )?;
@@ -179,15 +161,15 @@ impl SessionTimeline {
     }
 }
 
-impl State {
-    /// Returns an entry as it is sent, rendered once for each change of it.
+impl TimelineState {
+    /// Returns an entry as it is sent, rendered once per change.
     fn render(&mut self, n: u32, source: &mut EntrySource<'_>) -> Option<RenderedEntry> {
-        let line = self.sheet.line(n)?;
+        let line = self.timeline.line(n)?;
         let key = (line.last, line.stamp);
         if let Some((_, rendered)) = self.rendered.get(&n).filter(|(known, _)| *known == key) {
             return Some(rendered.clone());
         }
-        let entry = self.sheet.entry(n, source)?;
+        let entry = self.timeline.entry(n, source)?;
         let rendered: RenderedEntry = serde_json::value::to_raw_value(&entry).ok()?.into();
         if self.bytes > MAX_RENDERED_BYTES {
             self.rendered.clear();
@@ -199,7 +181,6 @@ impl State {
     }
 }
 
-/// Returns the same change with the entry as it is sent.
 fn render_op(
     op: TimelineOp<u32>,
     mut render: impl FnMut(u32) -> Option<RenderedEntry>,
@@ -210,4 +191,131 @@ fn render_op(
         TimelineOp::Blocks { n, html, tail } => TimelineOp::Blocks { n, html, tail },
         TimelineOp::Reset => TimelineOp::Reset,
     })
+}
+
+/// The events of a timeline.
+pub trait TimelineEvents: Send + Sync {
+    /// Returns a reader of the events after one.
+    fn follow(&self, after: u64) -> Result<Follower, StoreError>;
+
+    /// The URL prefix of its images.
+    fn media(&self) -> &str;
+}
+
+pub struct LoggedSessionEvents {
+    pub engine: Engine,
+    pub session: Id,
+    pub media: String,
+}
+
+impl TimelineEvents for LoggedSessionEvents {
+    fn follow(&self, after: u64) -> Result<Follower, StoreError> {
+        self.engine.follow(&self.session, after)
+    }
+
+    fn media(&self) -> &str {
+        &self.media
+    }
+}
+
+/// The events that entries are rendered from.
+pub struct EntrySource<'a> {
+    pub follower: &'a Follower,
+    pub media: &'a str,
+}
+
+impl EventLookup for EntrySource<'_> {
+    fn event(&mut self, seq: u64) -> Option<Event> {
+        self.follower.read_event(seq)
+    }
+
+    fn media(&self) -> &str {
+        self.media
+    }
+}
+
+/// The timelines of recently viewed sessions.
+pub type TimelineCache = LruCache<Id, Arc<SessionTimeline>>;
+
+/// A cache whose least recently used values are dropped first. The latest value is the last.
+pub struct LruCache<K, V>(Mutex<Vec<(K, V)>>);
+
+impl<K, V> Default for LruCache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: PartialEq, V: Clone> LruCache<K, V> {
+    pub fn get(&self, key: &K) -> Option<V> {
+        Self::use_entry(&mut self.0.lock(), key)
+    }
+
+    /// Adds a value, unless another thread has added one. Returns the value in the cache.
+    pub fn insert(&self, key: K, value: V) -> V {
+        let mut entries = self.0.lock();
+        Self::use_entry(&mut entries, &key).unwrap_or_else(|| {
+            entries.push((key, value.clone()));
+            value
+        })
+    }
+
+    /// Returns a value and makes it the latest.
+    fn use_entry(entries: &mut Vec<(K, V)>, key: &K) -> Option<V> {
+        let index = entries.iter().position(|(known, _)| known == key)?;
+        let entry = entries.remove(index);
+        let value = entry.1.clone();
+        entries.push(entry);
+        Some(value)
+    }
+
+    pub fn remove(&self, is_removed: impl Fn(&K) -> bool) {
+        self.0.lock().retain(|(key, _)| !is_removed(key));
+    }
+
+    /// Drops values over the limit. The last one stays, however large it is.
+    pub fn shrink(&self, max_bytes: usize, bytes_of: impl Fn(&V) -> usize) {
+        let mut entries = self.0.lock();
+        let mut bytes: usize = entries.iter().map(|(_, value)| bytes_of(value)).sum();
+        while bytes > max_bytes && entries.len() > 1 {
+            bytes = bytes.saturating_sub(bytes_of(&entries.remove(0).1));
+        }
+    }
+}
+
+impl Service {
+    /// Runs a query on the timeline of a session, on a thread that may block.
+    pub(super) async fn with_timeline<T: Send + 'static>(
+        &self,
+        session: &str,
+        query: impl FnOnce(&SessionTimeline) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (service, id) = (self.clone(), Id::from(session));
+        self.query_log(move |_| {
+            let result = query(&service.timeline(&id));
+            if matches!(result, Err(StoreError::NoSession(_))) {
+                service.forget_timeline(&id);
+            }
+            service.shrink_timelines();
+            result
+        })
+        .await
+    }
+
+    pub(super) fn timeline(&self, session: &Id) -> Arc<SessionTimeline> {
+        self.timelines().get(session).unwrap_or_else(|| {
+            let media = format!("/api/page/sessions/{session}/media");
+            let events = LoggedSessionEvents { engine: self.engine().clone(), session: session.clone(), media };
+            let timeline = SessionTimeline::new(Box::new(events), self.summaries().prices.clone());
+            self.timelines().insert(session.clone(), Arc::new(timeline))
+        })
+    }
+
+    pub(super) fn forget_timeline(&self, session: &Id) {
+        self.timelines().remove(|known| known == session);
+    }
+
+    pub(super) fn shrink_timelines(&self) {
+        self.timelines().shrink(MAX_TIMELINE_BYTES, |timeline| timeline.bytes());
+    }
 }

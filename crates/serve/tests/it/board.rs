@@ -1,4 +1,4 @@
-//! A session on another server: another Switchboard, and a server that only knows the protocol.
+//! Sessions on another server: another Switchboard, and a server that implements only the protocol.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ async fn start(rig: &Rig, url: &str, agent: &str, text: &str) -> SessionHandle {
     rig.service.engine().start_session(request).await.unwrap()
 }
 
-/// All events until the end, with every request allowed.
+/// Returns all events until the end, and allows every request.
 async fn rest(session: &SessionHandle, follower: &mut Follower) -> Vec<Event> {
     let all = tokio::time::timeout(Duration::from_secs(60), async {
         let mut all = Vec::new();
@@ -82,7 +82,7 @@ async fn another_switchboard() {
     assert!(events.iter().any(|event| matches!(event.body, EventBody::RequestResolved(_))));
     let opened = there.service.engine().log().list_sessions(&Default::default()).unwrap();
     assert_eq!((opened.len(), opened[0].state.name()), (1, "done"));
-    // A follow-up goes to the same session there, and only what is new is told.
+    // A follow-up continues the same remote session, and only new events are sent.
     let mut again = StartRequest {
         resume: Some(session.id().clone()),
         audience: RequestAudience::Client,
@@ -120,10 +120,10 @@ async fn cancelling_reaches_the_other_server() {
     assert_eq!(there.service.engine().log().get_session(&opened[0].id).unwrap().unwrap().state.name(), "cancelled");
 }
 
-/// A server that knows no more than the protocol: no places on its WebSocket, no follow-ups, no approvals.
+/// A server with the bare protocol: no positions on its WebSocket, no follow-ups, no approvals.
 struct Plain {
     sockets: bool,
-    /// How much has happened: the lines of the session.
+    /// The number of lines of the session so far.
     lines: watch::Sender<usize>,
     state: watch::Sender<&'static str>,
     created: watch::Sender<Value>,
@@ -177,7 +177,7 @@ async fn create(State(plain): State<Arc<Plain>>, Json(body): Json<Value>) -> (St
             performing.lines.send_replace(count);
             tokio::task::yield_now().await;
         }
-        // A session with this prompt goes on until it is cancelled.
+        // A session with this prompt runs until it is cancelled.
         if performing.created.borrow()["prompt"] != "for ever" {
             performing.state.send_replace("done");
         }
@@ -208,7 +208,7 @@ async fn socket(State(plain): State<Arc<Plain>>, upgrade: WebSocketUpgrade) -> R
     }
 }
 
-/// Tells everything from the beginning, wherever the client was.
+/// Sends everything from the start, wherever the client was.
 async fn tell(mut socket: WebSocket, plain: Arc<Plain>) {
     let (mut sent, mut lines, mut state) = (0, plain.lines.subscribe(), plain.state.subscribe());
     loop {

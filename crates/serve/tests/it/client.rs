@@ -1,4 +1,4 @@
-//! The client library against the server, over TCP and a unix socket, by WebSocket and by asking.
+//! The client library against the server, over TCP and a Unix socket, by WebSocket and by polling.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::rig::Rig;
 
-/// Has the server listen, and gives its address.
+/// Listens, and returns the address.
 pub async fn listen(rig: &Rig) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -20,7 +20,7 @@ pub async fn listen(rig: &Rig) -> String {
     url
 }
 
-/// The typed events of a session until its end, with every request allowed.
+/// Returns the typed events of a session until its end, and allows every request.
 async fn followed(session: &AgentSession) -> Vec<AgentEvent> {
     let all = tokio::time::timeout(Duration::from_secs(60), async {
         let (mut all, mut events) = (Vec::new(), session.events());
@@ -46,7 +46,7 @@ fn answer(events: &[AgentEvent]) -> String {
     events.iter().filter_map(text).collect()
 }
 
-/// All that a library must be able to do.
+/// Exercises all functions of the library.
 async fn tried(client: AgentClient) {
     let client = client.for_agent("script");
     let session =

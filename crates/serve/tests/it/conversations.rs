@@ -1,5 +1,5 @@
-//! Sessions that stay open between turns: several turns in one run, changes in between, runs that follow each other,
-//! and other processes.
+//! Sessions that stay open between turns: several turns in one run, changes in between, consecutive runs, and other
+//! processes.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,8 +9,8 @@ use switchboard_dialects::find_dialect;
 use switchboard_event::{ApprovalMode, SessionConfig};
 use switchboard_serve::{
     Service,
-    conversation::{Changes, Conversation, Opening, Watch},
-    feed::Begin,
+    conversation::{Conversation, MessageWatch, NewConversation, SettingChanges},
+    feed::FeedStart,
 };
 
 use crate::rig::Rig;
@@ -21,22 +21,25 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 async fn open(service: &Service) -> Conversation {
-    service.converse(Opening { agent: "script".to_owned(), ..Opening::default() }).await.unwrap()
+    service
+        .start_conversation(NewConversation { agent: "script".to_owned(), ..NewConversation::default() })
+        .await
+        .unwrap()
 }
 
-/// What happens, event by event.
-struct Told {
-    watch: Watch,
+struct ReceivedEvents {
+    watch: MessageWatch,
     events: Vec<Value>,
 }
 
-impl Told {
+impl ReceivedEvents {
     async fn of(conversation: &Conversation) -> Self {
-        let watch = conversation.feed(find_dialect("events").unwrap(), Begin::Message(0)).await.unwrap();
+        let watch =
+            conversation.follow_messages(find_dialect("events").unwrap(), FeedStart::AfterMessages(0)).await.unwrap();
         Self { watch, events: Vec::new() }
     }
 
-    /// Waits for the next event of a kind, behind those that were waited for.
+    /// Waits for the next event of a kind.
     async fn next(&mut self, kind: &str) -> Value {
         within(kind, async {
             loop {
@@ -60,16 +63,16 @@ fn prompt(text: &str) -> AgentPrompt {
 async fn one_run_has_several_turns_and_the_next_goes_on_behind_it() {
     let rig = Rig::new();
     let conversation = open(&rig.service).await;
-    let mut told = Told::of(&conversation).await;
-    assert_eq!(told.next("session.started").await["run"], 1);
+    let mut received = ReceivedEvents::of(&conversation).await;
+    assert_eq!(received.next("session.started").await["run"], 1);
     for turn in [1, 2] {
-        conversation.prompt(prompt("text hello"), &Changes::default()).await.unwrap();
-        assert_eq!(told.next("turn.completed").await["turn"], turn);
+        conversation.prompt(prompt("text hello"), &SettingChanges::default()).await.unwrap();
+        assert_eq!(received.next("turn.completed").await["turn"], turn);
     }
     conversation.close().await;
-    assert_eq!(told.next("session.ended").await["data"]["reason"], "completed");
-    conversation.prompt(prompt("text again"), &Changes::default()).await.unwrap();
-    let completed = told.next("turn.completed").await;
+    assert_eq!(received.next("session.ended").await["data"]["reason"], "completed");
+    conversation.prompt(prompt("text again"), &SettingChanges::default()).await.unwrap();
+    let completed = received.next("turn.completed").await;
     assert_eq!((&completed["turn"], &completed["run"]), (&3.into(), &2.into()));
 }
 
@@ -77,40 +80,40 @@ async fn one_run_has_several_turns_and_the_next_goes_on_behind_it() {
 async fn what_an_agent_can_be_told_needs_no_other_process_and_the_rest_does() {
     let rig = Rig::new();
     let conversation = open(&rig.service).await;
-    let mut told = Told::of(&conversation).await;
+    let mut received = ReceivedEvents::of(&conversation).await;
     let options = BTreeMap::from([("pace".to_owned(), "brisk".to_owned())]);
     let model = conversation.service().discover("script", None).await.unwrap().models.pop().unwrap().id;
-    let live = Changes { model: Some(model.clone()), options, ..Changes::default() };
+    let live = SettingChanges { model: Some(model.clone()), options, ..SettingChanges::default() };
     conversation.prompt(prompt("text one"), &live).await.unwrap();
-    assert_eq!(told.next("turn.completed").await["run"], 1);
+    assert_eq!(received.next("turn.completed").await["run"], 1);
     let info = conversation.info().await.unwrap();
     let pace = info.options.iter().find(|option| option.id == "pace").unwrap();
     assert_eq!((info.model, pace.value.as_str()), (Some(model.clone()), "brisk"));
 
-    let strict = Changes { approval_mode: Some(ApprovalMode::AutoAll), ..Changes::default() };
+    let strict = SettingChanges { approval_mode: Some(ApprovalMode::AutoAll), ..SettingChanges::default() };
     conversation.prompt(prompt("approve touch x\ntext two"), &strict).await.unwrap();
-    assert_eq!(told.next("turn.completed").await["run"], 2, "the rules belong to a run");
+    assert_eq!(received.next("turn.completed").await["run"], 2, "the rules belong to a run");
     let settings = conversation.settings().await.unwrap();
     assert_eq!((settings.model, settings.approval_mode), (Some(model), Some(ApprovalMode::AutoAll)));
-    assert_eq!(settings.options["pace"], "brisk", "what was told once holds for later runs");
+    assert_eq!(settings.options["pace"], "brisk", "what was received once holds for later runs");
     let same = conversation.info().await.unwrap();
     assert_eq!(same.options.iter().find(|option| option.id == "pace").unwrap().value, "brisk");
 
     conversation.prompt(prompt("text three"), &strict).await.unwrap();
-    assert_eq!(told.next("turn.completed").await["run"], 2, "what holds already changes nothing");
+    assert_eq!(received.next("turn.completed").await["run"], 2, "what holds already changes nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_needs_another_process_changes_in_a_turn() {
     let rig = Rig::new();
     let conversation = open(&rig.service).await;
-    let mut told = Told::of(&conversation).await;
-    conversation.prompt(prompt("sleep 60"), &Changes::default()).await.unwrap();
-    told.next("turn.started").await;
-    let strict = Changes { approval_mode: Some(ApprovalMode::AutoAll), ..Changes::default() };
+    let mut received = ReceivedEvents::of(&conversation).await;
+    conversation.prompt(prompt("sleep 60"), &SettingChanges::default()).await.unwrap();
+    received.next("turn.started").await;
+    let strict = SettingChanges { approval_mode: Some(ApprovalMode::AutoAll), ..SettingChanges::default() };
     assert_eq!(conversation.change(&strict).await.unwrap_err().code, "turn_in_progress");
     conversation.interrupt().await.unwrap();
-    assert_eq!(told.next("turn.completed").await["data"]["status"], "interrupted");
+    assert_eq!(received.next("turn.completed").await["data"]["status"], "interrupted");
     conversation.change(&strict).await.unwrap();
 }
 
@@ -118,12 +121,12 @@ async fn nothing_that_needs_another_process_changes_in_a_turn() {
 async fn a_session_that_never_had_a_turn_can_be_taken_up() {
     let rig = Rig::new();
     let conversation = open(&rig.service).await;
-    let mut told = Told::of(&conversation).await;
+    let mut received = ReceivedEvents::of(&conversation).await;
     conversation.close().await;
-    told.next("session.ended").await;
-    let again = rig.service.take_up(conversation.id()).await.unwrap();
-    again.prompt(prompt("text late"), &Changes::default()).await.unwrap();
-    let completed = told.next("turn.completed").await;
+    received.next("session.ended").await;
+    let again = rig.service.find_conversation(conversation.id()).await.unwrap();
+    again.prompt(prompt("text late"), &SettingChanges::default()).await.unwrap();
+    let completed = received.next("turn.completed").await;
     assert_eq!((&completed["turn"], &completed["run"]), (&1.into(), &2.into()));
 }
 
@@ -132,17 +135,17 @@ async fn another_process_takes_it_up_while_it_runs_and_goes_on_when_it_has_ended
     let rig = Rig::new();
     rig.listen();
     let conversation = open(&rig.service).await;
-    let beside = rig.beside();
-    let there = beside.service.take_up(conversation.id()).await.unwrap();
-    let mut told = Told::of(&there).await;
-    there.prompt(prompt("text from there"), &Changes::default()).await.unwrap();
-    told.next("turn.completed").await;
-    let folder = Changes { working_directory: Some("/".to_owned()), ..Changes::default() };
+    let beside = rig.second_process();
+    let there = beside.service.find_conversation(conversation.id()).await.unwrap();
+    let mut received = ReceivedEvents::of(&there).await;
+    there.prompt(prompt("text from there"), &SettingChanges::default()).await.unwrap();
+    received.next("turn.completed").await;
+    let folder = SettingChanges { working_directory: Some("/".to_owned()), ..SettingChanges::default() };
     assert_eq!(there.change(&folder).await.unwrap_err().code, "elsewhere");
     conversation.close().await;
-    told.next("session.ended").await;
-    there.prompt(prompt("text mine now"), &Changes::default()).await.unwrap();
-    assert_eq!(told.next("turn.completed").await["run"], 2);
+    received.next("session.ended").await;
+    there.prompt(prompt("text mine now"), &SettingChanges::default()).await.unwrap();
+    assert_eq!(received.next("turn.completed").await["run"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -163,8 +166,8 @@ async fn folders_beside_the_workspace_are_below_the_roots_too() {
         writable_roots: Some(vec!["/usr".to_owned()]),
         ..SessionConfig::default()
     };
-    let opening = Opening { agent: "script".to_owned(), config, ..Opening::default() };
-    let refused = rig.service.converse(opening).await.map(drop).unwrap_err();
+    let opening = NewConversation { agent: "script".to_owned(), config, ..NewConversation::default() };
+    let refused = rig.service.start_conversation(opening).await.map(drop).unwrap_err();
     assert_eq!(refused.code, "outside_roots");
 }
 
@@ -172,13 +175,13 @@ async fn folders_beside_the_workspace_are_below_the_roots_too() {
 async fn slash_commands_are_the_agents_own() {
     let rig = Rig::new();
     let conversation = open(&rig.service).await;
-    let mut told = Told::of(&conversation).await;
-    assert!(conversation.ready().await);
+    let mut received = ReceivedEvents::of(&conversation).await;
+    assert!(conversation.wait_until_ready().await);
     let known = conversation.info().await.unwrap().commands;
     let name = &known.first().unwrap().name;
-    conversation.slash(name, "").await.unwrap();
-    told.next("turn.completed").await;
-    let refused = conversation.slash("no-such-command", "").await.unwrap_err();
+    conversation.send_slash_command(name, "").await.unwrap();
+    received.next("turn.completed").await;
+    let refused = conversation.send_slash_command("no-such-command", "").await.unwrap_err();
     assert_eq!(refused.code, "unsupported", "{refused:?}");
 }
 
@@ -186,23 +189,26 @@ async fn slash_commands_are_the_agents_own() {
 async fn what_the_settings_decide_is_asked_of_nobody() {
     let rig = Rig::new();
     let config = SessionConfig { approval_mode: Some(ApprovalMode::AskDangerous), ..SessionConfig::default() };
-    let opening = Opening { agent: "script".to_owned(), config, ..Opening::default() };
-    let conversation = rig.service.converse(opening).await.unwrap();
-    let mut told = Told::of(&conversation).await;
-    conversation.prompt(prompt("approve-edit inside.txt"), &Changes::default()).await.unwrap();
-    assert_eq!(told.next("request.opened").await["data"]["decided"], true);
-    assert_eq!(told.next("request.resolved").await["data"]["by"], "policy");
-    told.next("turn.completed").await;
+    let opening = NewConversation { agent: "script".to_owned(), config, ..NewConversation::default() };
+    let conversation = rig.service.start_conversation(opening).await.unwrap();
+    let mut received = ReceivedEvents::of(&conversation).await;
+    conversation.prompt(prompt("approve-edit inside.txt"), &SettingChanges::default()).await.unwrap();
+    assert_eq!(received.next("request.opened").await["data"]["decided"], true);
+    assert_eq!(received.next("request.resolved").await["data"]["by"], "policy");
+    received.next("turn.completed").await;
     conversation.close().await;
-    told.next("session.ended").await;
+    received.next("session.ended").await;
     for (name, asks) in [
         ("harness", "requestApproval"),
         ("message", "permission_request"),
         ("consumer", "permission_request"),
         ("acp", "request_permission"),
     ] {
-        let mut reader =
-            rig.service.read(conversation.id(), find_dialect(name).unwrap(), Begin::Message(0)).await.unwrap();
+        let mut reader = rig
+            .service
+            .open_reader(conversation.id(), find_dialect(name).unwrap(), FeedStart::AfterMessages(0))
+            .await
+            .unwrap();
         while let Some(part) = reader.next().await.unwrap() {
             for message in part.messages() {
                 let text = String::from_utf8_lossy(&message.json);

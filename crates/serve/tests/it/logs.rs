@@ -1,5 +1,5 @@
-//! The logs of agents over HTTP: sessions, what was said in them, what was used, and searching. The corpus knows the
-//! truth.
+//! The session logs of agents over HTTP: sessions, their messages, usage and search, compared with the truth of the
+//! corpus.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use switchboard_testkit::corpus::{CorpusOptions, CorpusTruth, write_corpus};
 
 use crate::rig::Rig;
 
-/// A server on a machine where agents have worked.
+/// A server on a machine with session logs.
 pub fn rig() -> (Rig, CorpusTruth) {
     let folder = tempfile::tempdir().unwrap();
     let truth = write_corpus(folder.path(), &small(6)).unwrap();
@@ -91,7 +91,7 @@ async fn a_session_of_the_logs_can_be_continued_by_its_whole_id() {
     let (rig, _) = rig();
     let last = rig.get("/api/logs/last").await;
     let (id, agent) = (text(&last.body, "id").to_owned(), text(&last.body, "agent"));
-    // The folder that it worked in is made up, and nothing is installed here: it comes as far as that.
+    // The directory is made up, and no agent is installed, which is the error to expect.
     let given = serde_json::json!({ "sessionId": id, "prompt": "go on" });
     let answer = rig.post("/api/sessions", given).await;
     assert_eq!((answer.status, answer.code()), (409, "bad_folder"), "{answer:?}");
@@ -154,7 +154,7 @@ async fn a_session_that_is_written_later_is_seen() {
     let (seed, folder) = (7, tempfile::tempdir().unwrap());
     write_corpus(folder.path(), &small(seed)).unwrap();
     copy(&folder.path().join("home"), &rig.folder.path().join("home"));
-    // The index is brought up to date in the background: it is seen a moment later, and nobody waits longer.
+    // The index is refreshed in the background, so a change appears a moment later.
     let waiting = async {
         while rig.get("/api/logs?limit=500").await.body["sessions"].as_array().unwrap().len() == before {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;

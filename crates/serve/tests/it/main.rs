@@ -1,31 +1,20 @@
-//! The server as its clients see it: a real router on a real log, with the built-in agents; and what guards it.
+//! The server as its clients see it: a real router with access control on a real log, with the built-in agents.
 
 #![cfg(test)]
 
-mod approvals;
 mod board;
 mod client;
 mod consumers;
+mod control;
 mod conversations;
-mod degraded;
-mod described;
-mod door;
-mod elsewhere;
-mod events;
-mod feeds;
-mod figures;
-mod guard_bodies;
-mod guard_entry;
-mod guard_pages;
+mod guard;
+mod guarded_server;
 mod harness;
-mod listen_end;
-mod listen_limits;
-mod listen_unix;
+mod listen;
 mod logs;
+mod messages;
 mod page;
 mod refused;
 mod rig;
-mod running;
+mod server;
 mod sessions;
-mod steering;
-mod streams;

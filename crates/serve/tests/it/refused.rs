@@ -1,4 +1,4 @@
-//! What is refused: with a status that says whose fault it is, a code, and the name of the field.
+//! Refused requests: each has a fitting status, a code, and the name of the field.
 
 use axum::{
     body::Body,
@@ -57,7 +57,7 @@ async fn requests_that_make_no_sense_start_nothing() {
         assert!(answer.detail().contains(field), "{shown}: {}", answer.detail());
     }
     assert_eq!(count(&rig).await, 0);
-    // As many characters as there may be, each of more than one byte.
+    // The maximum number of characters, each of more than one byte.
     let longest = rig.post("/api/sessions", with("prompt", json!("é".repeat(100_000)))).await;
     assert_eq!(longest.status, 201);
 }
@@ -161,7 +161,7 @@ async fn bodies_that_are_no_json_are_refused() {
     ] {
         assert_eq!(send(media_type, Body::from(body)).await, (status, code.to_owned()), "{media_type:?} {body}");
     }
-    // Depth is no attack, neither where nobody looks nor where somebody does.
+    // Deep nesting does no harm, in ignored fields or others.
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let ignored = format!(r#"{{"agentType":"echo","prompt":"x","other":{deep}}}"#);
     assert_eq!(send(Some("application/json"), Body::from(ignored)).await, (201, String::new()));
@@ -254,7 +254,7 @@ async fn sessions_work_below_the_roots_only() {
         assert_eq!(answer.status, status, "{}: {answer:?}", folder.display());
         assert!(status == 201 || answer.code() == "outside_roots", "{answer:?}");
     }
-    // The server's own folder is none of them.
+    // The server's own directory is not below the roots.
     assert_eq!(rig.post("/api/sessions", json!({ "agentType": "echo", "prompt": "x" })).await.code(), "outside_roots");
     let nowhere = Rig::with(vec!["/there/is/no/such".into()]);
     assert_eq!(

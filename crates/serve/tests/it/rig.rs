@@ -1,4 +1,4 @@
-//! A server to try things on. Whatever it answers is held against its own description.
+//! A test server. All its responses are validated against its API description.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,16 +10,16 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use switchboard_engine::{Engine, HostEnvironment, SessionTimeouts, this_process};
 use switchboard_event::{ApprovalMode, Id, Timestamp};
-use switchboard_serve::{Drain, Service, Setup, openapi};
+use switchboard_serve::{Drain, Service, ServiceConfig, openapi};
 use switchboard_store::{SqliteStore, StoreOptions};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tower::ServiceExt as _;
 
-/// How long anything may take. Nothing does; but a test that hangs should say so.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Only reached by a test that hangs.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server and the folder that it works in.
+/// A server and its directory.
 pub struct Rig {
     pub service: Service,
     pub folder: Arc<TempDir>,
@@ -27,7 +27,6 @@ pub struct Rig {
     owner: u64,
 }
 
-/// What was answered.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -36,12 +35,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The code of a problem.
     pub fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_default()
     }
 
-    /// What is wrong, for people.
     pub fn detail(&self) -> &str {
         self.body["detail"].as_str().unwrap_or_default()
     }
@@ -52,29 +49,29 @@ impl Rig {
         Self::with(Vec::new())
     }
 
-    /// A server that lets sessions work below these folders only.
+    /// A server whose sessions may only work below these directories.
     pub fn with(roots: Vec<PathBuf>) -> Self {
         Self::at(Arc::new(tempfile::tempdir().unwrap()), roots, &StoreOptions::default(), SessionTimeouts::default())
     }
 
-    /// A server with other limits of time.
+    /// A server with other timeouts.
     pub fn limited(limits: SessionTimeouts) -> Self {
         Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &StoreOptions::default(), limits)
     }
 
-    /// A server whose log may take so many bytes.
+    /// A server whose log has a maximum size.
     pub fn small(bytes: u64) -> Self {
         let options = StoreOptions { max_bytes: Some(bytes), ..StoreOptions::default() };
         Self::at(Arc::new(tempfile::tempdir().unwrap()), Vec::new(), &options, SessionTimeouts::default())
     }
 
-    /// A server whose machine has agents' logs in the folder `home`.
+    /// A server whose machine has session logs in the directory `home`.
     pub fn in_folder(folder: TempDir) -> Self {
         Self::at(Arc::new(folder), Vec::new(), &StoreOptions::default(), SessionTimeouts::default())
     }
 
     /// Another process that shares the log.
-    pub fn beside(&self) -> Self {
+    pub fn second_process(&self) -> Self {
         Self::at(self.folder.clone(), Vec::new(), &StoreOptions::default(), SessionTimeouts::default())
     }
 
@@ -84,24 +81,24 @@ impl Rig {
         let owner = store.owner_number().unwrap();
         let machine = machine(&folder);
         let homes = switchboard_logs::find_homes(&machine, &[folder.path().join("home")], None);
-        let service = Service::new(Setup {
+        let service = Service::new(ServiceConfig {
             engine: Engine::new(Arc::new(store), machine.clone()),
-            machine,
+            host: machine,
             data,
             owner: Some(owner),
             cwd: folder.path().to_owned(),
             roots,
-            limits,
-            most_sessions: None,
-            approval: ApprovalMode::Ask,
+            timeouts: limits,
+            max_sessions: None,
+            approval_mode: ApprovalMode::Ask,
             drain: Drain::new(),
             homes,
-            zone: jiff::tz::TimeZone::UTC,
+            time_zone: jiff::tz::TimeZone::UTC,
         });
         Self { service, folder, document: openapi::document(), owner }
     }
 
-    /// Listens on the private socket, as every process that runs sessions does.
+    /// Listens on the private socket, as every process with sessions does.
     pub fn listen(&self) {
         let socket = self.folder.path().join(format!("data/owners/{}.sock", self.owner));
         let listener = UnixListener::bind(socket).unwrap();
@@ -128,7 +125,7 @@ impl Rig {
 
     pub async fn ask(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().as_str().to_lowercase(), request.uri().path().to_owned());
-        let response = tokio::time::timeout(PATIENCE, self.service.router().oneshot(request)).await;
+        let response = tokio::time::timeout(TEST_TIMEOUT, self.service.router().oneshot(request)).await;
         let response = response.expect("no answer").unwrap();
         let status = response.status().as_u16();
         let media_type = response.headers().get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap().to_owned());
@@ -144,7 +141,7 @@ impl Rig {
         answer
     }
 
-    /// The answer is one that the description has.
+    /// Validates a response against the description.
     fn hold(&self, method: &str, path: &str, answer: &Answer) {
         let Some(template) = self.template(path) else { return };
         let operation = &self.document["paths"][&template][method];
@@ -178,7 +175,6 @@ impl Rig {
         self.document["paths"].as_object().unwrap().keys().find(fits).cloned()
     }
 
-    /// Starts a session.
     pub async fn start(&self, agent: &str, prompt: &str) -> String {
         self.start_with(json!({ "agentType": agent, "prompt": prompt })).await
     }
@@ -189,21 +185,21 @@ impl Rig {
         answer.body["id"].as_str().unwrap().to_owned()
     }
 
-    /// Starts a session that waits for an answer, and gives the id of what it asks.
+    /// Starts a session that waits for an answer; returns the session and the request.
     pub async fn start_asking(&self, script: &str) -> (String, String) {
         let id = self.start("script", script).await;
         let request = self.asked(&id).await;
         (id, request)
     }
 
-    /// What a session asks, once it does.
+    /// Waits for a request of a session.
     pub async fn asked(&self, id: &str) -> String {
         self.until(id, |view| view["approvals"] == 1).await;
         let open = self.get(&format!("/api/sessions/{id}/approvals")).await;
         open.body["approvals"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// The session once it is as it should be. Waits for its events, not for time to pass.
+    /// Waits until a session matches. Waits for events, not for time.
     pub async fn until(&self, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let (engine, session) = (self.service.engine().clone(), id.to_owned());
         let mut follower = engine.follow(&session, 0).unwrap();
@@ -219,19 +215,18 @@ impl Rig {
                 }
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        let waited = tokio::time::timeout(TEST_TIMEOUT, waiting).await;
         match waited {
             Ok(view) => view,
             Err(_) => panic!("it never was so: {}", self.get(&format!("/api/sessions/{id}")).await.body),
         }
     }
 
-    /// The session once it has ended.
     pub async fn ended(&self, id: &str) -> Value {
         self.until(id, |view| view["state"] != "running").await
     }
 
-    /// A folder below the one that the server works in.
+    /// Creates a subdirectory of the server's directory.
     pub fn subfolder(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -257,7 +252,7 @@ fn now() -> Timestamp {
     Timestamp::from_micros(jiff::Timestamp::now().as_microsecond()).unwrap()
 }
 
-/// All that an address says, as text.
+/// Returns a response as text.
 pub async fn text(service: &Service, path: &str) -> String {
     let request = Request::builder().uri(path).body(Body::empty()).unwrap();
     let response = service.router().oneshot(request).await.unwrap();

@@ -11,7 +11,7 @@ use switchboard_dialects::{DIALECTS, Dialect, MessageBuffer};
 use switchboard_event::{Decider, Event, EventBody, Timestamp, Usage};
 use switchboard_logs::{
     LogSession, Transcript,
-    export::{format_minute, kept},
+    export::{format_minute, rebuild},
 };
 use transcript::{FirstTurn, print_transcript};
 
@@ -106,7 +106,7 @@ pub fn run(args: &ShowLogArgs, location: &LogLocationArgs) -> Result<(), Failure
 pub fn transcript_events(session: &LogSession, transcript: Transcript) -> (Vec<Event>, bool) {
     match transcript {
         Transcript::Events(events) => (events, false),
-        Transcript::Kept(kept) => (kept::rebuild_events(session, &kept), true),
+        Transcript::Kept(kept) => (rebuild::rebuild_events(session, &kept), true),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use switchboard_logs::{
     LogSession, Transcript,
     export::{
-        Redactor, TranscriptDocument, kept,
+        Redactor, TranscriptDocument, rebuild,
         story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn},
     },
 };
@@ -58,7 +58,7 @@ fn show_session(archive: &RefreshedLibrary, value: Value) -> Result<ToolReply, F
         let session = library.find_session(&show.session)?;
         let (events, is_kept) = match library.read_transcript(&session)? {
             Transcript::Events(events) => (events, false),
-            Transcript::Kept(passages) => (kept::rebuild_events(&session, &passages), true),
+            Transcript::Kept(passages) => (rebuild::rebuild_events(&session, &passages), true),
         };
         Ok((session, TranscriptDocument::from_events(&events), is_kept))
     })?;

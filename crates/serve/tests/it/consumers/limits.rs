@@ -1,4 +1,4 @@
-//! What is not understood, too much, or too often: an error, and the connection lives.
+//! Invalid, oversized and too frequent messages: each gets an error, and the connection stays open.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
@@ -49,7 +49,7 @@ async fn a_message_can_be_too_large() {
     let mut someone = house.enter(&id, "").await;
     let long = "x".repeat(300 << 10);
     let (code, text) = someone.refused(json!({"type": "slash_command", "command": long})).await;
-    assert_eq!((code.as_str(), text.as_str()), ("too_large", "a message has at most 256 kB, without images"));
+    assert_eq!((code.as_str(), text.as_str()), ("too_large", "the message is larger than 256 kB (without images)"));
     let (code, _) = someone.refused(json!({"type": "user_message", "content": long})).await;
     assert_eq!(code, "bad_field", "a prompt has a limit of its own");
     someone.say(json!({"type": "user_message", "content": "text alive"})).await;
@@ -154,7 +154,7 @@ async fn who_is_there_when_the_session_is_deleted_is_told() {
     someone.says("hello").await;
     assert_eq!(house.rig.delete(&format!("/api/sessions/{id}")).await.status, 204);
     someone.until(|one| one["type"] == "session_lifecycle" && one["subtype"] == "session_deleted").await;
-    let end = tokio::time::timeout(super::PATIENCE, someone.socket.next()).await.unwrap();
+    let end = tokio::time::timeout(super::TEST_TIMEOUT, someone.socket.next()).await.unwrap();
     let Some(Ok(Message::Close(Some(frame)))) = end else { panic!("{end:?}") };
     assert_eq!((u16::from(frame.code), frame.reason.as_str()), (1000, "session deleted"));
 }

@@ -1,10 +1,9 @@
-//! Several who follow and steer one session: over real connections, with an agent that does what the script says.
-//! Whatever they are told is held against the schema.
+//! Several consumers of one session, over real connections, with an agent that follows a script. All messages are
+//! validated against the schema.
 
-mod alone;
+mod following;
 mod limits;
 mod queue;
-mod together;
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -17,13 +16,13 @@ use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 
 use crate::rig::Rig;
 
-/// How long anything may take. Nothing does; but a test that hangs should say so.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Only reached by a test that hangs.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 static SCHEMA: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::validator_for(&(default_dialect(DialectSurface::Consumers).schema)(&[])).unwrap());
 
-/// A server that can be reached.
+/// A server with consumers.
 struct House {
     rig: Rig,
     address: String,
@@ -39,7 +38,7 @@ impl House {
         Self { rig, address }
     }
 
-    /// A session that stays open, with the first prompt.
+    /// Starts a session that stays open, with a first prompt.
     async fn session(&self, script: &str) -> String {
         self.rig.start_with(json!({ "agentType": "script", "prompt": script, "stay": true })).await
     }
@@ -52,15 +51,13 @@ impl House {
     }
 }
 
-/// A consumer.
 struct Someone {
     socket: WebSocketStream<TcpStream>,
-    /// All that it was told, history unpacked.
+    /// All received messages, with the history unpacked.
     heard: Vec<Value>,
 }
 
 impl Someone {
-    /// The next message, as it comes.
     async fn next(&mut self) -> Value {
         let reading = async {
             loop {
@@ -71,7 +68,7 @@ impl Someone {
                 }
             }
         };
-        let message = tokio::time::timeout(PATIENCE, reading).await;
+        let message = tokio::time::timeout(TEST_TIMEOUT, reading).await;
         let message = message.unwrap_or_else(|_| panic!("nothing more came behind {:#?}", self.heard.last()));
         let errors: Vec<_> = SCHEMA.iter_errors(&message).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?} in {message:#}");
@@ -82,7 +79,6 @@ impl Someone {
         message
     }
 
-    /// Waits for a message.
     async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.next().await;
@@ -92,12 +88,11 @@ impl Someone {
         }
     }
 
-    /// Waits for a message of a type.
     async fn told(&mut self, kind: &str) -> Value {
         self.until(|message| message["type"] == kind).await
     }
 
-    /// What it was told at any time, or else waits for it.
+    /// Returns a message received before, or else waits for it.
     async fn ever(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut seen = 0;
         loop {
@@ -109,7 +104,7 @@ impl Someone {
         }
     }
 
-    /// Waits until something is said, in the history or live.
+    /// Waits for a text, in the history or live.
     async fn says(&mut self, text: &str) {
         self.ever(|message| message["message"]["content"][0]["text"] == text).await;
     }
@@ -118,7 +113,7 @@ impl Someone {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// Says several things so that they arrive together.
+    /// Sends several messages so that they arrive together.
     async fn say_together(&mut self, messages: &[Value]) {
         for message in messages {
             self.socket.feed(Message::text(message.to_string())).await.unwrap();
@@ -126,24 +121,24 @@ impl Someone {
         self.socket.flush().await.unwrap();
     }
 
-    /// Says something that is refused, and gives the code.
+    /// Sends a message that is refused; returns the code and the text.
     async fn refused(&mut self, message: Value) -> (String, String) {
         self.say(message).await;
         let error = self.told("error").await;
         (error["code"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
     }
 
-    /// The numbers of what it was told of the session.
+    /// The sequence numbers of the received messages.
     fn numbers(&self) -> Vec<u64> {
         self.heard.iter().filter_map(|message| message["seq"].as_u64()).collect()
     }
 
-    /// What it was told of the session.
+    /// The received messages of the session.
     fn story(&self) -> Vec<Value> {
         self.heard.iter().filter(|message| message["seq"].is_u64()).cloned().collect()
     }
 
-    /// Where among all that it was told something is.
+    /// The index of a received message.
     fn place(&self, wanted: impl Fn(&Value) -> bool) -> usize {
         self.heard.iter().position(wanted).unwrap_or_else(|| panic!("not in {:#?}", self.heard))
     }
@@ -154,7 +149,7 @@ impl Someone {
     }
 }
 
-/// Each number once, without a gap.
+/// Checks that each number occurs once, without a gap.
 fn dense(numbers: &[u64], first: u64) {
     let wanted: Vec<u64> = (first..).take(numbers.len()).collect();
     assert_eq!(numbers, wanted);

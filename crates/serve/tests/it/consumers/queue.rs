@@ -1,4 +1,4 @@
-//! The one message that waits for the turn to end.
+//! The prompt that waits for the end of the turn.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ async fn a_message_waits_for_the_turn_and_is_sent() {
     let id = house.session("approve touch x").await;
     let (mut ada, mut ben) = (house.enter(&id, "name=Ada").await, house.enter(&id, "name=Ben").await);
     let request = ada.told("permission_request").await["request"]["request_id"].clone();
-    // It is said while a turn runs, and this agent does not take it into the turn.
+    // It is sent during a turn, and this agent does not add prompts to a turn.
     ada.say(json!({"type": "user_message", "content": "text first try"})).await;
     let queued = ben.told("message_queued").await;
     assert_eq!([&queued["display_name"], &queued["content"]], ["Ada", "text first try"]);
@@ -20,7 +20,7 @@ async fn a_message_waits_for_the_turn_and_is_sent() {
     assert_eq!(code, "queue_full");
     ben.say(json!({"type": "update_queued_message", "content": "text second try"})).await;
     assert_eq!(ada.told("queued_message_updated").await["content"], "text second try");
-    // A newcomer is told of it.
+    // A new consumer gets it.
     let mut late = house.enter(&id, "").await;
     assert_eq!(late.told("message_queued").await["content"], "text second try");
     ada.say(json!({"type": "permission_response", "request_id": request, "behavior": "allow"})).await;
@@ -36,7 +36,7 @@ async fn a_message_waits_for_the_turn_and_is_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_process_was_just_given_is_waited_for() {
     let house = House::open().await;
-    let there = house.rig.beside();
+    let there = house.rig.second_process();
     there.listen();
     let id = there.start_with(json!({ "agentType": "script", "prompt": "text hello", "stay": true })).await;
     let mut ada = house.enter(&id, "").await;
@@ -97,7 +97,7 @@ async fn what_is_taken_back_at_once_is_told_all_the_same() {
             someone.told("queued_message_cancelled").await;
         }
     }
-    // Whoever comes later is not told of what has passed.
+    // A later consumer does not get past outcomes.
     let mut late = house.enter(&id, "").await;
     late.told("permission_request").await;
     ada.say(json!({"type": "queue_message", "content": "text last"})).await;

@@ -1,4 +1,4 @@
-//! What agents ask, and what clients answer.
+//! Requests of agents, and the responses of clients.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use switchboard_engine::SessionTimeouts;
 use super::client::{Client, WIRES, Wire};
 use crate::rig::Rig;
 
-/// A client whose agent asks before it acts, in a thread.
+/// Starts a thread whose agent asks before it acts.
 async fn asking(rig: &Rig, wire: Wire, script: &str) -> (Client, String, String, Value) {
     let mut client = Client::ready(rig, wire).await;
     let thread = client.thread(json!({"approvalPolicy": "always"})).await;
@@ -60,7 +60,7 @@ async fn what_is_accepted_for_the_session_is_not_asked_again() {
         let by = |resolved: &Value| resolved["by"].as_str().unwrap().to_owned();
         let deciders: Vec<_> = client.all("switchboard/requestResolved").iter().map(by).collect();
         assert_eq!(deciders, ["client", "policy", "client", "policy", "client"]);
-        // Once is not for the session; and another turn is of the same session.
+        // An approval for once does not apply to the session; another turn belongs to the same session.
         let turn = client.turn(&thread, "approve touch x\napprove touch y").await;
         let again =
             client.wait(|message| message["id"].is_string() && message["params"]["turnId"] == json!(turn)).await;
@@ -104,7 +104,7 @@ async fn an_error_is_a_no_and_nonsense_is_no_answer() {
             assert_eq!((&notice["threadId"], &notice["topic"]), (&json!(thread), &json!("warning")));
             assert!(notice["text"].as_str().unwrap().contains("still open"), "{notice}");
         }
-        // What nobody asked needs no answer.
+        // A response without a request is ignored.
         client.send(&json!({"id": "nobody", "result": {"decision": "accept"}})).await;
         assert!(client.all("switchboard/requestResolved").is_empty());
         client.send(&json!({"id": asked["id"], "error": {"code": 1, "message": "not now"}})).await;
@@ -176,7 +176,7 @@ async fn a_client_that_vanishes_while_it_is_asked_has_said_no() {
     let (client, thread, turn, _) = asking(&rig, Wire::Socket, "approve touch x").await;
     drop(client);
     rig.until(&thread, |view| view["activity"] == "idle").await;
-    // The thread goes on for whoever comes next.
+    // The thread continues for the next client.
     let mut next = Client::ready(&rig, Wire::Socket).await;
     next.get("thread/resume", json!({"threadId": thread})).await;
     next.wait(|message| message["method"] == "switchboard/replayCompleted").await;

@@ -1,4 +1,4 @@
-//! A client of the harness. All that it says and all that it hears is held against the schemas.
+//! A client of the harness. All messages are validated against the schemas.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -6,14 +6,14 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use switchboard_dialects::{CLIENT_SCHEMAS, DialectSurface, default_dialect};
-use switchboard_serve::harness::{Connection, Lines, Purpose};
+use switchboard_serve::harness::{HarnessConnection, HarnessOptions, OutgoingLines};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 
 use crate::rig::Rig;
 
-/// How long anything may take. Nothing does; but a test that hangs should say so.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Only reached by a test that hangs.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 static HEARD: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::validator_for(&(default_dialect(DialectSurface::Harness).schema)(&[])).unwrap());
@@ -25,36 +25,35 @@ static SAID: LazyLock<Validator> = LazyLock::new(|| {
     jsonschema::validator_for(&(accepted.schema)()).unwrap()
 });
 
-/// The two wires.
+/// The two transports.
 #[derive(Clone, Copy, Debug)]
 pub enum Wire {
     Lines,
     Socket,
 }
 
-/// Both, for what must hold on either.
+/// Both, for tests that apply to either.
 pub const WIRES: [Wire; 2] = [Wire::Lines, Wire::Socket];
 
 enum Link {
-    Lines(Connection, Box<Lines>),
+    Lines(HarnessConnection, Box<OutgoingLines>),
     Socket(Box<WebSocketStream<TcpStream>>),
 }
 
 pub struct Client {
     link: Link,
-    /// All that was heard, in order.
+    /// All received messages, in order.
     pub heard: Vec<Value>,
-    /// How much of it was waited for.
     next_id: u64,
 }
 
 impl Client {
-    /// A client that has said nothing yet.
     pub async fn new(rig: &Rig, wire: Wire, agent: Option<&str>) -> Self {
         let link = match wire {
             Wire::Lines => {
                 let agent = agent.map(|name| switchboard_agents::find_agent(name).unwrap());
-                let (connection, lines) = Connection::new(rig.service.clone(), Purpose { agent, ..Purpose::default() });
+                let (connection, lines) =
+                    HarnessConnection::new(rig.service.clone(), HarnessOptions { agent, ..HarnessOptions::default() });
                 Link::Lines(connection, Box::new(lines))
             }
             Wire::Socket => {
@@ -71,7 +70,7 @@ impl Client {
         Self { link, heard: Vec::new(), next_id: 0 }
     }
 
-    /// One that has shaken hands, for threads of the script.
+    /// A client after `initialize`, with the agent `script`.
     pub async fn ready(rig: &Rig, wire: Wire) -> Self {
         let mut client = Self::new(rig, wire, Some("script")).await;
         client.initialize().await;
@@ -84,28 +83,28 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// Says something that the schema has.
+    /// Sends a valid message.
     pub async fn send(&mut self, message: &Value) {
         let errors: Vec<_> = SAID.iter_errors(message).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{message}: {errors:?}");
         self.raw(message.to_string().as_bytes()).await;
     }
 
-    /// Says anything.
+    /// Sends any bytes.
     pub async fn raw(&mut self, line: &[u8]) {
         match &mut self.link {
-            Link::Lines(connection, _) => connection.hear(line).await,
+            Link::Lines(connection, _) => connection.handle_line(line).await,
             Link::Socket(socket) => socket.send(Message::Binary(line.to_vec().into())).await.unwrap(),
         }
     }
 
-    /// Asks for something, and gives the answer.
+    /// Sends a request, and returns the response.
     pub async fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params).await;
         self.answer(id).await
     }
 
-    /// Asks for something, and goes on.
+    /// Sends a request without waiting.
     pub async fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next_id += 1;
         let id = self.next_id;
@@ -117,7 +116,7 @@ impl Client {
         self.wait(|message| message["id"] == id && message.get("method").is_none()).await
     }
 
-    /// The result of a request that the schema has.
+    /// Sends a valid request, and returns the result.
     pub async fn get(&mut self, method: &str, params: Value) -> Value {
         let message = json!({"id": 1, "method": method, "params": params});
         assert!(SAID.is_valid(&message), "{message}");
@@ -126,13 +125,13 @@ impl Client {
         answer["result"].clone()
     }
 
-    /// The number of the error of a request.
+    /// Sends a request, and returns the code of the error.
     pub async fn code(&mut self, method: &str, params: Value) -> i64 {
         let answer = self.call(method, params).await;
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
     }
 
-    /// The first message of all that is as wanted.
+    /// Returns the first matching message of all.
     pub async fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(found) = self.heard.iter().find(|message| wanted(message)) {
             return found.clone();
@@ -145,9 +144,8 @@ impl Client {
         }
     }
 
-    /// The next message.
     pub async fn hear(&mut self) -> Value {
-        let heard = tokio::time::timeout(PATIENCE, self.next()).await;
+        let heard = tokio::time::timeout(TEST_TIMEOUT, self.next()).await;
         let text = heard.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.heard.last()));
         let message: Value = serde_json::from_slice(&text).unwrap();
         let errors: Vec<_> = HEARD.iter_errors(&message).map(|error| error.to_string()).collect();
@@ -168,7 +166,7 @@ impl Client {
         }
     }
 
-    /// Begins a thread, and gives its id.
+    /// Starts a thread, and returns its ID.
     pub async fn thread(&mut self, params: Value) -> String {
         let started = self.get("thread/start", params).await;
         let id = started["thread"]["id"].as_str().unwrap().to_owned();
@@ -176,7 +174,7 @@ impl Client {
         id
     }
 
-    /// Begins a turn, and gives its id.
+    /// Starts a turn, and returns its ID.
     pub async fn turn(&mut self, thread: &str, text: &str) -> String {
         self.turn_with(thread, json!({"input": [{"type": "text", "text": text}]})).await
     }
@@ -188,7 +186,7 @@ impl Client {
         turn["id"].as_str().unwrap().to_owned()
     }
 
-    /// The turn of a thread once it has ended.
+    /// Waits for the end of a turn, and returns the turn.
     pub async fn ended(&mut self, thread: &str, turn: &str) -> Value {
         let is_end = |message: &Value| {
             message["method"] == "turn/completed"
@@ -199,13 +197,13 @@ impl Client {
         self.wait(is_end).await["params"]["turn"].clone()
     }
 
-    /// A whole turn.
+    /// Runs a whole turn.
     pub async fn perform(&mut self, thread: &str, text: &str) -> Value {
         let turn = self.turn(thread, text).await;
         self.ended(thread, &turn).await
     }
 
-    /// What the agent of a thread asks.
+    /// Returns the request of the agent of a thread.
     pub async fn asked(&mut self, thread: &str) -> Value {
         let is_request = |message: &Value| {
             message.get("id").is_some() && message.get("method").is_some() && message["params"]["threadId"] == thread
@@ -213,7 +211,7 @@ impl Client {
         self.wait(is_request).await
     }
 
-    /// All of one method.
+    /// All messages of one method.
     pub fn all(&self, method: &str) -> Vec<Value> {
         self.heard
             .iter()
@@ -222,7 +220,7 @@ impl Client {
             .collect()
     }
 
-    /// The place of the first message that is as wanted.
+    /// The index of the first matching message.
     pub fn place(&self, wanted: impl Fn(&Value) -> bool) -> usize {
         self.heard.iter().position(wanted).expect("it was not heard")
     }

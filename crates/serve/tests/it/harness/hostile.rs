@@ -1,4 +1,4 @@
-//! Any bytes, and any order of calls: the connection lives, and every error is the right one.
+//! Random bytes and random sequences of calls: the connection stays open, and every error is the right one.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Lines of any bytes, and lines that are nearly messages.
+/// Random bytes, and lines that are almost messages.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let bytes = vec(any::<u8>().prop_filter("a line has no end in it", |byte| *byte != b'\n'), 0..64);
     let pieces = select(vec![
@@ -39,7 +39,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![bytes, vec(pieces, 0..12).prop_map(|pieces| pieces.concat().into_bytes())]
 }
 
-/// What a line may be answered with.
+/// The allowed error codes of a line.
 fn allowed(line: &[u8]) -> &'static [i64] {
     let Ok(value) = serde_json::from_slice::<Value>(line.trim_ascii()) else { return &[-32700, -32600] };
     let is_request = value["method"].is_string() && (value["id"].is_string() || value["id"].is_number());
@@ -57,7 +57,7 @@ proptest! {
             for line in &lines {
                 client.heard.clear();
                 client.raw(line).await;
-                // What comes before the answer to this is about the line.
+                // A message before the response to this is about the line.
                 let probe = client.ask("thread/list", json!({"limit": 1})).await;
                 while !client.heard.last().is_some_and(|message| message["id"] == probe) {
                     client.hear().await;
@@ -75,7 +75,7 @@ proptest! {
     }
 }
 
-/// A call of a client that knows the protocol, but not what it has done so far.
+/// A call of a client that knows the protocol but does not consider its earlier calls.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Initialize,
@@ -105,7 +105,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A client that keeps its own books, and holds every answer against them.
+/// A client with its own model of the state, which checks every response against it.
 struct Player {
     client: Client,
     initialized: bool,
@@ -151,7 +151,7 @@ impl Player {
         Ok(())
     }
 
-    /// Answers the last thing that was asked, whether or not it is still open.
+    /// Responds to the latest request, whether or not it is still open.
     async fn respond(&mut self, decision: &str) -> Result<(), TestCaseError> {
         let asked = self
             .client
@@ -171,7 +171,7 @@ impl Player {
         last.map_or(json!("turn_1"), |params| params["turn"]["id"].clone())
     }
 
-    /// The answers that make sense, as far as the client can know.
+    /// Returns whether a response is plausible, as far as the client knows.
     fn expects(&self, step: Step, code: Option<i64>) -> bool {
         let known = |place: usize| place < self.threads.len();
         match (step, code) {

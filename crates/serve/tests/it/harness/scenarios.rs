@@ -1,11 +1,10 @@
-//! What a client does most, on either wire.
+//! The most common interactions, over either transport.
 
 use serde_json::{Value, json};
 
 use super::client::{Client, WIRES};
 use crate::rig::Rig;
 
-/// The types of the items of a turn.
 fn types(turn: &Value) -> Vec<&str> {
     turn["items"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect()
 }
@@ -36,7 +35,7 @@ async fn a_turn_streams_typed_items() {
         };
         assert_eq!(ids("item/started"), ids("item/completed"));
         assert!(!client.all("turn/plan/updated").is_empty() && !client.all("thread/tokenUsage/updated").is_empty());
-        // The answer comes before what it is the answer to.
+        // The response comes before the messages of the turn.
         let answered = client.place(|message| message["result"]["turn"]["id"] == *turn);
         assert!(answered < client.place(|message| message["method"] == "turn/started"));
     }
@@ -49,7 +48,7 @@ async fn a_thread_starts_once_and_what_its_agent_adds_is_an_update() {
         let mut client = Client::ready(&rig, wire).await;
         let thread = client.thread(json!({})).await;
         client.perform(&thread, "text one").await;
-        // Another run of the agent: the thread goes on.
+        // The thread continues with another run of the agent.
         let params = json!({"input": [{"type": "text", "text": "text two"}], "approvalPolicy": "never"});
         let turn = client.turn_with(&thread, params).await;
         client.ended(&thread, &turn).await;

@@ -25,7 +25,7 @@ async fn what_is_set_before_there_is_a_thread_holds_for_threads_to_come() {
         let set = client.get("config/set", json!({"id": "pace", "value": "brisk"})).await;
         assert_eq!(values(&set), pairs(&[("pace", "brisk"), ("mode", "perform")]));
         let after = client.thread(json!({})).await;
-        // Settings of an agent are those of threads to come, also when there are threads.
+        // Settings of an agent apply to new threads, even if there are other threads.
         client.get("config/set", json!({"agent": "script", "id": "mode", "value": "rehearse"})).await;
         let chosen = client.thread(json!({"config": {"pace": "calm"}})).await;
         for (thread, pace, mode) in [(&after, "brisk", "perform"), (&chosen, "calm", "rehearse")] {
@@ -126,7 +126,7 @@ async fn a_selector_of_a_thread_is_set_on_its_agent() {
         assert_eq!(values(&set), pairs(&[("pace", "calm"), ("mode", "perform")]));
         let set = client.get("config/set", json!({"threadId": thread, "id": "mode", "value": "rehearse"})).await;
         assert_eq!(values(&set), pairs(&[("pace", "calm"), ("mode", "rehearse")]));
-        // The agent itself said so.
+        // Confirmed by the agent.
         let told = client.wait(|message| message["params"]["info"]["mode"] == "rehearse").await;
         assert_eq!(told["params"]["threadId"], *thread);
         let read = client.get("config/list", json!({"threadId": other})).await;
@@ -165,7 +165,7 @@ async fn models_are_listed_with_one_default() {
         assert_eq!((models.as_array().unwrap().len(), defaults(&models)), (2, 1));
         assert_eq!(models[0]["displayName"], "Script 1");
         assert_eq!(client.get("model/list", json!({"limit": 1})).await["data"].as_array().unwrap().len(), 1);
-        // Of no thread, what a thread would have.
+        // Without a thread: the settings of a new thread.
         let read = client.get("config/read", json!({})).await;
         assert_eq!((&read["model"], &read["_meta"]["approvalMode"]), (&models[0]["id"], &json!("ask")));
         let thread = client.thread(json!({"model": models[1]["id"]})).await;

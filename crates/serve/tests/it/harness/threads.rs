@@ -1,4 +1,4 @@
-//! Threads: kept, listed, resumed with their history, put away; also those of other processes.
+//! Threads: stored, listed, resumed with their history, and archived; also those of other processes.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ async fn threads_are_listed_in_pages_newest_first() {
         client.perform(&thread, &format!("text number {number}")).await;
         threads.insert(0, thread);
     }
-    // Whoever started a session, it is a thread.
+    // Every session is a thread, whichever client started it.
     let other = rig.start("echo", "from elsewhere").await;
     threads.insert(0, other);
     let (mut seen, mut cursor) = (Vec::new(), None);
@@ -93,7 +93,7 @@ async fn a_resumed_thread_tells_its_history_and_then_goes_on() {
         let history = &second.heard[started + 1..second.heard.len() - 1];
         assert!(history.iter().all(|message| message["params"]["_meta"]["replay"] == true), "{history:#?}");
         assert!(history.iter().all(|message| message.get("id").is_none()));
-        // The same as it was told live, but for the mark and for what was asked.
+        // The same as live, except for the mark and the requests.
         let items = |messages: &[Value]| -> Vec<Value> {
             let items = messages.iter().filter(|message| message["method"] == "item/completed");
             items.map(|message| message["params"]["item"].clone()).collect()
@@ -154,7 +154,7 @@ async fn a_thread_that_is_open_already_can_be_resumed() {
         .iter()
         .map(|params| params["delta"].as_str().unwrap().to_owned())
         .collect();
-    // Once live, once as history; and the second turn once.
+    // Once live and once as history; the second turn once.
     assert_eq!(said.concat(), "oneonetwo");
 }
 
@@ -165,7 +165,7 @@ async fn a_thread_of_another_process_is_followed_and_steered() {
     let mut owner = Client::ready(&rig, Wire::Lines).await;
     let thread = owner.thread(json!({"approvalPolicy": "always"})).await;
     owner.perform(&thread, "text one").await;
-    let beside = rig.beside();
+    let beside = rig.second_process();
     let mut guest = Client::ready(&beside, Wire::Lines).await;
     guest.get("thread/resume", json!({"threadId": thread})).await;
     guest.wait(|message| message["method"] == "switchboard/replayCompleted").await;

@@ -1,4 +1,4 @@
-//! The board: all sessions, whoever runs them, as they change.
+//! The board: all sessions of all processes, and their changes.
 
 use serde_json::{Value, json};
 use switchboard_event::{EventBody, TurnCompleted, Usage};
@@ -74,15 +74,15 @@ async fn each_reply_counts_once_and_what_the_agent_says_counts_first() {
         let page = rig.get(&format!("/api/page/sessions/{id}")).await.body;
         assert_eq!((&page["session"]["tokens"], &page["session"]["costUsd"]), (&card["tokens"], &card["costUsd"]));
     }
-    // Another process, or this one after a restart, knows the same.
-    let card = rig.beside().get("/api/page/board").await.body["cards"][0].clone();
+    // Another process, or this one after a restart, has the same state.
+    let card = rig.second_process().get("/api/page/board").await.body["cards"][0].clone();
     assert_eq!(card["tokens"]["input"], 2_000_110);
 }
 
 #[tokio::test]
 async fn the_board_sees_what_another_process_does() {
     let here = Rig::new();
-    let there = here.beside();
+    let there = here.second_process();
     there.listen();
     let board = here.get("/api/page/board").await.body;
     let path = format!("/api/page/board/stream?after={}", board["at"].as_str().unwrap());
@@ -102,7 +102,7 @@ async fn the_board_sees_what_another_process_does() {
     there.post(&format!("/api/sessions/{id}/approvals/{request}"), json!({ "decision": "accept" })).await;
     let seen = card(&mut follower, &|message| message["card"]["column"] == "done").await;
     assert!(seen["card"]["tokens"]["total"].as_u64().unwrap() > 0, "{seen}");
-    // Who comes back is told what was missed.
+    // A client that reconnects gets what it missed.
     let last = follower.id.clone().unwrap();
     drop(follower);
     assert_eq!(there.delete(&format!("/api/sessions/{id}")).await.status, 204);

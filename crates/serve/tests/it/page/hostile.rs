@@ -1,4 +1,4 @@
-//! Sessions that are meant to do harm, or are just too large: they are shown in part, and soon.
+//! Malicious or oversized sessions: they are shown in part, and quickly.
 
 use serde_json::Value;
 use switchboard_event::{
@@ -20,7 +20,6 @@ fn grew(field: Field, text: &str) -> EventBody {
     EventBody::ItemDelta(Delta::Append { field, part: 0, text: text.to_owned() })
 }
 
-/// The size of an answer.
 async fn answered(rig: &Rig, path: &str) -> (Value, usize) {
     let answer = rig.get(path).await;
     assert_eq!(answer.status, 200, "{path}");
@@ -128,7 +127,7 @@ async fn a_session_of_very_many_events_is_shown_from_its_end() {
     assert!(size < 100_000, "{size}");
     let entries = page["entries"].as_array().unwrap();
     assert!(entries[3]["html"].as_str().unwrap().contains("said item_1999"), "{}", entries[3]);
-    // What was passed over in a hurry and still grows is all there.
+    // Text that was skipped at first and still grows is complete.
     let growing = &entries[4];
     let words = format!("{}{}", growing["html"].as_str().unwrap(), growing["tail"].as_str().unwrap());
     assert_eq!((words.matches("word").count(), words.matches("end").count()), (1_980, 20), "{growing}");

@@ -1,11 +1,8 @@
-//! What the page gets: entries, changes of them, the board, and what is asked beside.
+//! The endpoints of the page: entries and their changes, the board, and parts of entries.
 
 mod board;
 mod entries;
-mod history;
 mod hostile;
-mod live;
-mod parts;
 mod stream;
 
 use std::sync::Arc;
@@ -22,25 +19,24 @@ use tower::ServiceExt as _;
 
 use crate::rig::Rig;
 
-/// The entries of a session, from the first on.
+/// Returns all entries of a session.
 pub async fn entries(rig: &Rig, id: &str) -> Vec<Value> {
     let page = rig.get(&format!("/api/page/sessions/{id}?from=0&count=300")).await;
     assert_eq!(page.status, 200, "{page:?}");
     page.body["entries"].as_array().unwrap().clone()
 }
 
-/// The kinds of entries, in order.
 pub fn kinds(entries: &[Value]) -> Vec<&str> {
     entries.iter().map(|entry| entry["kind"].as_str().unwrap()).collect()
 }
 
-/// An answer as it is, with its headers.
+/// Returns a response with its headers.
 pub async fn ask(rig: &Rig, path: &str, headers: &[(header::HeaderName, &str)]) -> Response {
     let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(name, *value));
     rig.service.router().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
 }
 
-/// A session that has ended with these events: each with the item that it is about.
+/// Writes an ended session with these events, each with its item.
 pub async fn written(rig: &Rig, happened: Vec<(Option<&str>, What)>) -> String {
     let id = Id::from(uuid::Uuid::now_v7().to_string());
     let (log, at) = (rig.service.engine().log().clone(), Timestamp::parse("2026-11-16T10:00:00Z").unwrap());

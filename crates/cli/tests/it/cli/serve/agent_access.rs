@@ -115,7 +115,7 @@ fn the_private_sockets_are_no_way_either() {
     let text = "while $PROGRAM sessions cancel --data $DATA $SWITCHBOARD_SESSION > said 2>&1; echo $? > code
         grep -q 'no session' said; do sleep 0.05; done";
     let (served, _, answers) = confined(text, &["said", "code"], "none");
-    assert!(answers[0].contains("a session may not command sessions"), "{}", answers[0]);
+    assert!(answers[0].contains("a session may not control sessions"), "{}", answers[0]);
     assert_ne!(answers[1].trim(), "0");
     assert_ne!(served.sessions()[0]["state"], "cancelled");
 }
