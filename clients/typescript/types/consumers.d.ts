@@ -89,7 +89,8 @@ export interface Protocol {
 export interface SessionInitMessage {
   type: "session_init";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -374,7 +375,8 @@ export interface RequestOption {
 export interface SessionUpdateMessage {
   type: "session_update";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -448,7 +450,8 @@ export interface StateUpdate {
 export interface AssistantMessage {
   type: "assistant";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -537,7 +540,8 @@ export interface RefusalBlock {
 export interface StreamEventMessage {
   type: "stream_event";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -571,7 +575,8 @@ export interface ThinkingDelta {
 export interface ResultMessage {
   type: "result";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -619,7 +624,8 @@ export interface ResultData {
 export interface PermissionRequestMessage {
   type: "permission_request";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -630,7 +636,8 @@ export interface PermissionRequestMessage {
 export interface AgentRequestMessage {
   type: "agent_request";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -641,7 +648,8 @@ export interface AgentRequestMessage {
 export interface PermissionCancelledMessage {
   type: "permission_cancelled";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -661,7 +669,8 @@ export interface PermissionCancelledMessage {
 export interface ToolProgressMessage {
   type: "tool_progress";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -695,7 +704,8 @@ export interface ToolProgressMessage {
 export interface ToolUseSummaryMessage {
   type: "tool_use_summary";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -745,7 +755,8 @@ export interface ToolUseSummaryMessage {
 export interface StatusChangeMessage {
   type: "status_change";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -758,7 +769,8 @@ export interface StatusChangeMessage {
 export interface AuthStatusMessage {
   type: "auth_status";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -778,7 +790,8 @@ export interface AuthStatusMessage {
 export interface ConfigurationChangeMessage {
   type: "configuration_change";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -790,7 +803,8 @@ export interface ConfigurationChangeMessage {
 export interface SessionLifecycleMessage {
   type: "session_lifecycle";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -802,7 +816,8 @@ export interface SessionLifecycleMessage {
 export interface UserMessage {
   type: "user_message";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -824,7 +839,8 @@ export interface UserMessage {
 export interface CliConnectedMessage {
   type: "cli_connected";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -836,7 +852,8 @@ export interface CliConnectedMessage {
 export interface CliDisconnectedMessage {
   type: "cli_disconnected";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -849,7 +866,8 @@ export interface CliDisconnectedMessage {
 export interface SessionNameUpdateMessage {
   type: "session_name_update";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -860,7 +878,8 @@ export interface SessionNameUpdateMessage {
 export interface CapabilitiesReadyMessage {
   type: "capabilities_ready";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -889,7 +908,8 @@ export interface ModelOffer {
 export interface ProcessOutputMessage {
   type: "process_output";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -901,7 +921,8 @@ export interface ProcessOutputMessage {
 export interface IdentityMessage {
   type: "identity";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -921,7 +942,8 @@ export interface IdentityMessage {
 export interface PresenceUpdateMessage {
   type: "presence_update";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -945,7 +967,8 @@ export interface Consumer {
 export interface MessageHistoryMessage {
   type: "message_history";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -958,7 +981,8 @@ export interface MessageHistoryMessage {
 export interface MessageQueuedMessage {
   type: "message_queued";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -981,7 +1005,8 @@ export interface ImageData {
 export interface QueuedMessageUpdatedMessage {
   type: "queued_message_updated";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -993,7 +1018,8 @@ export interface QueuedMessageUpdatedMessage {
 export interface QueuedMessageCancelledMessage {
   type: "queued_message_cancelled";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -1004,7 +1030,8 @@ export interface QueuedMessageCancelledMessage {
 export interface QueuedMessageSentMessage {
   type: "queued_message_sent";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -1014,7 +1041,8 @@ export interface QueuedMessageSentMessage {
 export interface SlashCommandResultMessage {
   type: "slash_command_result";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -1028,7 +1056,8 @@ export interface SlashCommandResultMessage {
 export interface SlashCommandErrorMessage {
   type: "slash_command_error";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -1041,7 +1070,8 @@ export interface SlashCommandErrorMessage {
 export interface ResumeFailedMessage {
   type: "resume_failed";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */
@@ -1053,7 +1083,8 @@ export interface ResumeFailedMessage {
 export interface ErrorMessage {
   type: "error";
   /**
-   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later message once. Messages about consumers have none.
+   * The number in the session, from 1 without gaps: a client that reconnects with the last one gets each later
+   * message once. Messages about consumers have none.
    */
   seq?: number;
   /** The time of the event, in milliseconds since 1970. */

@@ -277,7 +277,8 @@ export interface SwitchboardRequest {
   params: OpenRequest;
 }
 /**
- * A request of the agent that is about neither a command nor file changes. The response is `{outcome, option?, answers?, input?, message?}`.
+ * A request of the agent that is about neither a command nor file changes. The response is `{outcome, option?,
+ * answers?, input?, message?}`.
  */
 export interface OpenRequest {
   threadId: string;

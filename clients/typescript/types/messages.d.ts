@@ -235,13 +235,13 @@ export interface SessionConfig {
   /** Protected paths that a confined agent may write all the same: absolute, or relative to the working directory. */
   writablePaths?: string[];
   /**
-   * Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their login,
-   * the MCP servers of the session and `allowedDomains`.
+   * Whether a confined agent and what it runs may use the whole network. Otherwise they reach their model, their
+   * login, the MCP servers of the session and `allowedDomains`.
    */
   networkAccess?: boolean;
   /**
-   * Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for the
-   * package registries.
+   * Hosts that a confined agent may also reach: `example.com`, `*.example.com`, `localhost:8080`, or `@packages` for
+   * the package registries.
    */
   allowedDomains?: string[];
   /** TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address. */
