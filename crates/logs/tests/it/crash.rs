@@ -50,7 +50,7 @@ fn a_killed_scan_harms_nothing_and_is_gone_on_with() {
         let mut dice = SeededRng::new(seed);
         for round in 0..12 {
             let mut child =
-                ChildTest::start("a_killed_scan_harms_nothing_and_is_gone_on_with", "scan", place.root_dir());
+                ChildTest::start("crash::a_killed_scan_harms_nothing_and_is_gone_on_with", "scan", place.root_dir());
             // First at the beginning, before anything exists; later at any step.
             let steps = if round < 3 { 1 + round } else { 1 + dice.next_below(14) };
             (0..steps).for_each(|_| drop(child.next_line()));
@@ -76,7 +76,7 @@ fn two_scans_at_once_are_as_good_as_one() {
         return scan_and_report(&folder);
     }
     let (place, _) = LibraryFixture::with_corpus(&CorpusOptions::small(12));
-    let start = || ChildTest::start("two_scans_at_once_are_as_good_as_one", "scan", place.root_dir());
+    let start = || ChildTest::start("crash::two_scans_at_once_are_as_good_as_one", "scan", place.root_dir());
     for mut child in [start(), start(), start()] {
         let said: Vec<String> = std::iter::from_fn(|| child.next_line()).collect();
         assert_eq!(said.last().map(String::as_str), Some("is done"));

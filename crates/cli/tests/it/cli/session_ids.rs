@@ -119,12 +119,12 @@ fn refused(home: &TempDir, args: &[&str]) -> String {
 #[test]
 fn what_cannot_go_on_says_why() {
     let gone = home("/srv/not/there");
-    let said = refused(&gone, &["nobody", "go on"]);
-    assert!(said.contains("no session `nobody`") && said.contains("switchboard logs list"), "{said}");
+    let said = refused(&gone, &["missing", "go on"]);
+    assert!(said.contains("no session `missing`") && said.contains("switchboard logs list"), "{said}");
     let said = refused(&gone, &["2222", "go on"]);
-    assert!(said.contains("/srv/not/there") && said.contains("not there any more"), "{said}");
+    assert!(said.contains("/srv/not/there") && said.contains("does not exist"), "{said}");
     let said = refused(&gone, &["2222", "codex", "go on"]);
-    assert!(said.contains("is of claude, and codex cannot continue it"), "{said}");
+    assert!(said.contains("belongs to claude; codex cannot continue it"), "{said}");
 }
 
 #[test]
