@@ -48,7 +48,8 @@ pub use config::{ApprovalMode, McpServerConfig, McpTransport, SandboxMode, Sessi
 pub use envelope::{Event, EventError};
 pub use fault::{ErrorCode, ErrorKind, Fault};
 pub use given_settings::{
-    ClientSettings, MisplacedSettings, SettingsError, SettingsForm, describe_ignored, read_mcp_servers, read_settings,
+    ClientSettings, MisplacedSettings, SettingsError, SettingsForm, describe_ignored, limits_agent_by_name,
+    read_mcp_servers, read_settings,
 };
 pub use id::Id;
 pub use item::{

@@ -143,6 +143,47 @@ impl AcpTestHome {
 }
 
 #[test]
+fn settings_in_requests_are_accepted_or_refused_but_never_ignored() {
+    let place = AcpTestHome::new();
+    let cwd = place.work.path().to_string_lossy();
+    place.play(async |editor| {
+        let send = async |method: &str, mut params: Value| {
+            params["cwd"] = json!(cwd);
+            params["mcpServers"] = json!([]);
+            editor.agent.send_request(UntypedMessage::new(method, params)?).block_task().await
+        };
+        let given = json!({"approval_mode": "auto-edit", "_meta": {"sandboxPolicy": {"type": "readOnly"}}});
+        let opened = send("session/new", given).await?["sessionId"].clone();
+        let own = json!({"_meta": {"switchboard": {"blockedTools": ["Bash"]}, "editor": {"hooks": 1, "tools": 2}}});
+        let other = send("session/new", own).await?["sessionId"].clone();
+        for (id, field, value) in [
+            (&opened, "approvalMode", json!("autoEdit")),
+            (&opened, "sandboxMode", json!("readOnly")),
+            (&other, "blockedTools", json!(["Bash"])),
+        ] {
+            let shown = ["sessions", "show", id.as_str().unwrap(), "--json", "--data"];
+            let shown = binary::run(&[&shown[..], &[&place.data.path().to_string_lossy()]].concat(), b"").ok();
+            let shown: Value = serde_json::from_str(&shown).unwrap();
+            assert_eq!(shown["config"][field], value, "{shown:#}");
+        }
+        for (method, params, right) in [
+            ("session/new", json!({"sandboxMode": "shut"}), "readOnly"),
+            ("session/new", json!({"permissions": "none"}), "approvalMode"),
+            ("session/new", json!({"sandboxMode": "none", "_meta": {"sandboxMode": "readOnly"}}), "given twice"),
+            ("session/new", json!({"_meta": {"switchboard": {"yolo": false}}}), "approvalMode"),
+            ("session/load", json!({"sessionId": opened, "sandboxMode": "none"}), "session/new"),
+            ("session/resume", json!({"sessionId": opened, "_meta": {"approvalMode": "autoAll"}}), "session/new"),
+            ("session/prompt", json!({"sessionId": opened, "prompt": [], "approvalMode": "autoAll"}), "session/new"),
+        ] {
+            let refused = send(method, params.clone()).await.unwrap_err();
+            assert_eq!(i32::from(refused.code), -32602, "{params} {refused}");
+            assert!(refused.message.contains(right), "{params} {refused}");
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn a_turn_is_told_before_it_is_answered() {
     let place = AcpTestHome::new();
     let (ended, updates) = place.play(async |editor| {

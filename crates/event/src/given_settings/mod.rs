@@ -15,6 +15,8 @@ use serde::{
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
+pub use values::limits_agent_by_name;
+
 use names::{MCP_LIMIT_ALIASES, fold_name, suggest_setting};
 use values::{
     APPROVAL_MODES, APPROVAL_POLICIES, SANDBOX_MODES, check_setting, has_synonyms, is_canonical, limits_agent,

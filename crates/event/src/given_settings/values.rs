@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    APPROVAL_MODE, NETWORK_ACCESS, RawObject, SANDBOX_MODE, SettingsError, WRITABLE_ROOTS, join_path, names::fold_name,
+    APPROVAL_MODE, NETWORK_ACCESS, RawObject, SANDBOX_MODE, SESSION_CONFIG_FORM, SETTING_ALIASES, SettingsError,
+    WRITABLE_ROOTS, join_path, names::fold_name,
 };
 use crate::SessionConfig;
 
@@ -79,6 +80,14 @@ pub fn check_setting(field: &str, value: &Value) -> Result<(), String> {
 /// Returns whether a setting limits what an agent may do.
 pub fn limits_agent(setting: &str) -> bool {
     !matches!(setting, "agentType" | "projectId" | "workingDirectory" | "cwd" | "model" | "mode" | "options")
+}
+
+/// Returns whether a name, in any spelling, is that of a setting that limits what an agent may do.
+#[must_use]
+pub fn limits_agent_by_name(name: &str) -> bool {
+    let folded = fold_name(name);
+    let known = SESSION_CONFIG_FORM.fields.iter().chain(SETTING_ALIASES);
+    known.copied().any(|setting| fold_name(setting) == folded && limits_agent(setting))
 }
 
 /// Returns whether the value of a setting can be written in several ways.

@@ -15,6 +15,7 @@ mod open_session;
 mod prompt_content;
 mod prompt_queue;
 mod prompts;
+mod request_settings;
 mod sessions;
 mod settings;
 
@@ -43,6 +44,7 @@ use tokio::sync::Notify;
 use crate::Service;
 use editor::EditorConnection;
 use open_session::UpdateForwarder;
+use request_settings::RequestWithSettings;
 use settings::SetModelRequest;
 
 pub use editor::AcpAgentConfig;
@@ -125,16 +127,16 @@ async fn serve_editor(editor: EditorConnection, lines: impl ConnectTo<Agent> + '
         (request: AuthenticateRequest, responder, _line) => {
             responder.respond_with_result(editor.authenticate(&request))
         },
-        (request: NewSessionRequest, responder, line) => {
+        (request: RequestWithSettings<NewSessionRequest>, responder, line) => {
             respond_and_stream(responder, async move { editor.new_session(request, line).await })
         },
-        (request: LoadSessionRequest, responder, line) => {
+        (request: RequestWithSettings<LoadSessionRequest>, responder, line) => {
             respond_and_stream(responder, async move { editor.load(request, line).await })
         },
-        (request: ResumeSessionRequest, responder, line) => {
+        (request: RequestWithSettings<ResumeSessionRequest>, responder, line) => {
             respond_and_stream(responder, async move { editor.resume(request, line).await })
         },
-        (request: ForkSessionRequest, responder, line) => {
+        (request: RequestWithSettings<ForkSessionRequest>, responder, line) => {
             respond_and_stream(responder, async move { editor.fork(request, line).await })
         },
         (request: ListSessionsRequest, responder, _line) => {
@@ -152,7 +154,7 @@ async fn serve_editor(editor: EditorConnection, lines: impl ConnectTo<Agent> + '
         (request: SetModelRequest, responder, _line) => {
             respond_later(responder, async move { editor.set_model(&request).await })
         },
-        (request: PromptRequest, responder, _line) => match editor.accept_prompt(&request) {
+        (request: RequestWithSettings<PromptRequest>, responder, _line) => match editor.accept_prompt(&request.request) {
             Ok(prompt) => {
                 let cancellation = responder.cancellation();
                 respond_later(responder, prompt.run_until_cancelled(cancellation))

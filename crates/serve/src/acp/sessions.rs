@@ -20,6 +20,7 @@ use super::{
     editor::{EditorClient, EditorConnection},
     errors,
     open_session::{EventAge, OpenSession, UpdateForwarder},
+    request_settings::{RequestWithSettings, conflict},
     settings,
 };
 use crate::{
@@ -49,21 +50,24 @@ impl EditorConnection {
     /// Starts a session. Its updates follow the response.
     pub async fn new_session(
         &self,
-        request: NewSessionRequest,
+        request: RequestWithSettings<NewSessionRequest>,
         client: EditorClient,
     ) -> Result<(NewSessionResponse, UpdateForwarder)> {
         self.check_login()?;
+        let RequestWithSettings { request, settings: given } = request;
         let agent_config = self.agent_config();
-        let config = SessionConfig {
+        let mut config = SessionConfig {
             working_directory: Some(check_directory(&request.cwd)?),
             mcp_servers: to_mcp_servers(request.mcp_servers),
             ..agent_config.config.clone()
         };
+        config.add_given(&given.config).map_err(|error| conflict(&error))?;
         let agent = agent_config.agent.name.to_owned();
         let opening =
             NewConversation { agent, config, command: agent_config.command.clone(), env: agent_config.env.clone() };
         let conversation = self.service().start_conversation(opening).await?;
         let (open, settings) = self.open_started(conversation, client).await?;
+        self.service().report_ignored_fields(open.id(), &given.ignored).await;
         let response =
             NewSessionResponse::new(open.id().to_string()).modes(settings.modes).config_options(settings.options);
         Ok((response, UpdateForwarder::new(self, &open).await?))
@@ -80,7 +84,7 @@ impl EditorConnection {
         }
         let open = Arc::new(OpenSession::new(conversation, client));
         self.wait_for_settings(open.id()).await;
-        let settings = read_settings(&open.conversation).await?;
+        let settings = read_offered_settings(&open.conversation).await?;
         self.add_session(&open)?;
         Ok((open, settings))
     }
@@ -109,24 +113,26 @@ impl EditorConnection {
     /// Opens a session of the log and sends its history before the response.
     pub async fn load(
         &self,
-        request: LoadSessionRequest,
+        request: RequestWithSettings<LoadSessionRequest>,
         client: EditorClient,
     ) -> Result<(LoadSessionResponse, UpdateForwarder)> {
-        let (open, updates) =
-            self.open_stored(&request.session_id.0, request.mcp_servers, client, EventAge::Replayed).await?;
-        let settings = read_settings(&open.conversation).await?;
+        let (open, updates) = self
+            .open_stored(&request.request.session_id.0, request.request.mcp_servers, client, EventAge::Replayed)
+            .await?;
+        let settings = read_offered_settings(&open.conversation).await?;
         Ok((LoadSessionResponse::new().modes(settings.modes).config_options(settings.options), updates))
     }
 
     /// Opens a session of the log without its history, which the editor has.
     pub async fn resume(
         &self,
-        request: ResumeSessionRequest,
+        request: RequestWithSettings<ResumeSessionRequest>,
         client: EditorClient,
     ) -> Result<(ResumeSessionResponse, UpdateForwarder)> {
-        let (open, updates) =
-            self.open_stored(&request.session_id.0, request.mcp_servers, client, EventAge::Known).await?;
-        let settings = read_settings(&open.conversation).await?;
+        let (open, updates) = self
+            .open_stored(&request.request.session_id.0, request.request.mcp_servers, client, EventAge::Known)
+            .await?;
+        let settings = read_offered_settings(&open.conversation).await?;
         Ok((ResumeSessionResponse::new().modes(settings.modes).config_options(settings.options), updates))
     }
 
@@ -153,13 +159,16 @@ impl EditorConnection {
     /// Continues a copy of a session.
     pub async fn fork(
         &self,
-        request: ForkSessionRequest,
+        request: RequestWithSettings<ForkSessionRequest>,
         client: EditorClient,
     ) -> Result<(ForkSessionResponse, UpdateForwarder)> {
+        let RequestWithSettings { request, settings: given } = request;
         let id = &*request.session_id.0;
-        let config = SessionConfig { mcp_servers: to_mcp_servers(request.mcp_servers), ..SessionConfig::default() };
+        let mut config = SessionConfig { mcp_servers: to_mcp_servers(request.mcp_servers), ..SessionConfig::default() };
+        config.add_given(&given.config).map_err(|error| conflict(&error))?;
         let conversation = self.service().fork_conversation(id, config).await?;
         let (open, settings) = self.open_started(conversation, client).await?;
+        self.service().report_ignored_fields(open.id(), &given.ignored).await;
         let response =
             ForkSessionResponse::new(open.id().to_string()).modes(settings.modes).config_options(settings.options);
         Ok((response, UpdateForwarder::new(self, &open).await?))
@@ -199,7 +208,7 @@ impl EditorConnection {
     }
 }
 
-async fn read_settings(conversation: &Conversation) -> Result<AcpSettings> {
+async fn read_offered_settings(conversation: &Conversation) -> Result<AcpSettings> {
     let offered = AgentConfigOptions::from(&conversation.info().await?);
     let modes = offered.session_modes().map(serde_json::to_value).transpose().map_err(Error::into_internal_error)?;
     let modes = modes.map(serde_json::from_value).transpose().map_err(Error::into_internal_error)?;
