@@ -13,16 +13,17 @@ use super::{reply_rows, segment};
 use crate::LogsError;
 
 /// Older formats are migrated.
-const INDEX_FORMAT_VERSION: i64 = 5;
+const INDEX_FORMAT_VERSION: i64 = 6;
 
 /// Migrations to each format: SQL statements, and code for everything SQL cannot do.
-const MIGRATIONS: [(&str, MigrationStep); 5] = [
+const MIGRATIONS: [(&str, MigrationStep); 6] = [
     (include_str!("schema.sql"), |_| Ok(())),
     (include_str!("format2.sql"), |_| Ok(())),
     // Its filters are built by the migration to format 5.
     (include_str!("format3.sql"), |_| Ok(())),
     (include_str!("format4.sql"), reply_rows::migrate_keys_first),
     (include_str!("format5.sql"), segment::rebuild_filters),
+    (include_str!("format6.sql"), |_| Ok(())),
 ];
 
 type MigrationStep = fn(&Connection) -> rusqlite::Result<()>;

@@ -48,15 +48,17 @@ impl ScanTask {
 /// Compares the discovered logs with the index, and records new, moved and deleted ones.
 pub fn plan_scan(
     index: &mut LogIndex,
-    mut seen: Vec<DiscoveredLog>,
+    seen: Vec<DiscoveredLog>,
     units: &[Arc<LogUnit>],
     depth: ScanDepth,
 ) -> rusqlite::Result<ScanPlan> {
-    // The kept content of a deleted log has more information than a shared document.
-    seen.retain(|seen| !seen.is_in_shared_document() || !units.iter().any(|unit| is_own_log(unit, seen)));
+    let (seen, covered) = split_covered(seen, units);
+    let covered: HashSet<&str> = covered.iter().map(|covered| covered.name.as_str()).collect();
+    let (covered, units): (Vec<_>, Vec<_>) = units.iter().partition(|unit| covered.contains(unit.name.as_str()));
+    index.delete_units(&covered.iter().map(|unit| unit.id).collect::<Vec<_>>())?;
     let there: HashSet<&str> = seen.iter().map(|seen| seen.name.as_str()).collect();
     let (known, mut absent): (Vec<&Arc<LogUnit>>, Vec<&Arc<LogUnit>>) =
-        units.iter().partition(|unit| there.contains(unit.name.as_str()));
+        units.into_iter().partition(|unit| there.contains(unit.name.as_str()));
     let mut known: HashMap<&str, &Arc<LogUnit>> = known.into_iter().map(|unit| (unit.name.as_str(), unit)).collect();
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for seen in seen {
@@ -93,9 +95,23 @@ impl ScanTask {
     }
 }
 
+/// Splits off the parts of shared documents whose sessions have logs of their own. The kept content of a deleted log has
+/// more information than a shared document, too.
+fn split_covered(seen: Vec<DiscoveredLog>, units: &[Arc<LogUnit>]) -> (Vec<DiscoveredLog>, Vec<DiscoveredLog>) {
+    let (shared, mut own): (Vec<_>, Vec<_>) = seen.into_iter().partition(DiscoveredLog::is_in_shared_document);
+    let is_covered = |shared: &DiscoveredLog| {
+        own.iter().any(|seen| seen.covers_session_of(shared)) || units.iter().any(|unit| is_own_log(unit, shared))
+    };
+    let (covered, alone): (Vec<_>, Vec<_>) = shared.into_iter().partition(is_covered);
+    own.extend(alone);
+    own.sort_by(|a, b| a.name.cmp(&b.name));
+    (own, covered)
+}
+
 /// Returns whether the unit is a log of the session that also has a part in a shared document.
 fn is_own_log(unit: &LogUnit, shared: &DiscoveredLog) -> bool {
-    Some(&unit.session) == shared.part.as_ref() && unit.agent == shared.agent && unit.path != shared.path
+    let is_same_session = Some(&unit.session) == shared.part.as_ref() && unit.path != shared.path;
+    is_same_session && unit.agent == shared.agent && unit.machine == shared.machine
 }
 
 /// Returns whether the path or size in the index is outdated.

@@ -54,11 +54,12 @@ impl DiscoveredLog {
         matches!(self.file.form, LogFormat::SharedDocument(_))
     }
 
-    /// Returns whether this is a log of the session in `other`.
-    fn covers_session_of(&self, other: &Self) -> bool {
-        let session = other.part.as_deref().unwrap_or_default();
+    /// Returns whether this is the own log of a session that is also in a shared document.
+    pub fn covers_session_of(&self, shared: &Self) -> bool {
+        let session = shared.part.as_deref().unwrap_or_default();
         let is_prefix = self.file.session_prefix.as_deref().is_some_and(|prefix| session.starts_with(prefix));
-        is_prefix || self.file.session.as_deref() == Some(session)
+        let is_same_session = is_prefix || self.file.session.as_deref() == Some(session);
+        is_same_session && (self.agent, &self.machine) == (shared.agent, &shared.machine)
     }
 }
 
@@ -94,22 +95,7 @@ pub fn discover_logs(
         blocked.extend(walked.blocked);
         walked.listed.into_iter().for_each(|(path, mark, sessions)| lists.insert(&path, mark, sessions));
     }
-    (drop_shared_duplicates(drop_twins(seen)), blocked)
-}
-
-/// Drops sessions of shared documents that have logs of their own.
-fn drop_shared_duplicates(all: Vec<DiscoveredLog>) -> Vec<DiscoveredLog> {
-    let (shared, mut own): (Vec<_>, Vec<_>) = all.into_iter().partition(DiscoveredLog::is_in_shared_document);
-    let is_repeated = |shared: &DiscoveredLog| {
-        let is_own = |seen: &DiscoveredLog| {
-            (seen.agent, &seen.machine) == (shared.agent, &shared.machine) && seen.covers_session_of(shared)
-        };
-        own.iter().any(is_own)
-    };
-    let alone: Vec<_> = shared.into_iter().filter(|shared| !is_repeated(shared)).collect();
-    own.extend(alone);
-    own.sort_by(|a, b| a.name.cmp(&b.name));
-    own
+    (drop_twins(seen), blocked)
 }
 
 /// The maximum number of scanning threads.

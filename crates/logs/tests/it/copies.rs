@@ -64,12 +64,14 @@ fn write_log(place: &LibraryFixture, number: usize, log: &str) {
 }
 
 fn transcript_prompts(place: &LibraryFixture) -> Vec<String> {
-    let (library, _) = place.refreshed_library();
-    let Transcript::Events(events) = library.read_transcript(&library.find_session(LAST_FORK_ID).unwrap()).unwrap()
-    else {
+    transcript_prompts_of(&place.refreshed_library().0, LAST_FORK_ID)
+}
+
+fn transcript_prompts_of(library: &LogLibrary, session: &str) -> Vec<String> {
+    let Transcript::Events(events) = library.read_transcript(&library.find_session(session).unwrap()).unwrap() else {
         panic!("no events")
     };
-    assert!(events.iter().all(|event| *event.session == *LAST_FORK_ID), "all are of the session that is shown");
+    assert!(events.iter().all(|event| *event.session == *session), "all are of the session that is shown");
     events.iter().filter_map(user_prompt).collect()
 }
 
@@ -181,6 +183,25 @@ fn prompts_that_only_a_shared_document_has_are_found() {
     fs::remove_file(chat).unwrap();
     refresh_all(&library);
     assert_eq!(hit_sessions(&library, "zephyr", 5), [LOGGED_SESSION]);
+}
+
+#[test]
+fn a_session_that_gets_a_log_of_its_own_is_no_longer_read_from_the_shared_document() {
+    let place = LibraryFixture::new();
+    let prompts = [prompt_record(DOCUMENT_ONLY_SESSION, 0, "quixotic"), prompt_record(LOGGED_SESSION, 0, "zephyr")];
+    place.write_file(".gemini/tmp/p/logs.json", format!("[{}]", prompts.join(",\n")).as_bytes());
+    place.write_file(".gemini/tmp/p/.project_root", b"/srv/p\n");
+    let (library, _) = place.refreshed_library();
+    assert_eq!(hit_sessions(&library, "zephyr", 5), [LOGGED_SESSION]);
+    let message = r#"{"id":"m1","timestamp":"2026-11-01T10:00:00.000Z","type":"user","content":"zephyr"}"#;
+    let header =
+        format!(r#"{{"sessionId":"{LOGGED_SESSION}","projectHash":"h","startTime":"2026-11-01T10:00:00.000Z"}}"#);
+    let chat = format!("{header}\n{message}\n");
+    place.write_file(".gemini/tmp/p/chats/session-2026-11-01T10-00-bbbbbbbb.jsonl", chat.as_bytes());
+    refresh_all(&library);
+    assert_eq!(take_snapshot(&library), place.fresh_snapshot());
+    assert_eq!(library.find_session(LOGGED_SESSION).unwrap().facts.prompts, 1);
+    assert_eq!(transcript_prompts_of(&library, LOGGED_SESSION), ["zephyr"]);
 }
 
 /// Adds a log with one prompt.
