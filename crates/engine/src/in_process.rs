@@ -250,12 +250,13 @@ fn session_activity(phase: SessionPhase) -> Option<Activity> {
 pub fn session_view(stored: SessionRecord, is_here: bool, open_requests: usize) -> SessionView {
     // A record of a later version is shown as far as it can be read.
     let end = stored.parse_end().unwrap_or_default();
+    let config = stored.parse_config().map(|config| config.with_masked_secrets()).unwrap_or_default();
     SessionView {
         state: session_lifecycle(stored.state),
         activity: session_activity(stored.state),
-        agent_type: stored.agent.to_string(),
+        agent_type: config.agent_type.clone().unwrap_or_else(|| stored.agent.to_string()),
         agent_id: stored.agent.to_string(),
-        config: stored.parse_config().map(|config| config.with_masked_secrets()).unwrap_or_default(),
+        config,
         project_id: stored.project,
         prompt: stored.prompt,
         title: stored.title,

@@ -7,8 +7,8 @@ use std::{
 
 use switchboard_agents::{RequestAnswer, RequestDecision, StopCause};
 use switchboard_event::{
-    Decider, Details, EndReason, Event, EventBody, Id, RequestOpened, Scope, SessionEnded, Timestamp, Usage,
-    to_raw_json,
+    Decider, Details, EndReason, Event, EventBody, Id, RequestOpened, Scope, SessionEnded, SessionStarted, Timestamp,
+    Usage, to_raw_json,
 };
 use switchboard_store::{SessionEnd, SessionPhase};
 use tracing::{debug, info};
@@ -89,6 +89,7 @@ impl SessionActor {
                 EventBody::TurnCompleted(turn) => {
                     debug!(turn = event.turn, status = ?turn.status, stop = ?turn.stop, "turn completed");
                 }
+                EventBody::SessionStarted(started) => self.record_agent_type(started),
                 EventBody::SessionUpdated(updated) => {
                     if let Some(title) = updated.info.title.clone() {
                         self.parts.event_writer.patch().title = Some(title);
@@ -122,6 +123,15 @@ impl SessionActor {
     pub(super) fn write_released_events(&mut self) {
         let event_writer = &mut self.parts.event_writer;
         self.stream_mask.release(|event| event_writer.push(event));
+    }
+
+    /// Records the agent that runs a session on another server.
+    fn record_agent_type(&mut self, started: &SessionStarted) {
+        let (reported, config) = (&started.config.agent_type, &mut self.parts.config);
+        if reported.is_some() && *reported != config.agent_type {
+            config.agent_type.clone_from(reported);
+            self.parts.event_writer.patch().config = Some(config.clone());
+        }
     }
 
     /// Records the agent's own ID of the session. A slow agent may report it long after its first event.

@@ -82,6 +82,8 @@ async fn another_switchboard() {
     assert!(events.iter().any(|event| matches!(event.body, EventBody::RequestResolved(_))));
     let opened = there.service.engine().log().list_sessions(&Default::default()).unwrap();
     assert_eq!((opened.len(), opened[0].state.name()), (1, "done"));
+    let shown = here.get(&format!("/api/sessions/{}", session.id())).await.body;
+    assert_eq!((&shown["agentType"], &shown["agentId"]), (&json!("script"), &json!("board")));
     // A follow-up continues the same remote session, and only new events are sent.
     let mut again = StartRequest {
         resume: Some(session.id().clone()),
