@@ -14,7 +14,7 @@ use crate::{
     HostEnvironment,
     host::boot_id,
     session::remove_abandoned_directories,
-    supervise::{ProcessRef, remove_abandoned_cgroups, sweep_session},
+    supervise::{ProcessRef, remove_abandoned_cgroups, remove_all_abandoned_cgroups, sweep_session},
 };
 
 const MAX_PAGE_EVENTS: usize = 4096;
@@ -28,6 +28,9 @@ pub fn recover_sessions(log: &dyn SessionLog, host: &HostEnvironment) -> Result<
         return Ok(0);
     }
     let abandoned = log.take_over()?;
+    if !abandoned.is_empty() {
+        remove_all_abandoned_cgroups();
+    }
     for AbandonedSession { session, runs } in &abandoned {
         info!(session = %session.id, "ending a session whose process is gone");
         kill_remaining_processes(&session.id, runs);

@@ -19,6 +19,9 @@ const NAME_PREFIX: &str = "switchboard-";
 /// The maximum time that killed processes may take to leave a group.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The depth to which abandoned groups are searched.
+const MAX_SEARCH_DEPTH: usize = 12;
+
 /// The interval between checks of a group while its processes die.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -59,14 +62,33 @@ impl Drop for SessionCgroup {
     }
 }
 
-/// Removes the groups that dead processes of this program left next to that of this process, with the processes in
+/// Removes the groups that dead processes of this program left below the one of this process, with the processes in
 /// them.
 pub fn remove_abandoned_cgroups() {
-    let (entries, namespace) = (own_directory().and_then(fs::read_dir), pid_namespace());
-    for entry in entries.into_iter().flatten().flatten() {
-        let owner = parse_owner(&entry.file_name().to_string_lossy(), namespace);
-        if owner.is_some_and(|owner| process_start_time(owner.pid) != Some(owner.start_time)) {
-            remove_group(&entry.path());
+    if let Ok(directory) = own_directory() {
+        remove_abandoned_below(&directory, 1);
+    }
+}
+
+/// Removes the groups that dead processes of this program left anywhere: a process that was started in another terminal
+/// or by another service had another group.
+pub fn remove_all_abandoned_cgroups() {
+    if let Ok(directory) = mounted_directory() {
+        remove_abandoned_below(&directory, MAX_SEARCH_DEPTH);
+    }
+}
+
+fn remove_abandoned_below(directory: &Path, depth: usize) {
+    let namespace = pid_namespace();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        match parse_owner(&entry.file_name().to_string_lossy(), namespace) {
+            Some(owner) if process_start_time(owner.pid) != Some(owner.start_time) => remove_group(&entry.path()),
+            Some(_) => {}
+            None if depth > 1 => remove_abandoned_below(&entry.path(), depth - 1),
+            None => {}
         }
     }
 }
@@ -106,17 +128,32 @@ fn remove_group(path: &Path) {
 fn own_directory() -> io::Result<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     let groups = fs::read_to_string("/proc/self/cgroup")?;
-    find_directory(&mounts, &groups).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "cgroup v2 is not mounted"))
+    find_directory(&mounts, &groups).ok_or_else(not_mounted)
+}
+
+/// Returns the directory of all groups that are visible here.
+fn mounted_directory() -> io::Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    let first = cgroup_mounts(&mounts).next();
+    first.map(|(_, point)| PathBuf::from(point)).ok_or_else(not_mounted)
+}
+
+fn not_mounted() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "cgroup v2 is not mounted")
 }
 
 fn find_directory(mounts: &str, groups: &str) -> Option<PathBuf> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    mounts.lines().find_map(|line| {
+    cgroup_mounts(mounts)
+        .find_map(|(root, point)| Some(Path::new(point).join(Path::new(group).strip_prefix(root).ok()?)))
+}
+
+/// Returns the mounted directory and the mount point of each cgroup v2 mount.
+fn cgroup_mounts(mounts: &str) -> impl Iterator<Item = (&str, &str)> {
+    mounts.lines().filter_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
-        let (root, point) = (fields.next()?, fields.next()?);
-        let below = Path::new(group).strip_prefix(root).ok()?;
-        kind.starts_with("cgroup2 ").then(|| Path::new(point).join(below))
+        kind.starts_with("cgroup2 ").then_some((fields.next()?, fields.next()?))
     })
 }
 

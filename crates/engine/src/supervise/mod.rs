@@ -32,7 +32,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use cgroup::remove_abandoned_cgroups;
+pub use cgroup::{remove_abandoned_cgroups, remove_all_abandoned_cgroups};
 pub use control::{AgentControl, ProcessExit, RunningAgent, StopSignal};
 pub use hidden::{DETACH_MODE, run_hidden_mode};
 pub use process::{ProcessRef, process_start_time};

@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{getpid, setsid};
 use switchboard_engine::supervise::{
     Confinement, DirectoryView, IsolatedNetwork, ProcessSpec, SESSION_VARIABLE, adopt_orphans,
-    remove_abandoned_cgroups, start_agent,
+    remove_abandoned_cgroups, remove_all_abandoned_cgroups, start_agent,
 };
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -80,6 +80,7 @@ fn agent_spec(role: &[&str]) -> io::Result<ProcessSpec> {
 pub fn hold_shell(args: &[&str]) -> io::Result<()> {
     if args.contains(&"recover") {
         remove_abandoned_cgroups();
+        remove_all_abandoned_cgroups();
         print_line("recovered");
         return Ok(());
     }

@@ -27,6 +27,8 @@ const KERNEL_SETTINGS: &[(&str, &str, &str)] = &[
     ("/proc/sys/user/max_net_namespaces", "0", "run `sudo sysctl user.max_net_namespaces=10000`"),
 ];
 
+const NETWORK_NAMESPACE_LIMIT: &str = "max_net_namespaces";
+
 /// Files that container engines leave inside their containers.
 const CONTAINER_MARKS: &[&str] = &["/.dockerenv", "/run/.containerenv"];
 
@@ -162,6 +164,12 @@ pub async fn probe_sandbox(exe: &Path) -> Result<SandboxReport, LaunchError> {
 
 /// Returns a hint for a person on how to make a refused sandbox enforceable.
 pub fn sandbox_refusal_hint(cause: &str) -> String {
+    let value = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let is_container = CONTAINER_MARKS.iter().any(|mark| Path::new(mark).exists());
+    refusal_hint(cause, value, is_container)
+}
+
+fn refusal_hint(cause: &str, kernel_setting: impl Fn(&str) -> String, is_container: bool) -> String {
     let accept = match cause.contains("network namespace") {
         true => {
             "give the session the whole network with --network-access, or accept a weaker sandbox with --sandbox-best-effort"
@@ -181,15 +189,57 @@ pub fn sandbox_refusal_hint(cause: &str) -> String {
     if !is_refused {
         return format!("run `switchboard doctor` for details, {accept}");
     }
-    let value = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-    let found = KERNEL_SETTINGS.iter().find(|(path, forbids, _)| value(path) == *forbids);
-    let is_container = CONTAINER_MARKS.iter().any(|mark| Path::new(mark).exists());
-    match found {
+    // The limit of a kind of namespace concerns only that kind, and is more specific than the others.
+    let is_network = cause.contains("network namespace");
+    let concerns = |path: &str| is_network || !path.ends_with(NETWORK_NAMESPACE_LIMIT);
+    let mut forbidding = KERNEL_SETTINGS.iter().filter(|(path, forbids, _)| kernel_setting(path) == *forbids);
+    let found = forbidding.clone().find(|(path, ..)| is_network && path.ends_with(NETWORK_NAMESPACE_LIMIT));
+    match found.or_else(|| forbidding.find(|(path, ..)| concerns(path))) {
         Some((_, _, fix)) => format!("{fix}, {accept}"),
         None if is_container => format!(
             "start the container with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined \
              --security-opt systempaths=unconfined`, {accept}"
         ),
         None => format!("allow user namespaces for this user, {accept}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal_hint;
+
+    #[test]
+    fn a_refusal_names_the_exact_fix() {
+        let user = "user namespace: Operation not permitted (os error 1)";
+        let network = "network namespace: No space left on device (os error 28)";
+        let mount = "mount: remount / read-only: Permission denied (os error 13)";
+        let apparmor = "kernel.apparmor_restrict_unprivileged_userns=0";
+        for (cause, forbidding, is_container, fix) in [
+            (user, &[("apparmor_restrict_unprivileged_userns", "1")][..], false, apparmor),
+            (user, &[("max_user_namespaces", "0")], false, "sysctl user.max_user_namespaces=10000"),
+            (user, &[("unprivileged_userns_clone", "0")], true, "sysctl kernel.unprivileged_userns_clone=1"),
+            (user, &[("max_net_namespaces", "0")], false, "allow user namespaces for this user"),
+            (
+                network,
+                &[("max_net_namespaces", "0"), ("apparmor_restrict_unprivileged_userns", "1")],
+                false,
+                "user.max_net",
+            ),
+            (network, &[("apparmor_restrict_unprivileged_userns", "1")], false, apparmor),
+            (mount, &[], true, "--security-opt seccomp=unconfined"),
+            (mount, &[], false, "allow user namespaces for this user"),
+            ("Landlock: not supported", &[], false, "Linux 6.2"),
+            ("bind /x: No such file or directory", &[], false, "start it again"),
+            ("something else", &[], false, "switchboard doctor"),
+        ] {
+            let value = |path: &str| {
+                let found = forbidding.iter().find(|(name, _)| path.ends_with(name));
+                found.map(|(_, value)| (*value).to_owned()).unwrap_or_default()
+            };
+            let hint = refusal_hint(cause, value, is_container);
+            assert!(hint.contains(fix), "{cause}: {hint}");
+            let is_open = hint.contains("start it again") || hint.contains("--sandbox-best-effort");
+            assert!(is_open && hint.contains("--network-access") == cause.starts_with("network"), "{cause}: {hint}");
+        }
     }
 }
