@@ -2,7 +2,13 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, chown},
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::{
+            fs::{PermissionsExt as _, chown},
+            net::{SocketAddr, UnixListener},
+        },
+    },
 };
 
 use super::{ServeProcess, script};
@@ -140,6 +146,28 @@ fn a_confined_agent_does_not_see_the_token_nor_the_private_sockets() {
     }
 }
 
+/// Sockets like those of container engines, SSH and GPG agents, D-Bus, X11 and tmux: with a path, and abstract.
+#[test]
+fn sockets_of_other_programs_cannot_be_reached_from_a_sandbox() {
+    for (sandbox, is_reached) in [("workspaceWrite", false), ("none", true)] {
+        let served = ServeProcess::start();
+        let path = served.folder.path().join("agent.sock");
+        let _with_path = UnixListener::bind(&path).unwrap();
+        let name = format!("switchboard-test-{}-{sandbox}", served.port);
+        let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let text = format!(
+            "reach() {{ perl -MSocket -e '
+                 socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; my $name = $ARGV[0]; $name =~ s/^@/\\0/;
+                 print connect($s, pack_sockaddr_un($name)) ? q(reached) : q(refused)' \"$1\" > $2; }}
+             reach {} path; reach @{name} abstract",
+            path.display()
+        );
+        let (_, _, answers) = inside_of(served, &text, &["path", "abstract"], sandbox);
+        let expected = if is_reached { "reached" } else { "refused" };
+        assert_eq!(answers, [expected; 2], "{sandbox}");
+    }
+}
+
 /// A process that has removed everything that identifies it, and has killed its supervisor.
 #[test]
 fn an_agent_that_kills_its_supervisor_commands_nothing_and_leaves_nothing() {
@@ -200,6 +228,55 @@ fn open_files_of_an_agent_do_not_delay_commands() {
     let (status, body) = served.ask("POST", &format!("/api/sessions/{session}/cancel"), None);
     assert!((200..300).contains(&status), "{status} {body}");
     assert!(served.events(&session).contains("cancelled"));
+}
+
+/// The agent has stopped its supervisor and ignores signals: each way to stop it works without the supervisor's help.
+#[test]
+fn a_stopped_supervisor_keeps_no_command_from_its_effect() {
+    for user in [|| Some(ServeProcess::start()), ServeProcess::as_ordinary_user] {
+        let Some(served) = user() else { continue };
+        std::thread::scope(|scope| {
+            for way in ["cancel", "interrupt", "delete", "timeoutSeconds"] {
+                let served = &served;
+                scope.spawn(move || stop_without_supervisor(served, way));
+            }
+        });
+    }
+}
+
+fn stop_without_supervisor(served: &ServeProcess, way: &str) {
+    let folder = served.folder.path().join(format!("work-{way}"));
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    // It answers until it has a prompt.
+    let text = r#"trap '' INT TERM
+        reply() {
+            read -r line; id=$(expr "$line" : '.*"id":\([0-9]*\)')
+            echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"
+        }
+        reply '{"protocolVersion":1}'; reply '{"sessionId":"one"}'; read -r prompt
+        kill -STOP $PPID; (setsid env -i sleep 1234 & echo $! > pid; touch ready)
+        while :; do sleep 0.1; done"#;
+    let mut request = script(&folder, text, "none");
+    if way == "timeoutSeconds" {
+        request["timeoutSeconds"] = 1.into();
+    }
+    let session = served.session(&request);
+    while !folder.join("ready").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let path = format!("/api/sessions/{session}");
+    let (status, body) = match way {
+        "timeoutSeconds" => (200, String::new()),
+        "delete" => served.ask("DELETE", &path, None),
+        command => served.ask("POST", &format!("{path}/{command}"), None),
+    };
+    assert!((200..300).contains(&status), "{way}: {status} {body}");
+    // The stream ends with the session.
+    served.events(&session);
+    let pid = fs::read_to_string(folder.join("pid")).unwrap();
+    let left = fs::read_to_string(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
+    assert!(!left.contains("1234"), "{way}: {left}");
 }
 
 /// A set-user-ID program: its open files cannot be inspected.
