@@ -136,7 +136,7 @@ mod tests {
     const COLUMNS: &[TableColumn] = &[
         TableColumn { title: "ID", cut: None, drop_step: NEVER_DROPPED },
         TableColumn { title: "AGE", cut: None, drop_step: 1 },
-        TableColumn { title: "FOLDER", cut: Some((8, 20)), drop_step: 2 },
+        TableColumn { title: "DIRECTORY", cut: Some((9, 20)), drop_step: 2 },
     ];
 
     fn table(id: &str, room: Option<usize>) -> Vec<String> {

@@ -188,7 +188,7 @@ type StyledCell = (Style, String);
 
 fn column_titles(has_projects: bool) -> Vec<StyledCell> {
     let project = if has_projects { &["PROJECT"][..] } else { &[] };
-    let names = [&["ID", "AGENT", "STATE", "AGE", "TURNS"], project, &["FOLDER"]].concat();
+    let names = [&["ID", "AGENT", "STATE", "AGE", "TURNS"], project, &["DIRECTORY"]].concat();
     names.into_iter().map(|name| (DIM, name.to_owned())).collect()
 }
 

@@ -152,19 +152,19 @@ fn session_header(session: &SessionRecord, tally: &SessionTally, now: Timestamp,
     let mut text = format!("{}  {}\n", paint(color, BOLD, &id), paint(color, state.style(), state.word()));
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
-            text.push_str(&format!("  {}  {}\n", paint(color, DIM, &format!("{name:<8}")), sanitize_line(&value)));
+            text.push_str(&format!("  {}  {}\n", paint(color, DIM, &format!("{name:<9}")), sanitize_line(&value)));
         }
     };
     line("title", session.title.clone().unwrap_or_default());
     line("agent", describe_agent(session, tally));
-    line("folder", session.cwd.clone());
+    line("directory", session.cwd.clone());
     line("project", session.project.clone().unwrap_or_default());
-    line("began", format!("{} ({} ago)", format_utc(session.created), row.age));
+    line("started", format!("{} ({} ago)", format_utc(session.created), row.age));
     line("ended", session.ended.map(|ended| describe_end(session, ended, now)).unwrap_or_default());
-    line("why", error_message(session));
+    line("error", error_message(session));
     line("turns", describe_turns(session));
-    line("used", tally.used());
-    line("its id", session.agent_session.as_ref().map(ToString::to_string).unwrap_or_default());
+    line("tokens", tally.used());
+    line("agent ID", session.agent_session.as_ref().map(ToString::to_string).unwrap_or_default());
     text + "\n"
 }
 

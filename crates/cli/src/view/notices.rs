@@ -209,7 +209,7 @@ impl TranscriptView {
         };
         let by = match resolved.by {
             Decider::Client => " by you",
-            Decider::Policy => " by a rule of the session",
+            Decider::Policy => " automatically",
             Decider::Timeout | Decider::Agent | Decider::Switchboard => "",
         };
         let why = resolved.message.as_deref().map(|why| format!(": {why}")).unwrap_or_default();

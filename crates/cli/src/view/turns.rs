@@ -239,7 +239,7 @@ impl TranscriptView {
         if self.renderer.options.resume && !self.renderer.options.quiet {
             self.begin(event, BlockKind::End);
             let command = format!("switchboard run --resume {} \"…\"", event.session);
-            self.renderer.line(0, &[(DIM, "  go on with: "), (PLAIN, &command)]);
+            self.renderer.line(0, &[(DIM, "  continue with: "), (PLAIN, &command)]);
         }
     }
 }

@@ -168,7 +168,7 @@ impl SessionActor {
             }
             Some(PolicyVerdict::Ask) => {
                 self.write_warning(format!("declined, because no client can answer: {}", request.title));
-                (RequestDecision::Decline, Some("declined, because no client can answer".to_owned()))
+                (RequestDecision::Decline, Some("no client can answer".to_owned()))
             }
         };
         debug!(request = %id, about = ?request.about, ?decision, "request decided by the settings");

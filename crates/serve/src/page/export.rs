@@ -97,7 +97,7 @@ fn read_document(
         ("session", stored.id.to_string()),
         ("agent", agent),
         ("project", stored.cwd.clone()),
-        ("began", format_minute(stored.created, zone)),
+        ("started", format_minute(stored.created, zone)),
         ("updated", format_minute(stored.updated, zone)),
         ("turns", stored.turns.to_string()),
     ];

@@ -158,7 +158,7 @@ pub fn session_facts(session: &LogSession, zone: &TimeZone) -> Vec<(&'static str
         ("machine", text(&session.machine)),
         ("project", text(&facts.cwd)),
         ("branch", text(&facts.branch)),
-        ("began", time(facts.began)),
+        ("started", time(facts.began)),
         ("updated", time(facts.updated)),
         ("turns", facts.prompts.to_string()),
         ("subagents", if subagents == 0 { String::new() } else { subagents.to_string() }),

@@ -43,7 +43,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn { title: "CONTEXT", cut: None, drop_step: 4 },
     TableColumn { title: "TOKENS", cut: None, drop_step: 2 },
     TableColumn { title: "COST", cut: None, drop_step: 3 },
-    TableColumn { title: "FOLDER", cut: Some((10, 28)), drop_step: 5 },
+    TableColumn { title: "DIRECTORY", cut: Some((10, 28)), drop_step: 5 },
 ];
 
 /// A fixed width, so that columns do not move.

@@ -51,7 +51,7 @@ fn a_refusal_is_told_once() {
     for (outcome, by, reported) in [
         (Outcome::Declined, Decider::Client, "declined by you"),
         (Outcome::Cancelled, Decider::Client, "declined by you, and the turn stopped"),
-        (Outcome::Declined, Decider::Policy, "declined by a rule of the session"),
+        (Outcome::Declined, Decider::Policy, "declined automatically"),
         (Outcome::Declined, Decider::Switchboard, "declined"),
         (Outcome::Expired, Decider::Timeout, "not answered in time, so declined"),
     ] {

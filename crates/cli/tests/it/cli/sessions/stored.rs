@@ -154,7 +154,7 @@ fn a_session_has_many_names() {
     names(older, "text older");
     names(newer.get(..newer.len() - 1).unwrap(), "text newer");
     let shown = folder.sessions(&["show", newer]).ok();
-    let own = shown.lines().find_map(|line| line.trim().strip_prefix("its id")).unwrap().trim();
+    let own = shown.lines().find_map(|line| line.trim().strip_prefix("agent ID")).unwrap().trim();
     names(own, "text newer");
 }
 
