@@ -10,8 +10,8 @@ use futures_util::{
 use switchboard_agents::{AgentCommand, AgentPrompt, PromptImage, RequestAnswer, RequestDecision};
 use switchboard_client::{
     Activity, AgentError, AgentErrorKind, Approval, ApprovalAnswer, ApprovalDecision, FollowUpRequest, ImageData,
-    MessageStream, SessionAction, SessionLifecycle, SessionPage, SessionQuery, SessionView, StartSessionRequest,
-    Transport, TransportFuture,
+    MAX_TIMEOUT_SECONDS, MessageStream, SessionAction, SessionLifecycle, SessionPage, SessionQuery, SessionStateFilter,
+    SessionView, StartSessionRequest, Transport, TransportFuture,
 };
 use switchboard_event::{Event, Id};
 use switchboard_store::{SessionFilter, SessionPhase, SessionRecord, StoreError};
@@ -99,12 +99,13 @@ impl InProcessTransport {
     fn list(&self, query: &SessionQuery) -> Result<SessionPage, AgentError> {
         let limit = usize::try_from(query.limit.unwrap_or(50)).unwrap_or(50);
         let filter = SessionFilter {
-            states: phases(query.state),
+            states: session_phases(query.state),
             limit: Some(limit + 1),
             agent: query.agent.clone(),
             project: query.project.clone(),
             cwd: query.cwd.clone(),
             text: query.text.clone(),
+            archived: query.archived,
             before: query.before.as_deref().and_then(|number| number.parse().ok()),
             ..SessionFilter::default()
         };
@@ -161,8 +162,11 @@ fn to_start_request(request: StartSessionRequest) -> StartRequest {
     let mut config = request.config.unwrap_or_default();
     config.project_id = request.project_id.or(config.project_id);
     let timeouts = SessionTimeouts::default();
+    let longest = Duration::from_secs_f64(MAX_TIMEOUT_SECONDS);
+    let timeout = |seconds| Duration::try_from_secs_f64(seconds).map_or(longest, |time| time.min(longest));
+    let agent = Some(request.agent_type).filter(|agent| !agent.is_empty()).or(request.agent_id);
     StartRequest {
-        agent: request.agent_type,
+        agent: agent.unwrap_or_default(),
         prompt: Some(to_prompt(request.prompt, request.images)),
         config,
         resume: request.session_id,
@@ -172,8 +176,8 @@ fn to_start_request(request: StartSessionRequest) -> StartRequest {
         audience: RequestAudience::Client,
         stay: request.stay,
         timeouts: SessionTimeouts {
-            total: request.timeout_seconds.map(Duration::from_secs),
-            approval: request.approval_timeout_seconds.map_or(timeouts.approval, Duration::from_secs),
+            total: request.timeout_seconds.map(timeout),
+            approval: request.approval_timeout_seconds.map_or(timeouts.approval, timeout),
             ..timeouts
         },
         ..StartRequest::default()
@@ -215,13 +219,15 @@ pub fn to_request_answer(request: Id, answer: ApprovalAnswer) -> RequestAnswer {
 }
 
 /// Returns the phases in the log that a client's filter stands for. An empty list means any.
-fn phases(state: Option<SessionLifecycle>) -> Vec<SessionPhase> {
+pub fn session_phases(state: Option<SessionStateFilter>) -> Vec<SessionPhase> {
     match state {
-        None | Some(SessionLifecycle::Other) => Vec::new(),
-        Some(SessionLifecycle::Running) => vec![SessionPhase::Running, SessionPhase::Waiting, SessionPhase::Idle],
-        Some(SessionLifecycle::Done) => vec![SessionPhase::Done],
-        Some(SessionLifecycle::Failed) => vec![SessionPhase::Failed],
-        Some(SessionLifecycle::Cancelled) => vec![SessionPhase::Cancelled],
+        None => Vec::new(),
+        Some(SessionStateFilter::Running) => SessionPhase::OPEN.to_vec(),
+        Some(SessionStateFilter::Waiting) => vec![SessionPhase::Waiting],
+        Some(SessionStateFilter::Idle) => vec![SessionPhase::Idle],
+        Some(SessionStateFilter::Done) => vec![SessionPhase::Done],
+        Some(SessionStateFilter::Failed) => vec![SessionPhase::Failed],
+        Some(SessionStateFilter::Cancelled) => vec![SessionPhase::Cancelled],
     }
 }
 

@@ -30,7 +30,7 @@ pub use agent_programs::{
 pub use engine::Engine;
 pub use follow::{EventSlice, EventSource, Follower, TailRead};
 pub use host::{HostEnvironment, is_root, this_process};
-pub use in_process::{InProcessTransport, session_lifecycle, session_view, to_request_answer};
+pub use in_process::{InProcessTransport, session_lifecycle, session_phases, session_view, to_request_answer};
 pub use network::{HostRule, RuleError, parse_domain};
 pub use protected_paths::is_protected;
 pub use request::{AdoptedSession, CommandError, RequestAudience, SessionTimeouts, StartError, StartRequest};

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     AgentError, AgentErrorKind, Approval, ApprovalAnswer, Approvals, FollowUpRequest, ModeRequest, ModelRequest,
-    OptionRequest, SessionAction, SessionPage, SessionQuery, SessionView, StartSessionRequest,
+    OptionRequest, SessionAction, SessionPage, SessionQuery, SessionStateFilter, SessionView, StartSessionRequest,
     http::{HttpClient, HttpLimits, ServerAddress},
 };
 
@@ -194,13 +194,14 @@ pub(crate) fn percent_encode(text: &str) -> String {
 impl SessionQuery {
     /// Returns the query string, with its question mark.
     fn to_query_string(&self) -> String {
-        let limit = self.limit.map(|limit| limit.to_string());
+        let (limit, archived) = (self.limit.map(|limit| limit.to_string()), self.archived.map(|only| only.to_string()));
         let pairs = [
             ("agent", self.agent.as_deref()),
             ("project", self.project.as_deref()),
-            ("state", self.state.map(super::SessionLifecycle::name)),
+            ("state", self.state.map(SessionStateFilter::name)),
             ("text", self.text.as_deref()),
             ("cwd", self.cwd.as_deref()),
+            ("archived", archived.as_deref()),
             ("limit", limit.as_deref()),
             ("before", self.before.as_deref()),
         ];

@@ -7,7 +7,7 @@ mod view;
 
 pub use approval::{Answered, Approval, ApprovalAnswer, ApprovalDecision, Approvals};
 pub use request::{
-    ArchiveRequest, CommandRequest, FollowUpRequest, ImageData, ModeRequest, ModelRequest, OptionRequest,
-    SessionAction, StartSessionRequest,
+    ArchiveRequest, CommandRequest, FollowUpRequest, ImageData, MAX_TIMEOUT_SECONDS, MAX_TURNS, ModeRequest,
+    ModelRequest, OptionRequest, SessionAction, StartSessionRequest, seconds_schema, variables_schema,
 };
-pub use view::{Activity, SandboxView, SessionLifecycle, SessionPage, SessionQuery, SessionView};
+pub use view::{Activity, SandboxView, SessionLifecycle, SessionPage, SessionQuery, SessionStateFilter, SessionView};

@@ -5,19 +5,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use switchboard_event::{EndReason, ErrorCode, Fault, Id, SessionConfig, Timestamp};
 
-/// What became of a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SessionState")]
 pub enum SessionLifecycle {
-    /// It is open.
+    /// Open.
     #[default]
     Running,
-    /// It ended well.
+    /// Completed.
     Done,
-    /// It ended badly.
+    /// Failed.
     Failed,
-    /// Somebody ended it.
+    /// Ended on request.
     Cancelled,
     /// A state that only a later server knows.
     #[serde(other)]
@@ -45,7 +45,7 @@ impl SessionLifecycle {
     }
 }
 
-/// What an open session is doing.
+/// The activity of an open session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Activity {
@@ -67,56 +67,56 @@ pub enum Activity {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub struct SessionView {
-    /// Its id.
+    /// The session ID.
     pub id: Id,
-    /// What became of it.
+    /// The state.
     pub state: SessionLifecycle,
-    /// What it is doing, while it is open.
+    /// The activity of an open session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,
     /// The agent.
     pub agent_type: String,
-    /// The agent, by the name that older clients know.
+    /// The agent, under the name that older clients use.
     pub agent_id: String,
-    /// What the work belongs to.
+    /// Project name for grouping sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// The first prompt.
     pub prompt: String,
-    /// What to call it.
+    /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The folder that it works in.
+    /// The working directory.
     pub working_directory: String,
-    /// How it is run. Values that are likely to be secrets are masked.
+    /// The settings. Values that are likely to be secrets are masked.
     pub config: SessionConfig,
-    /// When it was created.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When the last event happened.
+    /// The time of the last event.
     pub updated_at: Timestamp,
-    /// When it ended, if it has.
+    /// The time of the end, if the session has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// How many turns it had.
+    /// The number of turns.
     pub turns: u32,
-    /// How many runs it had.
+    /// The number of runs.
     pub runs: u32,
-    /// How many events it has, which is also the `seq` of the last one.
+    /// The number of events, which is also the `seq` of the last one.
     pub events: u64,
-    /// How it ended, if it has.
+    /// The reason of the end, if the session has ended.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_reason")]
     pub reason: Option<EndReason>,
-    /// Why it failed, if it did.
+    /// The error, if the session has failed.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_error")]
     pub error: Option<Fault>,
     /// The sandbox around its agent, while a confined session runs in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxView>,
-    /// The process that answers runs it.
+    /// Whether the process that responds runs the session.
     pub here: bool,
-    /// How many requests wait for an answer.
+    /// The number of requests that wait for an answer.
     pub approvals: usize,
-    /// It is put away, so that lists need not show it.
+    /// Whether the session is archived and hidden from lists.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
@@ -149,23 +149,61 @@ fn read_error<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Fault
     })
 }
 
-/// A filter for sessions.
-#[derive(Clone, Debug, Default)]
+/// The sessions to list.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct SessionQuery {
-    /// Sessions of this agent.
+    /// Only sessions of this agent.
     pub agent: Option<String>,
-    /// Sessions of this project.
+    /// Only sessions of this project.
     pub project: Option<String>,
-    /// Sessions in this state.
-    pub state: Option<SessionLifecycle>,
-    /// Sessions with this text in the prompt or title.
+    /// Only sessions in this state; `running` includes all open sessions.
+    pub state: Option<SessionStateFilter>,
+    /// Only sessions with this text in the title or the prompt, ignoring case.
     pub text: Option<String>,
-    /// Sessions that work in this directory.
+    /// Only sessions that work in this directory.
     pub cwd: Option<String>,
-    /// The maximum number of results.
+    /// Only archived sessions, or only others.
+    pub archived: Option<bool>,
+    /// The maximum number of sessions. A page may have fewer; `next` is present as long as there are more.
+    #[schemars(range(min = 1, max = 500), extend("default" = 50))]
     pub limit: Option<u32>,
-    /// The cursor from the previous page.
+    /// The value of `next` of the previous page.
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
     pub before: Option<String>,
+}
+
+/// A state to list sessions by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub enum SessionStateFilter {
+    /// All open sessions.
+    Running,
+    /// Open sessions that wait for an answer.
+    Waiting,
+    /// Open sessions that wait for a prompt.
+    Idle,
+    /// Completed sessions.
+    Done,
+    /// Failed sessions.
+    Failed,
+    /// Canceled sessions.
+    Cancelled,
+}
+
+impl SessionStateFilter {
+    /// Returns the name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Idle => "idle",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// A page of sessions.
@@ -175,7 +213,7 @@ pub struct SessionQuery {
 pub struct SessionPage {
     /// The sessions, newest first.
     pub sessions: Vec<SessionView>,
-    /// What `before` must be for the next page; not there if this is the last.
+    /// The value of `before` for the next page; missing on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use switchboard_agents::{Record, RecordBody, RecordTranslator, SessionContext, TranslatorOptions, find_source};
 use switchboard_client::{
     AgentClient, AgentErrorKind, AgentEvent, AgentEventKind as Kind, CancelToken, EndReason, SessionConfig,
-    SessionLifecycle, SessionQuery,
+    SessionLifecycle, SessionQuery, SessionStateFilter,
 };
 use switchboard_engine::InProcessTransport;
 use switchboard_event::{Event, NativeBody};
@@ -122,7 +122,7 @@ async fn a_session_from_its_start_to_a_follow_up() {
     let view = client.get_session(session.id()).await.unwrap();
     assert_eq!((view.state, view.runs), (SessionLifecycle::Done, 2));
     let listed =
-        client.list_sessions(SessionQuery { state: Some(SessionLifecycle::Done), ..SessionQuery::default() }).await;
+        client.list_sessions(SessionQuery { state: Some(SessionStateFilter::Done), ..SessionQuery::default() }).await;
     assert_eq!(listed.unwrap().sessions.len(), 1);
     client.delete_session(session.id()).await.unwrap();
     let gone = client.get_session(session.id()).await.unwrap_err();

@@ -8,13 +8,12 @@ use axum::{
     routing::on,
 };
 use futures_util::future::try_join_all;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use switchboard_client::{
     Answered, ApprovalAnswer, Approvals, ArchiveRequest, CommandRequest, ModeRequest, ModelRequest, OptionRequest,
-    SessionPage, SessionView,
+    SessionPage, SessionQuery, SessionView,
 };
-use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, StoreError};
+use switchboard_engine::session_phases;
+use switchboard_store::{SessionFilter, SessionLog, SessionRecord, StoreError};
 
 use super::operation::{Operation, OperationMethod, ResponseContent, SuccessResponse, schema_of};
 use crate::{
@@ -64,7 +63,7 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/api/sessions",
         name: "listSessions",
         summary: "List sessions, newest first",
-        query: Some(schema_of::<SessionListParams>),
+        query: Some(schema_of::<SessionQuery>),
         responses: &[SuccessResponse {
             status: 200,
             meaning: "A page of sessions.",
@@ -122,42 +121,6 @@ pub const OPERATIONS: &[Operation] = &[
     },
 ];
 
-/// Which sessions to list.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-struct SessionListParams {
-    /// Only sessions of this agent.
-    agent: Option<String>,
-    /// Only sessions of this project.
-    project: Option<String>,
-    /// Only sessions in this state; `running` includes all open sessions.
-    state: Option<SessionStateFilter>,
-    /// Only sessions with this text in the title or the prompt, ignoring case.
-    text: Option<String>,
-    /// Only sessions that work in this directory.
-    cwd: Option<String>,
-    /// Only archived sessions, or only others.
-    archived: Option<bool>,
-    /// The maximum number of sessions. A page may have fewer; `next` is present as long as there are more.
-    #[schemars(range(min = 1, max = 500), extend("default" = 50))]
-    limit: Option<u32>,
-    /// The value of `next` of the previous page.
-    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
-    before: Option<String>,
-}
-
-/// A state to list sessions by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-enum SessionStateFilter {
-    Running,
-    Waiting,
-    Idle,
-    Done,
-    Failed,
-    Cancelled,
-}
-
 async fn create_session(
     State(service): State<Service>,
     JsonBody(request): JsonBody<SessionRequest>,
@@ -194,7 +157,7 @@ async fn delete_session(
 
 async fn list_sessions(
     State(service): State<Service>,
-    QueryParams(query): QueryParams<SessionListParams>,
+    QueryParams(query): QueryParams<SessionQuery>,
 ) -> Result<Body<SessionPage>, Problem> {
     let limit = query.limit.unwrap_or(50);
     if !(1..=500).contains(&limit) {
@@ -218,7 +181,7 @@ fn parse_cursor(text: &str) -> Result<u64, Problem> {
 /// Returns the sessions of a page, and whether there are more.
 fn read_list_page(
     log: &dyn SessionLog,
-    query: &SessionListParams,
+    query: &SessionQuery,
     mut before: Option<u64>,
     limit: usize,
 ) -> Result<(Vec<SessionRecord>, bool), StoreError> {
@@ -243,7 +206,7 @@ fn read_list_page(
 
 fn read_sessions(
     log: &dyn SessionLog,
-    query: &SessionListParams,
+    query: &SessionQuery,
     before: Option<u64>,
     limit: usize,
 ) -> Result<Vec<SessionRecord>, StoreError> {
@@ -258,18 +221,6 @@ fn read_sessions(
         limit: Some(limit),
         ..SessionFilter::default()
     })
-}
-
-fn session_phases(state: Option<SessionStateFilter>) -> Vec<SessionPhase> {
-    match state {
-        None => Vec::new(),
-        Some(SessionStateFilter::Running) => SessionPhase::OPEN.to_vec(),
-        Some(SessionStateFilter::Waiting) => vec![SessionPhase::Waiting],
-        Some(SessionStateFilter::Idle) => vec![SessionPhase::Idle],
-        Some(SessionStateFilter::Done) => vec![SessionPhase::Done],
-        Some(SessionStateFilter::Failed) => vec![SessionPhase::Failed],
-        Some(SessionStateFilter::Cancelled) => vec![SessionPhase::Cancelled],
-    }
 }
 
 pub const CONTROL_OPERATIONS: &[Operation] = &[

@@ -5,9 +5,9 @@ use std::{path::Path, time::Duration};
 use axum::http::{Method, StatusCode};
 use serde_json::Value;
 use switchboard_agents::find_agent;
-use switchboard_client::SessionView;
+use switchboard_client::{FollowUpRequest, SessionView, StartSessionRequest};
 use switchboard_engine::{CommandError, RequestAudience, SessionHandle, SessionTimeouts, StartRequest};
-use switchboard_event::{SandboxMode, SessionConfig, describe_ignored};
+use switchboard_event::{Id, SandboxMode, SessionConfig, describe_ignored};
 use switchboard_store::SessionRecord;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -42,15 +42,11 @@ impl Service {
 
     pub async fn prompt(&self, id: &str, request: &PromptRequest) -> Result<SessionView, Problem> {
         request.settings()?;
-        let request = SessionRequest {
-            session_id: Some(id.to_owned()),
-            prompt: request.prompt.clone(),
-            images: request.images.clone(),
-            config: request.config.clone(),
-            ignored_fields: request.ignored_fields.clone(),
-            ..SessionRequest::default()
-        };
-        self.start(&request).await
+        let FollowUpRequest { prompt, images, config } = request.request.clone();
+        let session_id = Some(Id::from(id));
+        let continued = StartSessionRequest { session_id, prompt, images, config, ..StartSessionRequest::default() };
+        let ignored_fields = request.ignored_fields.clone();
+        self.start(&SessionRequest { request: continued, ignored_fields }).await
     }
 
     /// Writes a remark about ignored fields of a request into a session that runs here.

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use serde::Deserialize;
 use switchboard_agents::{AgentPrompt, WhileRunning};
-use switchboard_client::{ApprovalAnswer, ApprovalDecision, ImageData};
+use switchboard_client::{ApprovalAnswer, ApprovalDecision, FollowUpRequest, ImageData};
 use switchboard_dialects::consumer::wire::{
     Behavior, CLIENT_TYPES, PermissionAnswer, ServerMessage, SetModel, SetPermissionMode, SlashCommand, SlashSource,
     UserInput,
@@ -206,7 +206,8 @@ pub fn build_prompt(input: &UserInput) -> Result<AgentPrompt, Problem> {
         data: image.data.clone(),
     };
     let images = input.images.iter().map(image).collect();
-    let request = PromptRequest { prompt: input.content.clone(), images, ..PromptRequest::default() };
+    let request =
+        PromptRequest::from(FollowUpRequest { prompt: input.content.clone(), images, ..FollowUpRequest::default() });
     request.prompt().map_err(with_message_field_names)
 }
 

@@ -7,7 +7,7 @@ mod watch;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use switchboard_agents::{Agent, AgentCommand, AgentPrompt};
-use switchboard_client::{Answered, ApprovalAnswer, CommandRequest, ImageData};
+use switchboard_client::{Answered, ApprovalAnswer, CommandRequest, FollowUpRequest, ImageData};
 use switchboard_dialects::Dialect;
 use switchboard_engine::{CommandError, RequestAudience, SessionHandle, StartRequest};
 use switchboard_event::{Id, Info, SessionConfig, SessionState};
@@ -193,11 +193,8 @@ impl Conversation {
 
 fn to_prompt_request(prompt: AgentPrompt) -> PromptRequest {
     let image = |image: switchboard_agents::PromptImage| ImageData { media_type: image.media_type, data: image.data };
-    PromptRequest {
-        prompt: prompt.text,
-        images: prompt.images.into_iter().map(image).collect(),
-        ..PromptRequest::default()
-    }
+    let images = prompt.images.into_iter().map(image).collect();
+    PromptRequest::from(FollowUpRequest { prompt: prompt.text, images, ..FollowUpRequest::default() })
 }
 
 /// A session to start.

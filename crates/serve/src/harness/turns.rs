@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use switchboard_agents::AgentPrompt;
-use switchboard_client::ImageData;
+use switchboard_client::{FollowUpRequest, ImageData};
 use switchboard_dialects::harness::{
     Done, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, UserInput, code,
     result_response,
@@ -218,7 +218,8 @@ pub async fn build_prompt(service: &Service, input: Vec<UserInput>) -> Result<Ag
     if texts.is_empty() {
         return Err(RpcError::bad_params("input: must have text"));
     }
-    let request = PromptRequest { prompt: texts.join("\n\n"), images, ..PromptRequest::default() };
+    let request =
+        PromptRequest::from(FollowUpRequest { prompt: texts.join("\n\n"), images, ..FollowUpRequest::default() });
     let mut prompt = request.prompt().map_err(to_rpc_error)?;
     prompt.images.iter_mut().zip(paths).for_each(|(image, path)| image.path = path);
     Ok(prompt)

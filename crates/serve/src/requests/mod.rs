@@ -2,15 +2,16 @@
 
 mod validation;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, ops::Deref};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 pub use switchboard_client::{
-    ApprovalAnswer, ApprovalDecision, ArchiveRequest, CommandRequest, ImageData, ModeRequest, ModelRequest,
-    OptionRequest,
+    ApprovalAnswer, ApprovalDecision, ArchiveRequest, CommandRequest, FollowUpRequest, ImageData, ModeRequest,
+    ModelRequest, OptionRequest, StartSessionRequest,
 };
-use switchboard_event::{ClientSettings, SessionConfig, SettingsError, SettingsForm};
+use switchboard_client::{seconds_schema, variables_schema};
+use switchboard_event::{ClientSettings, Id, SessionConfig, SettingsError, SettingsForm};
 
 use crate::extract::{RequestBody, with_settings_in_config, without_settings};
 
@@ -19,80 +20,70 @@ pub(crate) use validation::optional_agent_name_schema;
 /// The maximum size of a body with base64-encoded images.
 pub const MAX_BODY_BYTES: usize = 32 << 20;
 
-/// A session to start or to continue.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(transform = validation::require_agent_and_prompt)]
-pub struct SessionRequest {
-    /// The agent. Optional for a session that is continued. `agentId` has the same meaning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::optional_agent_name_schema")]
-    pub agent_type: Option<String>,
-    /// The agent, under the name that older clients use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::optional_agent_name_schema")]
-    pub agent_id: Option<String>,
-    /// The prompt: 1 to 100,000 characters. Optional for a new session that stays open.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[schemars(length(min = 1, max = 100_000))]
-    pub prompt: String,
-    /// Project name for grouping sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<String>,
-    /// The session to continue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// The settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::settings_schema")]
-    pub config: Option<SessionConfig>,
-    /// Images to attach, at most 20 MB in total.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<ImageData>,
-    /// The program and its arguments, for an agent that is given by its command.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(inner(regex(pattern = "^[^\\u0000]*$")))]
-    pub command: Vec<String>,
-    /// Environment variables for the agent.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "validation::variables_schema")]
-    pub env: BTreeMap<String, String>,
-    /// Continue a copy of the session, and leave the original unchanged.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fork: bool,
-    /// Stay open when the turn is over.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stay: bool,
-    /// End the session after this many seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::seconds_schema")]
-    pub timeout_seconds: Option<f64>,
-    /// Decline requests that are not answered after this many seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::seconds_schema")]
-    pub approval_timeout_seconds: Option<f64>,
-    /// Unknown fields of the request.
+/// A request body with settings, and the fields of it that have no meaning. They are reported in the session that the
+/// request starts or continues.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SettingsBody<T> {
+    pub request: T,
     #[serde(skip)]
     pub ignored_fields: Vec<String>,
 }
 
-/// Another prompt for a session.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PromptRequest {
-    /// The prompt: 1 to 100,000 characters.
-    #[schemars(length(min = 1, max = 100_000))]
-    pub prompt: String,
-    /// Images to attach, at most 20 MB in total.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<ImageData>,
-    /// Settings to change; only for a session that has ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::settings_schema")]
-    pub config: Option<SessionConfig>,
-    /// Unknown fields of the request.
-    #[serde(skip)]
-    pub ignored_fields: Vec<String>,
+pub type SessionRequest = SettingsBody<StartSessionRequest>;
+
+pub type PromptRequest = SettingsBody<FollowUpRequest>;
+
+impl<T> Deref for SettingsBody<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.request
+    }
+}
+
+impl<T> From<T> for SettingsBody<T> {
+    fn from(request: T) -> Self {
+        Self { request, ignored_fields: Vec::new() }
+    }
+}
+
+impl JsonSchema for SessionRequest {
+    fn schema_name() -> Cow<'static, str> {
+        StartSessionRequest::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = StartSessionRequest::json_schema(generator);
+        for field in ["agentType", "agentId"] {
+            replace_field(&mut schema, field, optional_agent_name_schema(generator));
+        }
+        replace_field(&mut schema, "config", validation::settings_schema(generator));
+        validation::require_agent_and_prompt(&mut schema);
+        schema
+    }
+}
+
+impl JsonSchema for PromptRequest {
+    fn schema_name() -> Cow<'static, str> {
+        FollowUpRequest::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = FollowUpRequest::json_schema(generator);
+        replace_field(&mut schema, "config", validation::settings_schema(generator));
+        schema
+    }
+}
+
+/// Replaces the schema of a field, and keeps its description.
+fn replace_field(schema: &mut Schema, field: &str, new: Schema) {
+    let Some(old) = schema.pointer_mut(&format!("/properties/{field}")) else { return };
+    let description = old.get("description").cloned();
+    *old = new.to_value();
+    if let (Some(fields), Some(description)) = (old.as_object_mut(), description) {
+        fields.insert("description".to_owned(), description);
+    }
 }
 
 /// A task to run.
@@ -125,11 +116,11 @@ pub struct RunRequest {
     pub command: Vec<String>,
     /// Environment variables for the agent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "validation::variables_schema")]
+    #[schemars(schema_with = "variables_schema")]
     pub env: BTreeMap<String, String>,
     /// End the session after this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "validation::seconds_schema")]
+    #[schemars(schema_with = "seconds_schema")]
     pub timeout_seconds: Option<f64>,
     /// Unknown fields of the request.
     #[serde(skip)]
@@ -141,17 +132,17 @@ impl From<RunRequest> for SessionRequest {
         let mut config = run.config.unwrap_or_default();
         config.working_directory = run.cwd.or(config.working_directory);
         config.model = run.model.or(config.model);
-        Self {
-            agent_type: Some(run.driver),
+        let request = StartSessionRequest {
+            agent_type: run.driver,
             prompt: run.task,
-            session_id: run.session_id,
+            session_id: run.session_id.map(Id::from),
             config: Some(config),
             command: run.command,
             env: run.env,
             timeout_seconds: run.timeout_seconds,
-            ignored_fields: run.ignored_fields,
-            ..Self::default()
-        }
+            ..StartSessionRequest::default()
+        };
+        Self { request, ignored_fields: run.ignored_fields }
     }
 }
 
@@ -163,14 +154,13 @@ fn add_settings(config: &mut Option<SessionConfig>, given: &SessionConfig) -> Re
     config.get_or_insert_default().add_given(given)
 }
 
-/// Ignored fields of bodies with settings are reported in the session that they start or continue.
 macro_rules! with_settings {
-    ($($body:ty => $fields:expr,)*) => {
+    ($($body:ty, $config:ident $(. $nested:ident)* => $fields:expr,)*) => {
         $(impl RequestBody for $body {
             const FORM: SettingsForm = with_settings_in_config($fields);
 
             fn accept(&mut self, given: ClientSettings) -> Result<Vec<String>, SettingsError> {
-                add_settings(&mut self.config, &given.config)?;
+                add_settings(&mut self.$config$(.$nested)*, &given.config)?;
                 self.ignored_fields = given.ignored;
                 Ok(Vec::new())
             }
@@ -179,13 +169,13 @@ macro_rules! with_settings {
 }
 
 with_settings! {
-    SessionRequest => &[
+    SessionRequest, request.config => &[
         "agentType", "agentId", "prompt", "projectId", "sessionId", "config", "images", "command", "env", "fork", "stay",
         "timeoutSeconds", "approvalTimeoutSeconds",
     ],
-    RunRequest => &["driver", "task", "cwd", "model", "sessionId", "config", "command", "env", "timeoutSeconds"],
+    RunRequest, config => &["driver", "task", "cwd", "model", "sessionId", "config", "command", "env", "timeoutSeconds"],
     // `type` and `id` belong to WebSocket messages.
-    PromptRequest => &["prompt", "images", "config", "type", "id"],
+    PromptRequest, request.config => &["prompt", "images", "config", "type", "id"],
 }
 
 macro_rules! without_settings {

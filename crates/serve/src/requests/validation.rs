@@ -7,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use schemars::{JsonSchema as _, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use switchboard_agents::{AGENTS, AgentPrompt, PromptImage};
-use switchboard_client::ImageData;
+use switchboard_client::{ImageData, MAX_TIMEOUT_SECONDS, MAX_TURNS};
 use switchboard_event::SessionConfig;
 
 use super::{PromptRequest, SessionRequest};
@@ -23,16 +23,12 @@ const MAX_SETTINGS_BYTES: usize = 256 << 10;
 /// The maximum size of all images of a prompt.
 const MAX_IMAGES_BYTES: usize = 20 << 20;
 
-pub const MAX_TURNS: u32 = 1000;
-
-/// A month.
-pub const MAX_TIMEOUT_SECONDS: f64 = 31.0 * 86_400.0;
-
 impl SessionRequest {
     /// Returns the requested agent; empty if only the continued session determines it.
     pub fn agent(&self) -> Result<&str, Problem> {
         let inner = self.config.as_ref().and_then(|config| config.agent_type.as_deref());
-        let mut named = [self.agent_type.as_deref(), self.agent_id.as_deref(), inner].into_iter().flatten();
+        let given = Some(self.agent_type.as_str()).filter(|agent| !agent.is_empty());
+        let mut named = [given, self.agent_id.as_deref(), inner].into_iter().flatten();
         let Some(agent) = named.next() else {
             let known = self.session_id.as_ref().map(|_| "");
             return known.ok_or_else(|| Problem::bad_field("agentType", "required; GET /api/agents lists all agents"));
@@ -204,13 +200,4 @@ pub fn settings_schema(generator: &mut SchemaGenerator) -> Schema {
     bound("approvalMode", json!({ "default": "ask" }));
     bound("sandboxMode", json!({ "default": "none" }));
     json_schema!({ "anyOf": [own, { "type": "null" }] })
-}
-
-pub fn variables_schema(_: &mut SchemaGenerator) -> Schema {
-    let text = json!({ "type": "string", "pattern": "^[^\\u0000]*$" });
-    json_schema!({ "type": "object", "propertyNames": { "pattern": "^[^=\\u0000]+$" }, "additionalProperties": text })
-}
-
-pub fn seconds_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": MAX_TIMEOUT_SECONDS })
 }
