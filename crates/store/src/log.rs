@@ -9,9 +9,9 @@
 //!   reassigns the sessions of dead processes: of concurrent callers, exactly one gets each session. The implementation
 //!   decides how to detect a dead process (a lock file here; elsewhere a lease), but a process that can still append
 //!   must never count as dead.
-//! * **Commit.** [`Batch::done`] is called exactly once, after the batch is committed or refused; batches of one process
-//!   complete in the order of submission. Committed data survives the death of every process, and readers never see
-//!   uncommitted data.
+//! * **Commit.** [`EventBatch::done`] is called exactly once, after the batch is committed or refused; batches of one
+//!   session complete in the order of submission, and a committed batch can be read before it completes. Committed data
+//!   survives the death of every process, and readers never see uncommitted data.
 //! * **Reading.** A reader is a `seq`, and a page is one response: nothing stays open between pages, and a slow or gone
 //!   reader costs nothing. An event that was visible once stays visible, with all events before it, until the session
 //!   is deleted. Rows are byte for byte what was appended.
@@ -111,7 +111,7 @@ pub trait SessionLog: Send + Sync {
     fn claim_session(&self, session: &str, head: Option<u64>) -> Result<SessionRecord, StoreError>;
 
     /// Appends events. Returns at once; queued batches are committed in order. The queue is unbounded: callers limit
-    /// their pending batches. An empty batch completes after all batches before it.
+    /// their pending batches. An empty batch completes after all earlier batches of its session.
     fn append_batch(&self, batch: EventBatch);
 
     /// Returns a session.

@@ -1,7 +1,7 @@
 //! Checkpoints of projections: found from any position, kept only for their session and version.
 
 use switchboard_store::{
-    Checkpoint, CheckpointPosition, SessionLog as _, SessionPatch, SessionPhase, SqliteStore, StoreError, StoreOptions,
+    Checkpoint, CheckpointPosition, SessionLog as _, SessionPatch, SessionPhase, SqliteStore, StoreOptions,
 };
 
 use crate::fixture::{append_and_wait, new_session, open_store, store_with_session, temp_dir, text_events};
@@ -23,37 +23,6 @@ fn found_seq(store: &SqliteStore, version: &str, at: CheckpointPosition) -> Opti
 }
 
 #[test]
-fn the_last_one_at_or_before_a_place_is_found() {
-    let (_folder, store) = store_with_session();
-    append_and_wait(&store, "s", text_events("s", 1..=40), SessionPatch::default()).unwrap();
-    for (seq, messages) in [(10, 4), (20, 4), (30, 9)] {
-        save_and_wait(&store, "s", make_checkpoint("1", seq, messages));
-    }
-    for (at, expected) in [
-        (CheckpointPosition::Seq(9), None),
-        (CheckpointPosition::Seq(10), Some(10)),
-        (CheckpointPosition::Seq(29), Some(20)),
-        (CheckpointPosition::Seq(u64::MAX), Some(30)),
-        (CheckpointPosition::Message(3), None),
-        (CheckpointPosition::Message(4), Some(20)),
-        (CheckpointPosition::Message(8), Some(20)),
-        (CheckpointPosition::Message(9), Some(30)),
-        (CheckpointPosition::Message(u64::MAX), Some(30)),
-    ] {
-        assert_eq!(found_seq(&store, "1", at), expected, "{at:?}");
-    }
-    assert_eq!(
-        store.find_checkpoint("s", "d", "1", CheckpointPosition::Seq(25)).unwrap(),
-        Some(make_checkpoint("1", 20, 4))
-    );
-    assert_eq!(store.find_checkpoint("s", "other", "1", CheckpointPosition::Seq(40)).unwrap(), None);
-    assert!(matches!(
-        store.find_checkpoint("none", "d", "1", CheckpointPosition::Seq(1)),
-        Err(StoreError::NoSession(_))
-    ));
-}
-
-#[test]
 fn the_first_to_save_wins_and_what_is_not_committed_is_not_saved() {
     let (folder, store) = store_with_session();
     append_and_wait(&store, "s", text_events("s", 1..=4), SessionPatch::default()).unwrap();
@@ -71,18 +40,6 @@ fn the_first_to_save_wins_and_what_is_not_committed_is_not_saved() {
     reader.save_checkpoint("s", make_checkpoint("1", 4, 4));
     drop(reader);
     assert_eq!(found_seq(&store, "1", CheckpointPosition::Seq(9)), Some(4));
-}
-
-#[test]
-fn what_another_version_saved_goes_away() {
-    let (_folder, store) = store_with_session();
-    append_and_wait(&store, "s", text_events("s", 1..=100), SessionPatch::default()).unwrap();
-    (1..=40).for_each(|seq| save_and_wait(&store, "s", make_checkpoint("2", seq, seq)));
-    save_and_wait(&store, "s", make_checkpoint("1", 50, 50));
-    assert_eq!(found_seq(&store, "1", CheckpointPosition::Seq(100)), Some(50));
-    (51..=53).for_each(|seq| save_and_wait(&store, "s", make_checkpoint("1", seq, seq)));
-    assert_eq!(found_seq(&store, "2", CheckpointPosition::Seq(100)), None);
-    assert_eq!(found_seq(&store, "1", CheckpointPosition::Seq(100)), Some(53));
 }
 
 #[test]

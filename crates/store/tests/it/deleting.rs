@@ -2,15 +2,12 @@
 
 use std::fs;
 
-use switchboard_store::{SessionFilter, SessionLog as _, SessionPatch, SessionPhase, StoreError};
+use switchboard_store::{SessionLog as _, SessionPatch, StoreError};
 
 use crate::fixture::{
-    ALL_EVENTS, append_and_wait, new_session, open_store, store_with_session, stored_seqs, text_event, text_events,
+    ALL_EVENTS, append_and_wait, done_patch, new_session, open_store, store_with_session, stored_seqs, text_event,
+    text_events,
 };
-
-fn done_patch() -> SessionPatch {
-    SessionPatch { state: Some(SessionPhase::Done), ..SessionPatch::default() }
-}
 
 #[test]
 fn deleting_gives_the_space_back_and_keeps_the_others() {
@@ -61,15 +58,6 @@ fn a_deletion_does_not_wait_for_the_events_and_succeeds_once() {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(()) | Err(StoreError::NoSession(_)))), "{outcomes:?}");
     store.reclaim_space().unwrap();
     assert_eq!(left(), 0);
-}
-
-#[test]
-fn an_open_session_is_not_deleted() {
-    let (_folder, store) = store_with_session();
-    assert!(matches!(store.delete_session("s"), Err(StoreError::Open(_))));
-    append_and_wait(&store, "s", vec![], done_patch()).unwrap();
-    store.delete_session("s").unwrap();
-    assert!(store.list_sessions(&SessionFilter::default()).unwrap().is_empty());
 }
 
 #[test]

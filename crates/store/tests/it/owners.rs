@@ -8,23 +8,8 @@ use switchboard_store::{
 
 use crate::{
     child::{ChildProcess, child_role, write_to_parent},
-    fixture::{append_and_wait, new_session, open_store, session_ids, temp_dir, test_owner, test_time, text_events},
+    fixture::{append_and_wait, make_run, new_session, open_store, run_patch, temp_dir, test_owner, text_events},
 };
-
-fn make_run(ended: bool) -> AgentRun {
-    AgentRun {
-        run: 1,
-        boot: "boot".into(),
-        supervisor: Some(ProcessIdentity { pid: 11, start: 12 }),
-        agent: None,
-        started: test_time(1),
-        ended: ended.then(|| test_time(2)),
-    }
-}
-
-fn run_patch(run: AgentRun) -> SessionPatch {
-    SessionPatch { run: Some(run), ..SessionPatch::default() }
-}
 
 /// Runs some sessions until the process is killed.
 fn run_sessions(session: &str, folder: &std::path::Path) {
@@ -84,29 +69,6 @@ fn sessions_of_a_dead_process_are_taken_over_once() {
 }
 
 #[test]
-fn only_the_owner_appends() {
-    let folder = temp_dir();
-    let (first, second) = (open_store(folder.path()), open_store(folder.path()));
-    first.create_session(new_session("s")).unwrap();
-    let outcome = append_and_wait(&second, "s", text_events("s", 1..=1), SessionPatch::default());
-    assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
-    assert!(matches!(second.claim_session("s", None), Err(StoreError::NotOwner(_))));
-    append_and_wait(
-        &first,
-        "s",
-        text_events("s", 1..=1),
-        SessionPatch { state: Some(SessionPhase::Done), ..SessionPatch::default() },
-    )
-    .unwrap();
-    let stale = second.claim_session("s", Some(77));
-    assert!(matches!(stale, Err(StoreError::NotOwner(_))), "somebody continued it since: {stale:?}");
-    assert_eq!(second.claim_session("s", None).unwrap().owner, second.owner_number());
-    append_and_wait(&second, "s", text_events("s", 2..=2), SessionPatch::default()).unwrap();
-    let outcome = append_and_wait(&first, "s", text_events("s", 3..=3), SessionPatch::default());
-    assert!(matches!(outcome, Err(StoreError::NotOwner(_))), "{outcome:?}");
-}
-
-#[test]
 fn the_dead_are_forgotten_when_they_left_nothing() {
     let folder = temp_dir();
     let first = open_store(folder.path());
@@ -127,15 +89,4 @@ fn the_dead_are_forgotten_when_they_left_nothing() {
     assert_eq!(third.take_over().unwrap().len(), 1);
     drop(open_store(folder.path()));
     assert_eq!(numbers(&third), [(3, true), (4, false)]);
-}
-
-#[test]
-fn runs_are_kept_in_order() {
-    let (_folder, store) = crate::fixture::store_with_session();
-    let second = AgentRun { run: 2, ..make_run(false) };
-    for run in [make_run(false), second.clone(), make_run(true)] {
-        append_and_wait(&store, "s", vec![], run_patch(run)).unwrap();
-    }
-    assert_eq!(store.list_runs("s").unwrap(), [make_run(true), second]);
-    assert_eq!(session_ids(&store.list_sessions(&switchboard_store::SessionFilter::default()).unwrap()), ["s"]);
 }

@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialects", &["event"]),
     ("store", &["event"]),
     ("client", &["dialects", "event"]),
+    ("log-conformance", &["event", "store"]),
     ("engine", &["agents", "client", "event", "store"]),
     ("logs", &["agents", "event", "store"]),
     ("page", &["event"]),
@@ -22,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates for tests only.
-const FOR_TESTS: &[&str] = &["testkit"];
+const FOR_TESTS: &[&str] = &["log-conformance", "testkit"];
 
 /// Crates without side effects.
 const PURE: &[&str] = &["event", "agents", "dialects", "page"];
