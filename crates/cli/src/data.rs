@@ -57,7 +57,7 @@ pub fn open_session_host(folder: Option<PathBuf>, durable: bool) -> Result<Sessi
         LogHealth::DiskFull => {
             print_warning("no space left on device: sessions can be read and deleted, and not started")
         }
-        LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Missing(_) => {}
+        LogHealth::Sound | LogHealth::ReadOnly | LogHealth::Unreachable | LogHealth::Missing(_) => {}
     }
     engine.protect_from_sessions(folder.clone());
     engine.store_network_grants_in(folder.join("network.json"));

@@ -189,6 +189,7 @@ impl From<StoreError> for Problem {
             StoreError::Damaged { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "damaged_event"),
             StoreError::Newer { .. } => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
             StoreError::Unregistered => (StatusCode::SERVICE_UNAVAILABLE, "read_only"),
+            StoreError::Unreachable(_) => (StatusCode::SERVICE_UNAVAILABLE, "log_unreachable"),
             StoreError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             StoreError::Closed => (StatusCode::SERVICE_UNAVAILABLE, "closed"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "log"),

@@ -95,6 +95,12 @@ pub enum StoreError {
     /// The writer thread has ended.
     #[error("the log is closed")]
     Closed,
+    /// The servers of the log cannot be reached, or do not accept writes for now.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The servers of the log are set up in a way that cannot be used.
+    #[error("{0}")]
+    Cluster(String),
     /// Any other error of SQLite.
     #[error("the log: {0}")]
     Sqlite(#[source] rusqlite::Error),

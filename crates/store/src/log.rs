@@ -77,6 +77,8 @@ pub enum LogHealth {
     DiskFull,
     /// Created by a later version, therefore read-only.
     ReadOnly,
+    /// The servers of the log cannot be reached: sessions can be read, writes wait until the servers are back.
+    Unreachable,
     /// The directory was removed or replaced while in use: further writes are lost.
     Missing(PathBuf),
 }

@@ -89,6 +89,7 @@ async fn health(State(service): State<Service>) -> Result<Body<Health>, Problem>
         LogHealth::Sound => None,
         LogHealth::DiskFull => Some("disk_full"),
         LogHealth::ReadOnly => Some("read_only"),
+        LogHealth::Unreachable => Some("log_unreachable"),
         LogHealth::Missing(_) => {
             // The operation is public, so the path is not disclosed.
             let detail = "the data directory was removed or replaced while it was in use";

@@ -264,7 +264,7 @@ impl SessionLog for SqliteStore {
 
     fn expire_sessions(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError> {
         let ended = self.readers.with_connection(expire::list_ended_sessions)?;
-        let outdated = expire::count_expired(&ended, retention, now);
+        let outdated = retention.count_expired(ended.iter().map(|session| session.at), now);
         let mut deleted = Vec::new();
         for (index, session) in ended.into_iter().enumerate() {
             if index >= outdated && !self.is_larger_than(retention.max_bytes)? {
