@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["event"]),
     ("client", &["dialects", "event"]),
     ("log-conformance", &["event", "store"]),
+    ("cluster", &["event", "store"]),
     ("engine", &["agents", "client", "event", "store"]),
     ("logs", &["agents", "event", "store"]),
     ("page", &["event"]),
