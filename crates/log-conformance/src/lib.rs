@@ -25,13 +25,16 @@ pub trait LogStorage: Sync {
     fn open_log(&self) -> Box<dyn SessionLog>;
 }
 
-/// Expands to one test per function of the suite. The argument is an expression of type `Option<impl LogStorage>`,
-/// evaluated for every test; `None` skips it.
+/// A test of the suite.
+pub type ConformanceTest = fn(&dyn LogStorage);
+
+/// Calls another macro with some tokens and the tests of the suite.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! log_conformance_tests {
-    ($storage:expr) => {
-        $crate::log_conformance_tests! {
-            $storage =>
+macro_rules! with_conformance_tests {
+    ($($callback:ident)::+, $($argument:tt)*) => {
+        $($callback)::+! {
+            $($argument)* =>
             appending: events_are_returned_verbatim;
             appending: a_batch_that_does_not_follow_changes_nothing;
             appending: a_refused_batch_does_not_affect_others;
@@ -73,6 +76,20 @@ macro_rules! log_conformance_tests {
             notification: commits_of_other_processes_are_announced;
         }
     };
+}
+
+/// Expands to the tests of the suite. The argument is an expression of type `Option<impl LogStorage>`, evaluated for
+/// every test; `None` skips it.
+#[macro_export]
+macro_rules! log_conformance_tests {
+    ($storage:expr) => {
+        $crate::with_conformance_tests! { switchboard_log_conformance::define_conformance_tests, $storage }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! define_conformance_tests {
     ($storage:expr => $($module:ident : $name:ident;)*) => {
         $(
             #[test]
@@ -84,3 +101,12 @@ macro_rules! log_conformance_tests {
         )*
     };
 }
+
+macro_rules! list_conformance_tests {
+    (=> $($module:ident : $name:ident;)*) => {
+        &[$((stringify!($name), $module::$name)),*]
+    };
+}
+
+/// All tests of the suite by name, for an implementation that runs them in another way.
+pub const CONFORMANCE_TESTS: &[(&str, ConformanceTest)] = with_conformance_tests! { list_conformance_tests, };
