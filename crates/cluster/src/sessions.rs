@@ -131,40 +131,41 @@ impl ClusterNode {
                 return Err(StoreError::Open(session.clone()));
             }
             // The index must have all frames, because they name the objects.
-            let objects = self.wait_for_objects(session, last.sequence).await?;
-            let objects: Vec<_> = objects.into_iter().chain(record.objects().map(str::to_owned)).collect();
+            self.wait_for_session(session, last.sequence).await?;
             // Before the deletion, so that a crash leaves nothing behind.
-            self.index.apply(IndexChange::AddGarbage(session.clone(), objects.clone())).await?;
+            self.index.apply(IndexChange::AddGarbage(session.clone(), self.owner())).await?;
             let draft = event_less(to_tombstone(record, self.owner()));
             let appended = self.append_frame(&draft, last.sequence, &last.frame.hash, Some(deadline)).await?;
             if let (AppendOutcome::Committed(sequence), hash) = appended {
-                // Meanwhile, a removal may have found that the session was not deleted.
-                self.index.apply(IndexChange::AddGarbage(session.clone(), objects)).await?;
                 let frame = draft.to_frame(&last.frame.hash, &hash);
                 return self.index.apply(IndexChange::Frames(vec![StoredFrame { sequence, frame }])).await;
             }
         }
     }
 
-    async fn wait_for_objects(&self, session: &Id, sequence: u64) -> Result<Vec<String>, StoreError> {
-        let is_current = self.index.session_sequence(session)?.is_none_or(|indexed| indexed >= sequence);
-        if !is_current {
-            self.wait_for_index(sequence).await?;
-        }
-        self.index.list_objects(session)
+    /// Waits until the index has a session up to a frame.
+    async fn wait_for_session(&self, session: &Id, sequence: u64) -> Result<(), StoreError> {
+        let is_current = self.index.session_sequence(session)?.is_some_and(|indexed| indexed >= sequence);
+        if is_current { Ok(()) } else { self.wait_for_index(sequence).await }
     }
 
-    /// Removes the frames and objects of the sessions that this node deleted.
+    /// Removes the frames and objects of deleted sessions: those that this process deleted, and those whose deletion
+    /// another one may not have finished before it ended.
     pub async fn remove_garbage(&self) -> Result<(), StoreError> {
-        for (session, objects) in self.index.list_garbage()? {
-            let is_deleted = self.last_frame(&session).await?.is_some_and(|last| last.frame.record().deleted);
-            if is_deleted {
-                self.stream.purge(&self.stream.subject(&session), 1).await?;
-                for object in objects {
+        for deleted in self.index.list_garbage()? {
+            let is_own = deleted.owner.incarnation == self.membership.owner().incarnation;
+            if !is_own && !self.membership.is_gone(&deleted.owner) {
+                continue;
+            }
+            let id = deleted.id;
+            // Its deletion may have been refused.
+            if self.last_frame(&id).await?.is_some_and(|last| last.frame.record().deleted) {
+                self.stream.purge(&self.stream.subject(&id), 1).await?;
+                for object in deleted.objects {
                     self.stream.delete_object(&object).await?;
                 }
             }
-            self.index.apply(IndexChange::RemoveGarbage(session)).await?;
+            self.index.apply(IndexChange::RemoveGarbage(id)).await?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use switchboard_store::{Checkpoint, StoreError};
 use tracing::error;
 
 use super::{IndexChange, StoredFrame};
-use crate::frame::FrameEvents;
+use crate::{frame::FrameEvents, record::FrameOwner};
 
 /// The maximum number of checkpoints of other versions to remove per save: all eventually, but never many at once.
 const MAX_OUTDATED_REMOVALS: u64 = 16;
@@ -16,13 +16,7 @@ pub fn apply_change(connection: &Connection, change: &IndexChange) -> Result<(),
             frames.iter().try_for_each(|frame| apply_frame(connection, frame))
         }
         IndexChange::SaveCheckpoint(session, checkpoint) => insert_checkpoint(connection, session, checkpoint),
-        IndexChange::AddGarbage(session, objects) => {
-            let objects = serde_json::Value::from(objects.clone()).to_string();
-            connection
-                .prepare_cached("INSERT OR REPLACE INTO garbage (id, objects) VALUES (?1, ?2)")?
-                .execute((session.as_str(), objects))?;
-            Ok(())
-        }
+        IndexChange::AddGarbage(session, owner) => add_garbage(connection, session, owner),
         IndexChange::RemoveGarbage(session) => {
             connection.prepare_cached("DELETE FROM garbage WHERE id = ?1")?.execute([session.as_str()])?;
             Ok(())
@@ -57,6 +51,7 @@ fn apply_frame(connection: &Connection, stored: &StoredFrame) -> Result<(), Stor
         .optional()?;
     if record.deleted {
         if let Some(known) = known {
+            add_garbage(connection, id, &record.owner)?;
             remove_session(connection, known.number)?;
         }
         connection.prepare_cached("INSERT OR IGNORE INTO tombstones (id) VALUES (?1)")?.execute([id])?;
@@ -73,6 +68,12 @@ fn apply_frame(connection: &Connection, stored: &StoredFrame) -> Result<(), Stor
     let bytes =
         known.as_ref().map_or(0, |known| known.bytes) + u64::try_from(stored.frame.event_bytes()).unwrap_or_default();
     upsert_session(connection, stored, number, bytes)?;
+    insert_details(connection, stored, number)
+}
+
+/// Inserts the position of a frame, its runs and its objects.
+fn insert_details(connection: &Connection, stored: &StoredFrame, number: u64) -> Result<(), StoreError> {
+    let record = stored.frame.record();
     if stored.frame.has_events() {
         connection
             .prepare_cached(
@@ -133,6 +134,18 @@ fn upsert_session(connection: &Connection, stored: &StoredFrame, number: u64, by
             record.prompt.as_str(),
             to_json(&record),
         ])?;
+    Ok(())
+}
+
+/// Remembers the objects of a session that is deleted.
+fn add_garbage(connection: &Connection, session: &str, owner: &FrameOwner) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO garbage (id, objects, owner)
+             SELECT ?1, (SELECT json_group_array(name) FROM objects WHERE session = number), ?2
+             FROM sessions WHERE id = ?1",
+        )?
+        .execute((session, to_json(owner)))?;
     Ok(())
 }
 

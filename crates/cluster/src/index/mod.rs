@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tracing::warn;
 
 pub use self::read::FramePosition;
-use crate::frame::Frame;
+use crate::{frame::Frame, record::FrameOwner};
 
 /// The version of the schema and of what is stored with it; an index of another version is rebuilt.
 const INDEX_VERSION: i64 = 1;
@@ -54,8 +54,8 @@ pub enum IndexChange {
     /// Applies all frames up to a stream sequence.
     Progress(Vec<StoredFrame>, u64),
     SaveCheckpoint(Id, Box<Checkpoint>),
-    /// Remembers a deleted session until its frames and objects are removed.
-    AddGarbage(Id, Vec<String>),
+    /// Remembers a session that its owner is about to delete, until its frames and objects are removed.
+    AddGarbage(Id, FrameOwner),
     RemoveGarbage(Id),
 }
 

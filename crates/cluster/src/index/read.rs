@@ -6,7 +6,7 @@ use switchboard_event::{Id, Timestamp};
 use switchboard_store::{AgentRun, Checkpoint, CheckpointPosition, SessionFilter, StoreError};
 
 use super::SessionIndex;
-use crate::record::{FrameRecord, FrameRun};
+use crate::record::{FrameOwner, FrameRecord, FrameRun};
 
 /// Larger than the number of any session.
 const MAX_SESSION_NUMBER: u64 = i64::MAX.unsigned_abs();
@@ -18,6 +18,14 @@ pub struct FramePosition {
     pub last: u64,
     pub sequence: u64,
     pub kinds: u64,
+}
+
+/// A deleted session whose frames and objects may remain.
+pub struct DeletedSession {
+    pub id: Id,
+    pub objects: Vec<String>,
+    /// The process that deleted it.
+    pub owner: FrameOwner,
 }
 
 /// Makes a record of a column with its JSON.
@@ -159,23 +167,16 @@ impl SessionIndex {
         })
     }
 
-    /// Returns the names of a session's objects.
-    pub fn list_objects(&self, session: &str) -> Result<Vec<String>, StoreError> {
-        self.with_connection(|connection| {
-            let mut select = connection.prepare_cached(
-                "SELECT name FROM objects WHERE session = (SELECT number FROM sessions WHERE id = ?1)",
-            )?;
-            Ok(select.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)
-        })
-    }
-
     /// Lists the deleted sessions whose frames and objects may remain.
-    pub fn list_garbage(&self) -> Result<Vec<(Id, Vec<String>)>, StoreError> {
+    pub fn list_garbage(&self) -> Result<Vec<DeletedSession>, StoreError> {
         self.with_connection(|connection| {
-            let mut select = connection.prepare_cached("SELECT id, objects FROM garbage")?;
+            let mut select = connection.prepare_cached("SELECT id, objects, owner FROM garbage")?;
             let garbage = select.query_map([], |row| {
-                let objects = serde_json::from_str(row.get_ref(1)?.as_str()?).unwrap_or_default();
-                Ok((Id::from(row.get::<_, String>(0)?), objects))
+                Ok(DeletedSession {
+                    id: Id::from(row.get::<_, String>(0)?),
+                    objects: serde_json::from_str(row.get_ref(1)?.as_str()?).unwrap_or_default(),
+                    owner: serde_json::from_str(row.get_ref(2)?.as_str()?).unwrap_or_default(),
+                })
             })?;
             Ok(garbage.collect::<Result<_, _>>()?)
         })

@@ -55,8 +55,8 @@ CREATE TABLE objects (
 
 CREATE TABLE tombstones (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- Sessions that this node deleted, while their frames and objects are still being removed.
-CREATE TABLE garbage (id TEXT PRIMARY KEY, objects TEXT NOT NULL) STRICT;
+-- Deleted sessions whose frames and objects may remain, and the process that deleted them, as in frames.
+CREATE TABLE garbage (id TEXT PRIMARY KEY, objects TEXT NOT NULL, owner TEXT NOT NULL) STRICT;
 
 CREATE TABLE checkpoints (
     session INTEGER NOT NULL,
