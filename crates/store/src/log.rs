@@ -101,7 +101,8 @@ pub trait SessionLog: Send + Sync {
     /// Creates a session. It is running and belongs to this process.
     ///
     /// # Errors
-    /// Fails if the ID exists, this process is not registered, or the log cannot be written.
+    /// Fails if the ID exists, this process is not registered, or the log cannot be written. A log of several machines
+    /// also remembers the IDs of deleted sessions, so that a delayed request creates none of them again.
     fn create_session(&self, session: NewSession) -> Result<(), StoreError>;
 
     /// Assigns a session that has ended, or whose process is dead, to this process in order to continue it. With a
