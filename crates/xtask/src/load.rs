@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use crate::{
     isolation::NetworkIsolation,
     process::{build_directory, build_workspace, cargo_command, new_command, run_program},
-    schemathesis,
+    pypi::SCHEMATHESIS,
     steps::TestStepOutcome,
 };
 
@@ -52,7 +52,7 @@ pub fn run_cases(build: BuildProfile, cases: &[&[&str]]) -> anyhow::Result<()> {
 
 /// Runs requests generated from the server's OpenAPI description.
 pub fn run_schema_checks(build: BuildProfile, options: &[&str]) -> anyhow::Result<TestStepOutcome> {
-    let st = match schemathesis::find_schemathesis() {
+    let st = match SCHEMATHESIS.find() {
         Ok(st) => st,
         Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };

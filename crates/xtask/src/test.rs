@@ -10,7 +10,11 @@ use crate::{
     live,
     load::{self, BuildProfile},
     place::debug_program,
-    process::{build_workspace, cargo_command, is_available, new_command, read_output, run_program, testkit_command},
+    process::{
+        build_workspace, cargo_command, is_available, nats_server_override, new_command, read_output, run_program,
+        testkit_command,
+    },
+    pypi::NATS_SERVER,
     steps::{self, TestStep, TestStepOutcome},
     types,
 };
@@ -23,6 +27,7 @@ pub struct TestTask {}
 const TEST_STEPS: &[TestStep] = &[
     TestStep { name: "all programs and their tests, built", run: build_all },
     TestStep { name: "unit, conformance and program tests", run: run_tests },
+    TestStep { name: "the durable log on NATS JetStream", run: run_cluster_tests },
     TestStep { name: "examples in the documentation", run: run_doc_tests },
     TestStep { name: "completions in a real shell", run: check_completions },
     TestStep { name: "typed clients: fresh types, recorded messages, examples", run: types::check_types },
@@ -41,22 +46,42 @@ pub fn run(_: &TestTask) -> anyhow::Result<()> {
 }
 
 /// Also builds the test kit: fake agents are started from it, and cargo builds it only for its own tests. Meanwhile the
-/// real agents are downloaded; if that fails, the step that needs them retries and reports the reason.
+/// real agents and the NATS server are downloaded; if that fails, the step that needs them retries and reports the reason.
 fn build_all() -> anyhow::Result<TestStepOutcome> {
     thread::scope(|scope| {
         scope.spawn(|| [CliVersions::Newest, CliVersions::Earlier].map(clis::programs_directory));
+        scope.spawn(|| NATS_SERVER.find());
         build_workspace().map(|()| TestStepOutcome::Passed)
     })
 }
 
 /// Uses nextest where it is installed: it runs slow tests in parallel.
 fn run_tests() -> anyhow::Result<TestStepOutcome> {
-    let args: &[&str] = if is_available(&mut cargo_command(&["nextest", "--version"])) {
+    let args: &[&str] = if has_nextest() {
         &["nextest", "run", "--workspace", "--no-fail-fast"]
     } else {
         &["test", "--workspace", "--all-targets", "--no-fail-fast"]
     };
     run_program(&mut cargo_command(args)).map(|()| TestStepOutcome::Passed)
+}
+
+fn has_nextest() -> bool {
+    is_available(&mut cargo_command(&["nextest", "--version"]))
+}
+
+/// Runs the tests that need a server, which are skipped without one.
+fn run_cluster_tests() -> anyhow::Result<TestStepOutcome> {
+    let server = match nats_server_override().map_or_else(|| NATS_SERVER.find(), Ok) {
+        Ok(server) => server,
+        Err(why) => return Ok(TestStepOutcome::NotRun(why)),
+    };
+    // The whole workspace, so that dependencies are not built again with other features.
+    let args: &[&str] = if has_nextest() {
+        &["nextest", "run", "--workspace", "--no-fail-fast", "-E", "package(switchboard-cluster)"]
+    } else {
+        &["test", "--package", "switchboard-cluster", "--no-fail-fast"]
+    };
+    run_program(cargo_command(args).env("SWITCHBOARD_NATS_SERVER", server)).map(|()| TestStepOutcome::Passed)
 }
 
 fn run_doc_tests() -> anyhow::Result<TestStepOutcome> {
