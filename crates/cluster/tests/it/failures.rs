@@ -91,7 +91,7 @@ fn without_a_server_batches_wait_and_sessions_are_refused() {
 
 /// Forwards connections to a server. When armed, it forwards the next frame and cuts the connection before its
 /// acknowledgment.
-struct CuttingProxy {
+pub struct CuttingProxy {
     port: u16,
     is_armed: Arc<AtomicBool>,
     /// After the next cut, it accepts no connections until this is reset.
@@ -100,7 +100,7 @@ struct CuttingProxy {
 }
 
 impl CuttingProxy {
-    fn start(server: u16) -> Self {
+    pub fn start(server: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let proxy = Self {
             port: listener.local_addr().unwrap().port(),
@@ -123,13 +123,13 @@ impl CuttingProxy {
     }
 
     /// Opens the log through the proxy.
-    fn open(&self, nats: &NatsCluster, name: &str) -> ClusterLog {
+    pub fn open(&self, nats: &NatsCluster, name: &str) -> ClusterLog {
         let servers = vec![format!("nats://127.0.0.1:{}", self.port)];
         ClusterLog::open(ClusterOptions { servers, ..nats.options(name) }).unwrap()
     }
 
     /// Forwards one more frame, and then nothing until connections are accepted again.
-    fn block_after_next_frame(&self) {
+    pub fn block_after_next_frame(&self) {
         self.is_blocking.store(true, Ordering::SeqCst);
         self.is_armed.store(true, Ordering::SeqCst);
     }

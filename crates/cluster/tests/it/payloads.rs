@@ -5,7 +5,10 @@ use switchboard_log_conformance::fixture::{
 };
 use switchboard_store::{NewSession, SessionLog as _, SessionPatch};
 
-use crate::nats::NatsCluster;
+use crate::{
+    failures::CuttingProxy,
+    nats::{NatsCluster, wait_for},
+};
 
 /// Returns text that hardly compresses.
 fn noise(length: usize) -> String {
@@ -58,4 +61,23 @@ fn large_payloads_are_objects_that_go_with_their_session() {
     other.delete_session("s").unwrap();
     other.reclaim_space().unwrap();
     assert_eq!(object_messages(&nats), 0);
+}
+
+#[test]
+fn another_node_finishes_an_interrupted_deletion() {
+    let Some(nats) = NatsCluster::single() else { return };
+    let (proxy, other) = (CuttingProxy::start(nats.servers[0].port), nats.open("b"));
+    let log = proxy.open(&nats, "a");
+    other.create_session(new_session("s")).unwrap();
+    append_and_wait(&other, "s", vec![text_event("s", 1, &noise(1_000_000))], done_patch()).unwrap();
+    wait_for_head(&log, "s", 1);
+    proxy.block_after_next_frame();
+    assert!(log.delete_session("s").is_err());
+    drop(log);
+    wait_for("the session is deleted", || other.get_session("s").unwrap().is_none().then_some(()));
+    assert!(object_messages(&nats) > 0);
+    wait_for("the objects are removed", || {
+        other.reclaim_space().unwrap();
+        (object_messages(&nats) == 0).then_some(())
+    });
 }
