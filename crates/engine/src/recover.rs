@@ -64,8 +64,7 @@ pub fn end_session(
         let Some(last) = rows.last() else { break };
         after = last.seq;
         for row in &rows {
-            let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.id.clone(), error))?;
-            repair.replay_event(&event);
+            repair.replay_event(&row.decode(&session.id)?);
         }
     }
     append_end(log, repair.finish(fault, (host.now)()))

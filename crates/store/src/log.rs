@@ -68,6 +68,16 @@ pub struct EventRow {
     pub json: String,
 }
 
+impl EventRow {
+    /// Parses the event.
+    ///
+    /// # Errors
+    /// Fails if this version cannot parse it. The error names the session.
+    pub fn decode(&self, session: &str) -> Result<Event, StoreError> {
+        Event::from_json(&self.json).map_err(|error| StoreError::Event(session.into(), error))
+    }
+}
+
 /// The health of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogHealth {
@@ -241,9 +251,7 @@ pub trait SessionLog: Send + Sync {
     /// # Errors
     /// Fails if there is no such session, the log cannot be read, or an event cannot be parsed.
     fn read_events(&self, session: &str, page: PageQuery) -> Result<Vec<Event>, StoreError> {
-        let read =
-            |row: EventRow| Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error));
-        self.read_rows(session, page)?.into_iter().map(read).collect()
+        self.read_rows(session, page)?.iter().map(|row| row.decode(session)).collect()
     }
 
     /// Returns the state of a session after its events of some kinds. Damaged events are left out.
@@ -258,8 +266,7 @@ pub trait SessionLog: Send + Sync {
             let Some(last) = rows.last() else { return Ok(state) };
             page.after = last.seq;
             for row in &rows {
-                let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error))?;
-                state.apply(&event);
+                state.apply(&row.decode(session)?);
             }
         }
     }

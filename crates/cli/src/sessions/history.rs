@@ -6,7 +6,7 @@ use std::{
 };
 
 use switchboard_event::{Event, EventBody};
-use switchboard_store::{EventRow, PageQuery, SessionLog, SessionRecord, StoreError};
+use switchboard_store::{PageQuery, SessionLog, SessionRecord, StoreError};
 
 use crate::{failure::Failure, terminal::print_note};
 
@@ -48,10 +48,7 @@ impl<'a> SessionHistory<'a> {
                 print_note(&format!("warning: event {seq} is damaged and skipped: checksum mismatch"));
             }
         }
-        let event = |row: EventRow| {
-            Event::from_json(&row.json).map_err(|error| StoreError::Event(self.session.id.clone(), error))
-        };
-        rows.into_iter().map(event).collect()
+        rows.iter().map(|row| row.decode(&self.session.id)).collect()
     }
 
     /// Returns where the last turns begin.

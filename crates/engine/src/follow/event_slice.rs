@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use switchboard_event::{Event, Id, Kind};
+use switchboard_event::{Event, Kind};
 use switchboard_store::{EventChunk, EventRow, StoreError};
 
 /// Consecutive events of a session; with a filter, those of its kinds. Events from the log are JSON until a reader
@@ -99,5 +99,5 @@ fn is_wanted_kind(kind: Kind, kinds: &[Kind]) -> bool {
 
 fn decode_row(row: &EventRow) -> Result<Event, StoreError> {
     // The caller knows the session; the message names the event.
-    Event::from_json(&row.json).map_err(|error| StoreError::Event(Id::from(format!("(event {})", row.seq)), error))
+    row.decode(&format!("(event {})", row.seq))
 }

@@ -61,6 +61,17 @@ pub enum TailRead<T> {
     Ended,
 }
 
+impl<T> TailRead<T> {
+    /// Converts the events, if there are any.
+    pub fn try_map<U, E>(self, convert: impl FnOnce(T) -> Result<U, E>) -> Result<TailRead<U>, E> {
+        Ok(match self {
+            Self::Events(events) => TailRead::Events(convert(events)?),
+            Self::CaughtUp => TailRead::CaughtUp,
+            Self::Ended => TailRead::Ended,
+        })
+    }
+}
+
 /// A reader of a session: events come from memory while it is close to the end, from its source otherwise.
 #[derive(Clone)]
 pub struct Follower {
@@ -152,7 +163,7 @@ impl Follower {
             return chunks.iter().flat_map(|chunk| chunk.events()).nth(skip).cloned();
         }
         let rows = self.source.read_rows(PageQuery { after, limit: 1, max_bytes: 1, kinds: &[] }).ok()?;
-        rows.first().filter(|row| row.seq == seq).and_then(|row| Event::from_json(&row.json).ok())
+        rows.first().filter(|row| row.seq == seq).and_then(|row| row.decode(self.tail.session()).ok())
     }
 
     /// Returns the last event that was read.

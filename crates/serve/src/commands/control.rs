@@ -10,7 +10,7 @@ use switchboard_client::{
     OptionRequest,
 };
 use switchboard_engine::{CommandError, SessionHandle, to_request_answer};
-use switchboard_event::{About, Event, EventBody, Kind, Outcome, RequestOpened, SessionState};
+use switchboard_event::{About, EventBody, Kind, Outcome, RequestOpened, SessionState};
 use switchboard_store::{PageQuery, SessionLog, SessionPhase, SessionRecord, StoreError};
 
 use crate::{
@@ -189,8 +189,7 @@ fn was_opened(log: &dyn SessionLog, session: &str, request: &str) -> Result<bool
         let Some(last) = rows.last() else { return Ok(false) };
         page.after = last.seq;
         for row in &rows {
-            let event = Event::from_json(&row.json).map_err(|error| StoreError::Event(session.into(), error))?;
-            if matches!(&event.body, EventBody::RequestOpened(opened) if *opened.request == *request) {
+            if matches!(&row.decode(session)?.body, EventBody::RequestOpened(opened) if *opened.request == *request) {
                 return Ok(true);
             }
         }

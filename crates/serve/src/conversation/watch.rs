@@ -71,11 +71,8 @@ impl EventWatch {
         loop {
             let mut follower = self.follower.clone();
             let read = self.service.query_log(move |_| {
-                Ok(match follower.read()? {
-                    TailRead::Events(slice) => TailRead::Events((slice.events()?, follower)),
-                    TailRead::CaughtUp => TailRead::CaughtUp,
-                    TailRead::Ended => TailRead::Ended,
-                })
+                let read = follower.read()?;
+                read.try_map(|slice| Ok((slice.events()?, follower)))
             });
             match read.await? {
                 TailRead::Events((events, follower)) => {

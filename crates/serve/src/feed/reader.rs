@@ -164,15 +164,12 @@ impl SessionReader {
             self.leave_shared();
             return Ok(None);
         }
-        Ok(Some(match own.follower.read()? {
-            TailRead::Events(slice) => {
-                let batch = MessageBatch::verbatim(slice, self.seen);
-                (self.seen, self.count) = (batch.to, batch.count);
-                TailRead::Events(MessageSlice::new(Arc::new(batch), 0))
-            }
-            TailRead::CaughtUp => TailRead::CaughtUp,
-            TailRead::Ended => TailRead::Ended,
-        }))
+        let read = own.follower.read()?.try_map(|slice| {
+            let batch = MessageBatch::verbatim(slice, self.seen);
+            (self.seen, self.count) = (batch.to, batch.count);
+            Ok::<_, StoreError>(MessageSlice::new(Arc::new(batch), 0))
+        });
+        read.map(Some)
     }
 
     fn leave_shared(&mut self) {

@@ -77,15 +77,12 @@ impl SharedProjection {
             // The tail no longer has the events, and reading the log here would block the other readers.
             return Ok(Err(NotShared(guard.take().map(|tail| tail.state))));
         }
-        Ok(Ok(match tail.follower.read()? {
-            TailRead::Events(slice) => {
-                let batch = MessageBatch::projected(&slice, &mut tail.state)?;
-                session.save(&mut tail.state);
-                TailRead::Events(tail.keep(batch))
-            }
-            TailRead::CaughtUp => TailRead::CaughtUp,
-            TailRead::Ended => TailRead::Ended,
-        }))
+        let read = tail.follower.read()?.try_map(|slice| {
+            let batch = MessageBatch::projected(&slice, &mut tail.state)?;
+            session.save(&mut tail.state);
+            Ok::<_, StoreError>(tail.keep(batch))
+        });
+        read.map(Ok)
     }
 }
 
