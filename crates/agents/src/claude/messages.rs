@@ -8,10 +8,10 @@ use switchboard_event::{
 
 use super::{
     ClaudeStreamReader, errors, items, record_timestamp,
-    stream::{BlockClaim, TextBlockKind, content_blocks, parse_text_block},
+    stream::{BlockClaim, content_blocks, parse_text_block},
     turn,
 };
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{JsonObject, JsonView, RunRecorder, abandoned::TextBlockKind};
 
 impl ClaudeStreamReader {
     pub(super) fn read_assistant(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {

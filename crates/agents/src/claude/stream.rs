@@ -1,10 +1,13 @@
 //! Partial messages: the events of the model's API, as Claude Code passes them on, and text that is void because its
 //! stream broke off. This is the most performance-critical record: one for every few words.
 
-use switchboard_event::{AgentMessage, Details, Field, Id, Item, Notice, Reasoning, Status, Topic, Usage};
+use switchboard_event::{Field, Id, Item, Notice, Status, Topic, Usage};
 
 use super::{ClaudeStreamReader, heartbeat_notice, turn};
-use crate::{JsonObject, JsonView, RunRecorder};
+use crate::{
+    JsonObject, JsonView, RunRecorder,
+    abandoned::{AbandonedItems, TextBlockKind, TextRepetition, compare_repetition, shown_text},
+};
 
 #[derive(Default)]
 pub struct ReplyStream {
@@ -28,13 +31,6 @@ struct StreamedBlock {
     stopped: bool,
     /// The stream ended the reply, and the complete message has not arrived yet.
     unclaimed: bool,
-}
-
-/// The kinds of blocks that are emitted while they stream. A tool call is emitted when its input is complete.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TextBlockKind {
-    Text,
-    Thinking,
 }
 
 /// How a complete block relates to its streamed parts.
@@ -108,18 +104,6 @@ impl StreamedBlock {
                 self.unclaimed = true;
             }
             None => self.unclaimed = recorder.item_closed(&self.item, Status::Completed),
-        }
-    }
-}
-
-impl TextBlockKind {
-    pub fn new_item(self, text: &str) -> Item {
-        match self {
-            Self::Text => Item::new(AgentMessage::text(text)),
-            Self::Thinking => {
-                let text = Some(text.to_owned()).filter(|t| !t.is_empty());
-                Item::new(Reasoning { text, ..Reasoning::default() })
-            }
         }
     }
 }
@@ -308,93 +292,4 @@ pub fn parse_text_block(block: &JsonObject<'_>) -> Option<(TextBlockKind, String
 /// Returns the blocks of a message.
 pub fn content_blocks(content: Option<JsonView<'_>>) -> Vec<JsonView<'_>> {
     content.map(JsonView::as_array).unwrap_or_default()
-}
-
-/// Items of replies that broke off. They stay open until their text is repeated or replaced.
-#[derive(Default)]
-pub struct AbandonedItems(Vec<(Id, TextBlockKind)>);
-
-impl AbandonedItems {
-    /// Adds an item whose reply broke off.
-    pub fn push(&mut self, item: Id, kind: TextBlockKind, recorder: &RunRecorder) {
-        self.0.retain(|(known, _)| recorder.item_is_open(known));
-        self.0.push((item, kind));
-    }
-
-    /// Takes the item that a new block of this kind may repeat.
-    pub fn take_repeatable(&mut self, kind: TextBlockKind, recorder: &RunRecorder) -> Option<Id> {
-        let index = self.0.iter().position(|(item, shown)| *shown == kind && recorder.item_is_open(item))?;
-        Some(self.0.remove(index).0)
-    }
-
-    /// Takes the item whose text this text begins with, and supersedes the others of its kind.
-    pub fn take_prefix_of(&mut self, kind: TextBlockKind, text: &str, recorder: &mut RunRecorder) -> Option<Id> {
-        while let Some(item) = self.take_repeatable(kind, recorder) {
-            if text.starts_with(&shown_text(&item, recorder)) {
-                return Some(item);
-            }
-            recorder.item_closed(&item, Status::Superseded);
-        }
-        None
-    }
-
-    /// Supersedes all items, once nothing can repeat them.
-    pub fn supersede_all(&mut self, recorder: &mut RunRecorder) {
-        for (item, _) in self.0.drain(..) {
-            recorder.item_closed(&item, Status::Superseded);
-        }
-    }
-}
-
-/// Returns the text emitted so far for an open item.
-pub fn shown_text(item: &str, recorder: &RunRecorder) -> String {
-    match recorder.open_item(item).map(|item| &item.details) {
-        Some(Details::AgentMessage(message)) => message.text.clone(),
-        Some(Details::Reasoning(reasoning)) => reasoning.text.clone().unwrap_or_default(),
-        _ => String::new(),
-    }
-}
-
-/// How new words relate to a text of which a part was repeated.
-#[derive(Debug, PartialEq, Eq)]
-pub enum TextRepetition<'a> {
-    /// All of them were emitted before.
-    Known,
-    /// These words are new; everything before them was emitted.
-    Longer(&'a str),
-    /// Other words were emitted.
-    Differs,
-}
-
-/// Compares new words with the text emitted after the first `repeated` bytes.
-pub fn compare_repetition<'a>(shown: &str, repeated: usize, words: &'a str) -> TextRepetition<'a> {
-    let Some(ahead) = shown.get(repeated..) else { return TextRepetition::Differs };
-    match words.strip_prefix(ahead) {
-        Some("") => TextRepetition::Known,
-        Some(new) => TextRepetition::Longer(new),
-        None if ahead.starts_with(words) => TextRepetition::Known,
-        None => TextRepetition::Differs,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-
-    use super::{TextRepetition, compare_repetition};
-
-    #[test]
-    fn words_that_were_shown_are_told_from_new_ones() {
-        for (repeated, words, expected) in [
-            (0, "one", TextRepetition::Known),
-            (0, "one two", TextRepetition::Known),
-            (3, " two", TextRepetition::Known),
-            (3, " two three", TextRepetition::Longer(" three")),
-            (7, " three", TextRepetition::Longer(" three")),
-            (0, "once", TextRepetition::Differs),
-            (3, "two", TextRepetition::Differs),
-            (99, "", TextRepetition::Differs),
-        ] {
-            assert_eq!(compare_repetition("one two", repeated, words), expected, "{repeated} {words}");
-        }
-    }
 }

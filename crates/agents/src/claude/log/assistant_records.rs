@@ -5,12 +5,13 @@ use switchboard_event::{AgentMessage, Details, ErrorCode, Fault, Id, Item, Level
 use super::{SubagentThread, reader::ClaudeLogReader, replies};
 use crate::{
     JsonObject, JsonView, RunRecorder,
+    abandoned::TextBlockKind,
     claude::{
         errors, items,
         messages::{
             complete_server_tool, other_block_item, {self},
         },
-        stream::{TextBlockKind, content_blocks, parse_text_block},
+        stream::{content_blocks, parse_text_block},
     },
 };
 
