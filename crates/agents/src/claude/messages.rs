@@ -13,6 +13,28 @@ use super::{
 };
 use crate::{JsonObject, JsonView, RunRecorder, abandoned::TextBlockKind};
 
+/// The reply of the model that a block belongs to.
+pub struct ReplyOrigin {
+    pub reply: Option<Id>,
+    pub model: Option<String>,
+}
+
+impl ReplyOrigin {
+    /// Returns the origin of an item.
+    pub fn of_item(item: &Item) -> Self {
+        Self { reply: item.reply.clone(), model: item.model.clone() }
+    }
+
+    fn attribute_item(&self, item: Item) -> Item {
+        Item { reply: self.reply.clone(), model: self.model.clone(), ..item }
+    }
+}
+
+/// Returns the model that wrote a message; none if Claude Code wrote it itself.
+pub fn reply_model(message: &JsonObject<'_>) -> Option<String> {
+    message.get_non_empty("model").filter(|model| model != "<synthetic>")
+}
+
 impl ClaudeStreamReader {
     pub(super) fn read_assistant(&mut self, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let sub = self.enter_subagent(fields, recorder);
@@ -24,15 +46,15 @@ impl ClaudeStreamReader {
         if let Some(error) = fields.get_str("error") {
             return self.read_failed_reply(&error, fields, recorder);
         }
-        let reply = message.get_str("id").map(Id::from);
-        if !sub && self.stream.reply != reply {
+        let origin = ReplyOrigin { reply: message.get_str("id").map(Id::from), model: reply_model(&message) };
+        if !sub && self.stream.reply != origin.reply {
             self.stream.break_off(recorder);
         }
         for block in content_blocks(message.get("content")) {
-            self.read_block(reply.as_ref(), block, sub, recorder);
+            self.read_block(&origin, block, sub, recorder);
         }
         if let Some(text) = message.get_str("content") {
-            self.read_text_block(reply.as_ref(), TextBlockKind::Text, text.into_owned(), sub, recorder);
+            self.read_text_block(&origin, TextBlockKind::Text, text.into_owned(), sub, recorder);
         }
         if fields.contains_key("supersedes") {
             let notice = Notice::new(Topic::Retracted).with_name("supersedes");
@@ -67,44 +89,42 @@ impl ClaudeStreamReader {
         }
     }
 
-    fn read_block(&mut self, reply: Option<&Id>, block: JsonView<'_>, sub: bool, recorder: &mut RunRecorder) {
+    fn read_block(&mut self, origin: &ReplyOrigin, block: JsonView<'_>, sub: bool, recorder: &mut RunRecorder) {
         let fields = block.as_object();
         if let Some((kind, text)) = parse_text_block(&fields) {
-            return self.read_text_block(reply, kind, text, sub, recorder);
+            return self.read_text_block(origin, kind, text, sub, recorder);
         }
         match fields.get_str("type").as_deref() {
-            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.start_tool_call(reply, &fields, recorder),
+            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => self.start_tool_call(origin, &fields, recorder),
             Some(kind) if kind.ends_with("_tool_result") => complete_server_tool(&fields, recorder),
-            _ => self.complete_block(reply, other_block_item(block, &fields), recorder),
+            _ => self.complete_block(origin, other_block_item(block, &fields), recorder),
         }
     }
 
-    fn complete_block(&mut self, reply: Option<&Id>, mut item: Item, recorder: &mut RunRecorder) {
-        let id = self.next_block_id(reply, recorder);
-        item.reply = reply.cloned();
-        recorder.item_completed(&id, item);
+    fn complete_block(&mut self, origin: &ReplyOrigin, item: Item, recorder: &mut RunRecorder) {
+        let id = self.next_block_id(origin.reply.as_ref(), recorder);
+        recorder.item_completed(&id, origin.attribute_item(item));
     }
 
     fn read_text_block(
         &mut self,
-        reply: Option<&Id>,
+        origin: &ReplyOrigin,
         kind: TextBlockKind,
         text: String,
         sub: bool,
         recorder: &mut RunRecorder,
     ) {
         let item = |text: String| {
-            let item = match kind {
+            origin.attribute_item(match kind {
                 TextBlockKind::Text => Item::new(AgentMessage::text(text)),
                 TextBlockKind::Thinking => Item::new(Reasoning { text: Some(text), ..Reasoning::default() }),
-            };
-            Item { reply: reply.cloned(), ..item }
+            })
         };
         if !sub {
             if kind == TextBlockKind::Text {
                 self.mark_spoken();
             }
-            match self.stream.claim_block(reply.map(|r| &**r), kind, &text, recorder) {
+            match self.stream.claim_block(origin.reply.as_deref(), kind, &text, recorder) {
                 BlockClaim::Open(id) => return recorder.item_completed(&id, item(text)),
                 BlockClaim::Closed => return recorder.write_notice(Notice::new(Topic::Echo).with_name("assistant")),
                 BlockClaim::None => {}
@@ -113,10 +133,10 @@ impl ClaudeStreamReader {
                 return recorder.item_completed(&id, item(text));
             }
         }
-        self.complete_block(reply, item(text), recorder);
+        self.complete_block(origin, item(text), recorder);
     }
 
-    fn start_tool_call(&mut self, reply: Option<&Id>, block: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    fn start_tool_call(&mut self, origin: &ReplyOrigin, block: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let name = block.get_str("name").unwrap_or_default();
         let id = match block.get_str("id") {
             Some(id) => Id::from(id),
@@ -125,8 +145,7 @@ impl ClaudeStreamReader {
         // A subagent's call appears after its approval, possibly with another input.
         let changed = self.asks.take_changed_input(&id);
         let input = changed.as_deref().map(JsonView::from_raw).or(block.get("input"));
-        let mut item = items::tool_item(&name, input, &self.todos, recorder);
-        item.reply = reply.cloned();
+        let mut item = origin.attribute_item(items::tool_item(&name, input, &self.todos, recorder));
         if let Details::Subagent(subagent) = &mut item.details {
             subagent.thread = self.tasks.task_of_call(&id);
         }
@@ -268,7 +287,8 @@ impl ClaudeStreamReader {
             return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_result"));
         };
         let mut item = items::apply_tool_result(item, block, structured, refused, recorder);
-        let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
+        let origin = ReplyOrigin::of_item(&item);
+        let is_command = matches!(item.details, Details::Command(_));
         if let Details::Plan(plan) = &mut item.details {
             let call = item.call.as_deref();
             self.todos.apply_result(call, structured, plan);
@@ -276,7 +296,7 @@ impl ClaudeStreamReader {
         let id = Id::from(id);
         recorder.item_completed(&id, item);
         if is_command {
-            complete_changed_files(&id, reply, structured, recorder);
+            complete_changed_files(&id, &origin, structured, recorder);
         }
     }
 
@@ -306,14 +326,14 @@ impl ClaudeStreamReader {
 /// The files that a command changed are a separate item without a call: the call belongs to the command.
 pub fn complete_changed_files(
     call: &Id,
-    reply: Option<Id>,
+    origin: &ReplyOrigin,
     structured: Option<JsonView<'_>>,
     recorder: &mut RunRecorder,
 ) {
     let changes = items::changes_by_command(structured, recorder);
     if !changes.is_empty() {
         let change = Item::new(FileChange { changes, output: None });
-        recorder.item_completed(&Id::from(format!("{call}.files")), Item { reply, ..change });
+        recorder.item_completed(&Id::from(format!("{call}.files")), origin.attribute_item(change));
     }
 }
 

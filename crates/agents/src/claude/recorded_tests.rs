@@ -322,3 +322,23 @@ fn running_totals_of_a_log_are_shown_and_not_counted() {
         .filter(|event| matches!(&event.body, EventBody::Notice(notice) if notice.topic == Topic::Unknown));
     assert_eq!(unknown.count(), 0);
 }
+
+/// The models of all completed items, by whether a subagent caused them.
+fn item_models(events: &[Event]) -> Vec<(bool, Option<&str>)> {
+    let models = events.iter().filter_map(|event| match &event.body {
+        EventBody::ItemCompleted(item) if !matches!(item.details, Details::UserMessage(_)) => {
+            Some((event.thread.is_some(), item.model.as_deref()))
+        }
+        _ => None,
+    });
+    models.collect()
+}
+
+#[test]
+fn items_have_the_model_that_wrote_them() {
+    for (events, model) in [(live!("i_taskfg_forward"), "claude-opus-4-8"), (live!("v326_i_task"), "claude-opus-5-5")] {
+        let models = item_models(&events);
+        assert!(models.iter().any(|(of_subagent, _)| *of_subagent));
+        assert!(models.iter().all(|(_, named)| *named == Some(model)), "{models:?}");
+    }
+}

@@ -3,7 +3,7 @@
 
 use switchboard_event::{Field, Id, Item, Notice, Status, Topic, Usage};
 
-use super::{ClaudeStreamReader, heartbeat_notice, turn};
+use super::{ClaudeStreamReader, heartbeat_notice, messages::reply_model, turn};
 use crate::{
     JsonObject, JsonView, RunRecorder,
     abandoned::{AbandonedItems, TextBlockKind, TextRepetition, compare_repetition, shown_text},
@@ -99,7 +99,10 @@ impl StreamedBlock {
                 recorder.item_closed(&self.item, Status::Superseded);
                 if !said.is_empty() {
                     let again = Id::from(format!("{}.again", self.item));
-                    recorder.item_completed(&again, Item { reply: item.reply, ..self.kind.new_item(said) });
+                    recorder.item_completed(
+                        &again,
+                        Item { reply: item.reply, model: item.model, ..self.kind.new_item(said) },
+                    );
                 }
                 self.unclaimed = true;
             }
@@ -130,7 +133,7 @@ impl ClaudeStreamReader {
         let message = event.get_object("message");
         let mut begun = turn::parse_usage(&message.get_object("usage"));
         begun.key = message.get_str("id").map(Id::from);
-        begun.model = message.get_non_empty("model");
+        begun.model = reply_model(&message);
         self.books.set_placeholder(begun.clone());
         self.stream.break_off(recorder);
         let abandoned = std::mem::take(&mut self.stream.abandoned);
@@ -158,6 +161,7 @@ impl ClaudeStreamReader {
         if let Some(item) = self.stream.abandoned.take_repeatable(kind, recorder) {
             if let Some(open) = recorder.item_mut(&item) {
                 open.reply.clone_from(&self.stream.reply);
+                open.model.clone_from(&self.stream.model);
             }
             self.stream.blocks.push(StreamedBlock::new(index, kind, item, Some(0)));
             if !text.is_empty() {
@@ -175,7 +179,8 @@ impl ClaudeStreamReader {
         if kind == TextBlockKind::Text {
             self.mark_spoken();
         }
-        recorder.item_started(&item, Item { reply: Some(reply), ..kind.new_item(text) });
+        let model = self.stream.model.clone();
+        recorder.item_started(&item, Item { reply: Some(reply), model, ..kind.new_item(text) });
         self.stream.blocks.push(StreamedBlock::new(index, kind, item, None));
     }
 

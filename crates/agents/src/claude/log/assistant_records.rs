@@ -8,9 +8,7 @@ use crate::{
     abandoned::TextBlockKind,
     claude::{
         errors, items,
-        messages::{
-            complete_server_tool, other_block_item, {self},
-        },
+        messages::{self, ReplyOrigin, complete_server_tool, other_block_item},
         stream::{content_blocks, parse_text_block},
     },
 };
@@ -195,10 +193,10 @@ impl ClaudeLogReader {
             }
             _ => item.duration_ms = fields.get_u64("durationMs"),
         }
-        let (reply, is_command) = (item.reply.clone(), matches!(item.details, Details::Command(_)));
+        let (origin, is_command) = (ReplyOrigin::of_item(&item), matches!(item.details, Details::Command(_)));
         recorder.item_completed(id, item);
         if is_command {
-            messages::complete_changed_files(id, reply, structured, recorder);
+            messages::complete_changed_files(id, &origin, structured, recorder);
         }
     }
 }
