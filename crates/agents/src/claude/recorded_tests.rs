@@ -342,3 +342,14 @@ fn items_have_the_model_that_wrote_them() {
         assert!(models.iter().all(|(_, named)| *named == Some(model)), "{models:?}");
     }
 }
+
+#[test]
+fn a_turn_whose_cost_was_reported_before_has_none() {
+    let events = live!("v326_i_task");
+    let costs = events.iter().filter_map(|event| match &event.body {
+        EventBody::TurnCompleted(turn) => Some(turn.cost_usd),
+        _ => None,
+    });
+    assert_eq!(costs.collect::<Vec<_>>(), [Some(0.006_27), None]);
+    assert_eq!(usage_by_turn(&events).len(), 2);
+}

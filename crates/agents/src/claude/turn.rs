@@ -27,6 +27,8 @@ pub struct ClaudeUsageAccounting {
     early_replies: Vec<Usage>,
     /// Usage that the last turn reported beyond its own: it belongs to the turn that overlapped it.
     carried: Vec<Usage>,
+    /// The turn has such usage. Its cost is part of the last turn's, because Claude Code gives no figure for it.
+    has_carried_usage: bool,
     /// The prompt of the turn.
     pub prompt: Option<String>,
 }
@@ -132,6 +134,7 @@ impl ClaudeUsageAccounting {
     /// 2.1.197, and of the saved session in 2.1.326, which therefore also has the difference.
     fn used_since_last_result(&mut self, fields: &JsonObject<'_>) -> Vec<Usage> {
         let mut used = std::mem::take(&mut self.carried);
+        self.has_carried_usage = !used.is_empty();
         for (model, figures) in fields.get_object("modelUsage").iter() {
             let now = model_usage(model, &figures.as_object());
             let before = std::mem::replace(usage_of_model(&mut self.used, model), now.clone());
@@ -167,6 +170,7 @@ impl ClaudeUsageAccounting {
         total
     }
 
+    /// Returns the cost of the turn, unless all of it was reported with the turn before.
     fn turn_cost(&mut self, fields: &JsonObject<'_>) -> Option<f64> {
         let total = fields.get_f64("total_cost_usd")?;
         let before = std::mem::replace(&mut self.spent, total);
@@ -177,7 +181,8 @@ impl ClaudeUsageAccounting {
             None => total - before,
         };
         // Sums and differences of such figures end in meaningless digits.
-        Some((cost.max(0.0) * 1e9).round() / 1e9)
+        let cost = (cost.max(0.0) * 1e9).round() / 1e9;
+        (cost > 0.0 || !self.has_carried_usage).then_some(cost)
     }
 }
 
