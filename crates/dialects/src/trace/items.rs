@@ -181,6 +181,8 @@ fn tool_channel(item: &Item) -> TraceChannel {
 fn tool_status(item: &Item) -> TraceToolStatus {
     match item.status {
         Status::Running | Status::Superseded => TraceToolStatus::Unknown,
+        // Nothing was reported about its end.
+        Status::Interrupted if tools::reported_error(item).is_none() => TraceToolStatus::Unknown,
         _ if tools::has_succeeded(item) => TraceToolStatus::Success,
         _ => TraceToolStatus::Error,
     }

@@ -18,7 +18,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "agtrace.event.v1: flat log events with their native records",
     projection: || Box::new(project::TraceProjection::default()),
     restore: restore_projection::<project::TraceProjection>,
-    revision: 3,
+    revision: 4,
     verbatim: false,
     schema: message_schema,
 };

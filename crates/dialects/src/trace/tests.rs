@@ -224,7 +224,7 @@ fn tools_are_called_and_give_back() {
             ["tool_call", "assistant", "other", "{}", "X", "t5", "in_progress"],
             ["tool_result", "tool", "other", "not here", "X", "t5", "error"],
             ["tool_call", "assistant", "other", "{}", "X", "t6", "in_progress"],
-            ["tool_result", "tool", "other", "interrupted", "X", "t6", "error"],
+            ["tool_result", "tool", "other", "interrupted", "X", "t6", "unknown"],
         ])
     );
     let file = ["tool_latency_ms", "tool_exit_code", "file_path", "file_language", "file_op"];

@@ -54,6 +54,25 @@ type GeminiToolResponse = Result<String, String>;
 /// Statuses of an unfinished call in Gemini CLI 0.61.0.
 const RUNNING_STATUSES: [&str; 4] = ["validating", "scheduled", "awaiting_approval", "executing"];
 
+/// How Gemini CLI says that a call ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallOutcome {
+    Succeeded,
+    Failed,
+    /// The status is not known.
+    Unclear,
+}
+
+/// Returns the outcome of a call that is over. A call that has a result may still have the status of an unfinished one.
+fn call_outcome(call: &JsonObject<'_>) -> CallOutcome {
+    match call.get_str("status").as_deref() {
+        None | Some("success") => CallOutcome::Succeeded,
+        Some(status) if RUNNING_STATUSES.contains(&status) => CallOutcome::Succeeded,
+        Some(status) if status == "error" || items::is_cancelled_status(status) => CallOutcome::Failed,
+        Some(_) => CallOutcome::Unclear,
+    }
+}
+
 fn is_call_over(call: &JsonObject<'_>) -> bool {
     call.get("result").is_some() || !call.get_str("status").is_none_or(|status| RUNNING_STATUSES.contains(&&*status))
 }
@@ -64,13 +83,11 @@ fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
     let told = responses.iter().find(|response| response.get_str("id").is_none_or(|given| given == **id));
     let told = told.or(responses.first()).map(|response| parse_response(&response.get_object("response")));
     let shown = call.get("resultDisplay").map(display_text).filter(|text| !text.is_empty());
-    // A call that has a result may still have the status of an unfinished one.
-    let failed =
-        !call.get_str("status").is_none_or(|status| status == "success" || RUNNING_STATUSES.contains(&&*status));
-    let given = match (told, failed) {
+    let outcome = call_outcome(call);
+    let given = match (told, outcome) {
         (Some(Err(why)), _) => Err(why),
-        (told, true) => Err(told.and_then(Result::ok).or_else(|| shown.clone()).unwrap_or_default()),
-        (told, false) => Ok(told.and_then(Result::ok).unwrap_or_default()),
+        (told, CallOutcome::Failed) => Err(told.and_then(Result::ok).or_else(|| shown.clone()).unwrap_or_default()),
+        (told, _) => Ok(told.and_then(Result::ok).unwrap_or_default()),
     };
     let mut item = complete_item(item, given, shown.clone());
     if let Some(call) = &mut item.call {
@@ -78,6 +95,9 @@ fn complete_call(id: &Id, call: &JsonObject<'_>, recorder: &mut RunRecorder) {
     }
     if call.get_str("status").is_some_and(|status| items::is_cancelled_status(&status)) && item.status == Status::Failed
     {
+        item.status = Status::Interrupted;
+    }
+    if outcome == CallOutcome::Unclear && item.status == Status::Completed {
         item.status = Status::Interrupted;
     }
     apply_file_change(&mut item, &call.get_object("resultDisplay"), recorder);

@@ -1,7 +1,9 @@
 //! Usage and messages that the scan of a log finds.
 
+use switchboard_event::{EventBody, Status};
+
 use super::LOGS;
-use crate::{LogFile, PassageKind, ScanDepth, ScanOutput};
+use crate::{LogFile, PassageKind, Record, RecordTranslator, ScanDepth, ScanOutput, TranslatorOptions, find_source};
 
 fn scan_records(records: &str) -> ScanOutput {
     let (mut skim, mut found) = ((LOGS.skim)(&LogFile::line_log(None), None), ScanOutput::default());
@@ -75,4 +77,27 @@ fn a_session_that_was_continued_repeats_nothing() {
     assert_eq!(passages_of_kind(&found, PassageKind::AssistantMessage).len(), 3);
     assert_eq!(found.spent.iter().map(|spent| spent.output).sum::<u64>(), 45);
     assert!(passages_of_kind(&found, PassageKind::SystemMessage).is_empty());
+}
+
+#[test]
+fn only_known_failures_are_failures() {
+    let session = include_str!("../testdata/log/tmp/gp/chats/session-2026-11-15T19-23-c8a40b5d.jsonl");
+    for (status, expected) in [
+        ("success", Status::Completed),
+        ("error", Status::Failed),
+        ("cancelled", Status::Interrupted),
+        ("of_a_later_version", Status::Interrupted),
+    ] {
+        let session = session.replace(r#""status":"success""#, &format!(r#""status":"{status}""#));
+        let mut translator = RecordTranslator::new(find_source("gemini:log").unwrap(), TranslatorOptions::default());
+        let mut events = Vec::new();
+        for line in session.lines() {
+            translator.translate_record(&Record::from_line(line.as_bytes()).unwrap(), &mut events);
+        }
+        let ended = events.iter().find_map(|event| match &event.body {
+            EventBody::ItemCompleted(item) => item.call.as_ref().map(|call| (item.status, call.error.is_some())),
+            _ => None,
+        });
+        assert_eq!(ended, Some((expected, status == "error" || status == "cancelled")), "{status}");
+    }
 }
