@@ -83,6 +83,8 @@ export interface TextChunkEvent {
   isComplete?: boolean;
   /** Which text this is, if it is not the answer */
   channel?: "reasoning" | "plan" | "log" | "subagent" | "user";
+  /** Text that the agent took back: remove it from the end of the channel's text */
+  retracted?: string;
 }
 /** A tool was called. */
 export interface ToolStartedEvent {

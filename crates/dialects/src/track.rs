@@ -80,6 +80,12 @@ pub struct AppendedText<'a> {
 }
 
 impl TrackedItem {
+    /// Returns the part of a superseded text that was sent. Empty if it cannot be told.
+    #[must_use]
+    pub fn sent_text<'a>(&self, whole: &'a str) -> &'a str {
+        whole.get(..self.sent).filter(|sent| sent.ends_with(&self.last)).unwrap_or_default()
+    }
+
     /// Returns the unsent part of a finished text. Empty if the text does not continue what was sent: an agent may join
     /// deltas differently than it sent them.
     #[must_use]
@@ -201,6 +207,8 @@ mod tests {
                 last: pieces.last().copied().unwrap_or_default().to_owned(),
             };
             assert_eq!(tracked.unsent_text(whole), rest, "{pieces:?} of {whole}");
+            let sent = whole.strip_suffix(rest).filter(|sent| *sent == pieces.concat()).unwrap_or_default();
+            assert_eq!(tracked.sent_text(whole), sent, "{pieces:?} of {whole}");
         }
     }
 }

@@ -18,8 +18,8 @@ struct GrowingMessage {
     odd: bool,
 }
 
-/// Returns the text of all completed messages of the main thread, in order. It is unclear if messages were superseded,
-/// truncated, written concurrently, or ended differently than they grew, or if a turn has its own result.
+/// Returns the text of all completed messages of the main thread, in order, without superseded ones. It is unclear if
+/// messages were truncated, written concurrently, or ended differently than they grew, or if a turn has its own result.
 #[must_use]
 pub fn answer_text(events: &[Event]) -> AnswerText {
     let (mut open, mut text) = (HashMap::<&Id, GrowingMessage>::new(), String::new());
@@ -43,6 +43,8 @@ pub fn answer_text(events: &[Event]) -> AnswerText {
                 }
             }
             EventBody::ItemCompleted(item) => match (open.remove(id), message_text(item)) {
+                // What was taken back is not part of the answer.
+                (Some(_), Some(_)) if item.status == Status::Superseded => {}
                 (Some(growing), Some(said)) => {
                     if let Some(why) = growing.unclear_reason(item, said) {
                         return AnswerText::Unclear(why);
@@ -71,7 +73,6 @@ impl GrowingMessage {
     fn unclear_reason(&self, item: &Item, said: &str) -> Option<&'static str> {
         let cut = matches!(&item.details, Details::AgentMessage(message) if message.truncated);
         match () {
-            () if item.status == Status::Superseded => Some("a message was taken back"),
             () if cut => Some("a message is longer than what is kept"),
             () if self.odd => Some("a message was set"),
             () if !said.starts_with(&self.text) => Some("a message ended as something else than it grew to"),

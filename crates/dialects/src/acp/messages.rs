@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use switchboard_event::{
-    Content as Piece, ContentType, Details, Event, Field, Item, Level, Notice, Topic, UserMessage,
+    Content as Piece, ContentType, Details, Event, Field, Item, Level, Notice, Status, Topic, UserMessage,
 };
 
 use super::{
@@ -11,8 +11,8 @@ use super::{
     project::AcpSink,
     tools,
     wire::{
-        Chunk, CompactionStatus, Content, Meta, Method, Ours, Severity, SubagentRole, SubagentSaid, ToolFields,
-        ToolUpdate, Update, text_content,
+        Chunk, CompactionStatus, Content, MessageRetracted, Meta, Method, Ours, Severity, SubagentRole, SubagentSaid,
+        ToolFields, ToolUpdate, Update, text_content,
     },
 };
 use crate::track::{ItemTracker, SubagentLabels, TrackedItem, item_text};
@@ -22,8 +22,8 @@ use crate::track::{ItemTracker, SubagentLabels, TrackedItem, item_text};
 pub struct ConversationState {
     /// The prompt, which agents repeat as a user message.
     prompt: Option<String>,
-    /// The agent has sent a message.
-    answered: bool,
+    /// How many bytes of messages the agent has sent, without those that were taken back.
+    answered_bytes: usize,
 }
 
 /// The kind of a text item.
@@ -57,7 +57,7 @@ pub fn push_initial_text(item: &Item, track: &mut ItemTracker, speech: &mut Conv
 impl ConversationState {
     /// Begins a turn. The protocol represents the start of a turn only by the user's message.
     pub fn begin_turn(&mut self, prompt: Option<&str>, out: &mut AcpSink<'_>) {
-        self.answered = false;
+        self.answered_bytes = 0;
         self.prompt = prompt.map(str::to_owned);
         if let Some(prompt) = prompt.filter(|prompt| !prompt.is_empty()) {
             push_user_chunk(text_content(prompt), None, out);
@@ -66,7 +66,7 @@ impl ConversationState {
 
     /// Sends the turn's result if the agent has sent no message.
     pub fn push_result(&mut self, answer: &str, out: &mut AcpSink<'_>) {
-        if !self.answered && !answer.is_empty() {
+        if self.answered_bytes == 0 && !answer.is_empty() {
             out.push_update(Update::AgentMessageChunk(Chunk {
                 content: text_content(answer),
                 message_id: None,
@@ -78,14 +78,14 @@ impl ConversationState {
     /// Sends additional text of an item.
     pub fn push_text(&mut self, item: &Item, said: &str, out: &mut AcpSink<'_>) {
         let Some(kind) = speech_kind(item).filter(|_| !is_from_subagent(out.event) && !said.is_empty()) else { return };
-        self.push_chunk(kind, text_content(said), out);
+        self.push_chunk(kind, said, out);
     }
 
-    fn push_chunk(&mut self, kind: SpeechKind, content: Content<'_>, out: &mut AcpSink<'_>) {
-        let chunk = Chunk { content, message_id: out.event.item.as_deref(), meta: Meta::default() };
+    fn push_chunk(&mut self, kind: SpeechKind, said: &str, out: &mut AcpSink<'_>) {
+        let chunk = Chunk { content: text_content(said), message_id: out.event.item.as_deref(), meta: Meta::default() };
         out.push_update(match kind {
             SpeechKind::Message => {
-                self.answered = true;
+                self.answered_bytes += said.len();
                 Update::AgentMessageChunk(chunk)
             }
             SpeechKind::Thought => Update::AgentThoughtChunk(chunk),
@@ -101,13 +101,16 @@ impl ConversationState {
         cards: &OpenToolCalls,
         out: &mut AcpSink<'_>,
     ) {
+        if let Some(kind) = speech_kind(item).filter(|_| item.status == Status::Superseded) {
+            return self.retract_text(kind, tracked, out);
+        }
         if is_from_subagent(out.event) {
             return push_subagent_message(item, tracked, agents, cards, out);
         }
         if let Some(kind) = speech_kind(item) {
             let rest = tracked.unsent_text(item_text(item, tracked.field));
             if !rest.is_empty() {
-                self.push_chunk(kind, text_content(rest), out);
+                self.push_chunk(kind, rest, out);
             }
         }
         match &item.details {
@@ -120,6 +123,19 @@ impl ConversationState {
             }
             _ => {}
         }
+    }
+
+    /// Reports that a message was taken back, if any of it was sent.
+    fn retract_text(&mut self, kind: SpeechKind, tracked: &TrackedItem, out: &mut AcpSink<'_>) {
+        let Some(message_id) = out.event.item.as_deref().filter(|_| tracked.sent > 0) else { return };
+        if is_from_subagent(out.event) {
+            return;
+        }
+        if matches!(kind, SpeechKind::Message) {
+            self.answered_bytes = self.answered_bytes.saturating_sub(tracked.sent);
+        }
+        let session_id = &out.event.session;
+        out.push_extension(Method::MessageRetracted(MessageRetracted { session_id, message_id }));
     }
 
     /// Sends a user message without repeating the prompt of the turn, but with its attachments.

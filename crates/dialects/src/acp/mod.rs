@@ -27,7 +27,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "the Agent Client Protocol: session/update, session/request_permission, …",
     projection: || Box::new(AcpProjection::default()),
     restore: restore_projection::<AcpProjection>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: |_| message_schema(),
 };

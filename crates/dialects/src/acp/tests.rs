@@ -439,3 +439,23 @@ fn a_client_without_our_extensions_gets_none() {
     .concat();
     assert_eq!(project_for_client(NO_CAPABILITIES, &session), [] as [Value; 0]);
 }
+
+#[test]
+fn a_message_that_was_taken_back_is_named() {
+    let messages = project_events(
+        &DIALECT,
+        &session_with_turn(&[
+            item_started("a", json!({"type": "agent_message", "text": ""})),
+            text_appended("a", "text", "going the "),
+            item_finished("a", json!({"type": "agent_message", "text": "going the wrong way", "status": "superseded"})),
+            item_started("b", json!({"type": "agent_message", "text": ""})),
+            item_finished("b", json!({"type": "agent_message", "text": "never sent", "status": "superseded"})),
+        ]),
+    );
+    let chunk = json!({"sessionUpdate": "agent_message_chunk", "content": text_block("going the "), "messageId": "a"});
+    let updates: Vec<_> = messages.iter().filter_map(|message| message.pointer("/params/update")).collect();
+    assert_eq!(updates, [&chunk]);
+    let retracted = messages.iter().filter(|message| message["method"] == "_switchboard/message_retracted");
+    let retracted: Vec<_> = retracted.map(|message| &message["params"]).collect();
+    assert_eq!(retracted, [&json!({"sessionId": "s1", "messageId": "a"})]);
+}

@@ -15,7 +15,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "session events of a board: plan, log, diff, action, toolResult, error, cancelled",
     projection: || Box::new(project::BoardProjection::default()),
     restore: restore_projection::<project::BoardProjection>,
-    revision: 1,
+    revision: 2,
     verbatim: false,
     schema: message_schema,
 };

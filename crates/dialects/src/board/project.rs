@@ -201,12 +201,14 @@ impl BoardProjection {
         let Some(tracked) = self.track.finish_item(id) else { return };
         match &item.details {
             Details::AgentMessage(message) => {
-                if item.status != Status::Superseded {
-                    self.push_answer_text(id, tracked.unsent_text(&message.text), out);
+                if item.status == Status::Superseded {
+                    return self.lines.finish_message(id, |_| {});
                 }
+                self.push_answer_text(id, tracked.unsent_text(&message.text), out);
                 let channel = out.answer_channel();
                 self.lines.finish_message(id, |line| out.send_log(line, channel, None));
             }
+            Details::Reasoning(_) if item.status == Status::Superseded => {}
             Details::Reasoning(_) => {
                 let message = item_text(item, None);
                 if !message.is_empty() {

@@ -15,7 +15,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "gateway output events: agent_token, tool_call, usage, session_end, …",
     projection: || Box::new(project::GatewayProjection::default()),
     restore: restore_projection::<project::GatewayProjection>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: message_schema,
 };

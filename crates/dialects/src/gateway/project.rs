@@ -40,8 +40,8 @@ pub struct GatewayProjection {
     /// The agent reported usage in this turn. Without a report there is no `usage` message.
     counted: bool,
     cumulative: Option<GatewayTokens>,
-    /// The turn has produced answer text.
-    said: bool,
+    /// How many bytes of answer text the turn has produced, without those that were taken back.
+    answered_bytes: usize,
 }
 
 impl Projection for GatewayProjection {
@@ -49,7 +49,7 @@ impl Projection for GatewayProjection {
         self.track.observe_event(project_event);
         self.usage.add_event(project_event);
         match &project_event.body {
-            EventBody::TurnStarted(_) => self.said = false,
+            EventBody::TurnStarted(_) => self.answered_bytes = 0,
             EventBody::TurnCompleted(turn) => self.turn_completed(turn, out),
             EventBody::SessionEnded(ended) => self.session_ended(ended, out),
             EventBody::Usage(usage) => {
@@ -118,10 +118,10 @@ impl GatewayProjection {
             return;
         }
         if answer {
-            self.said = true;
-            out.push(&GatewayOutputEvent::AgentToken { text });
+            self.answered_bytes += text.len();
+            out.push(&GatewayOutputEvent::AgentToken { text, retracted: None });
         } else {
-            out.push(&GatewayOutputEvent::Thinking { text, parent: None });
+            out.push(&GatewayOutputEvent::Thinking { text, retracted: None, parent: None });
         }
     }
 
@@ -168,8 +168,12 @@ impl GatewayProjection {
 
     fn finish_text(&mut self, item: &Item, tracked: &TrackedItem, event: &Event, out: &mut MessageBuffer) {
         let answer = matches!(item.details, Details::AgentMessage(_));
-        let rest = tracked.unsent_text(item_text(item, tracked.field));
-        if rest.is_empty() || item.status == Status::Superseded {
+        let whole = item_text(item, tracked.field);
+        if item.status == Status::Superseded {
+            return self.retract_text(answer, tracked.sent_text(whole), out);
+        }
+        let rest = tracked.unsent_text(whole);
+        if rest.is_empty() {
             return;
         }
         if !is_from_subagent(event) {
@@ -179,15 +183,29 @@ impl GatewayProjection {
         if answer {
             out.push(&GatewayOutputEvent::Subagent { id, status: ToolStage::Running, label, text: Some(rest) });
         } else {
-            out.push(&GatewayOutputEvent::Thinking { text: rest, parent: Some(id) });
+            out.push(&GatewayOutputEvent::Thinking { text: rest, retracted: None, parent: Some(id) });
+        }
+    }
+
+    /// Reports that the text of a message, as far as it was sent, was taken back.
+    fn retract_text(&mut self, answer: bool, text: &str, out: &mut MessageBuffer) {
+        if text.is_empty() {
+            return;
+        }
+        let retracted = Some(text);
+        if answer {
+            self.answered_bytes = self.answered_bytes.saturating_sub(text.len());
+            out.push(&GatewayOutputEvent::AgentToken { text: "", retracted });
+        } else {
+            out.push(&GatewayOutputEvent::Thinking { text: "", retracted, parent: None });
         }
     }
 
     fn turn_completed(&mut self, turn: &TurnCompleted, out: &mut MessageBuffer) {
-        if let Some(answer) = turn.result.as_deref().filter(|_| !self.said) {
+        if let Some(answer) = turn.result.as_deref().filter(|_| self.answered_bytes == 0) {
             self.push_text(true, answer, out);
         }
-        self.said = false;
+        self.answered_bytes = 0;
         self.push_usage(out);
     }
 

@@ -293,3 +293,25 @@ fn the_schema_catches_mistakes() {
     }
     assert!(schema.is_valid(&json!({"kind": "stdout", "line": "", "more": 1})));
 }
+
+#[test]
+fn text_that_was_taken_back_is_named() {
+    assert_output(
+        &[
+            item_started("a", json!({"type": "agent_message", "text": ""})),
+            text_appended("a", "text", "going the "),
+            item_finished("a", json!({"type": "agent_message", "text": "going the wrong way", "status": "superseded"})),
+            item_started("r", json!({"type": "reasoning"})),
+            text_appended("r", "text", "hm"),
+            item_finished("r", json!({"type": "reasoning", "text": "hm", "status": "superseded"})),
+            item_started("b", json!({"type": "agent_message", "text": ""})),
+            item_finished("b", json!({"type": "agent_message", "text": "never sent", "status": "superseded"})),
+        ],
+        &json!([
+            {"kind": "agent_token", "text": "going the "},
+            {"kind": "agent_token", "text": "", "retracted": "going the "},
+            {"kind": "thinking", "text": "hm"},
+            {"kind": "thinking", "text": "", "retracted": "hm"},
+        ]),
+    );
+}

@@ -8,10 +8,18 @@ use switchboard_event::{ChangeKind, Usage};
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum GatewayOutputEvent<'a> {
     /// New text of the answer.
-    AgentToken { text: &'a str },
+    AgentToken {
+        text: &'a str,
+        /// Ours: text that the agent took back, from the end of the answer so far. Then `text` is empty.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retracted: Option<&'a str>,
+    },
     /// New reasoning text.
     Thinking {
         text: &'a str,
+        /// Ours: as for the answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retracted: Option<&'a str>,
         /// Ours: the subagent that thinks.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<&'a str>,

@@ -1,6 +1,8 @@
 //! Unified events of the CLI agent streaming protocol: `sessionStarted` … `sessionEnded`, in camelCase.
 
 mod project;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ pub const DIALECT: Dialect = Dialect {
     title: "unified agent events: sessionStarted, textChunk, toolStarted, …",
     projection: || Box::new(project::UnifiedProjection::default()),
     restore: restore_projection::<project::UnifiedProjection>,
-    revision: 2,
+    revision: 3,
     verbatim: false,
     schema: message_schema,
 };

@@ -92,8 +92,22 @@ impl<'a> UnifiedSink<'a> {
             self.part += 1;
             return;
         }
-        let channel = if self.event.thread.is_some() { Some("subagent") } else { channel };
+        let channel = self.channel_of_thread(channel);
         self.send("textChunk", |m| (m.content, m.is_complete, m.channel) = (Some(content), Some(is_complete), channel));
+    }
+
+    /// Ends a message whose text was taken back.
+    fn send_retraction(&mut self, retracted: &str, channel: Option<&'static str>) {
+        let channel = self.channel_of_thread(channel);
+        self.send("textChunk", |m| {
+            (m.content, m.is_complete, m.channel) = (Some(""), Some(true), channel);
+            m.retracted = Some(retracted);
+        });
+    }
+
+    /// Returns the channel of a text; that of a subagent is not told apart further.
+    fn channel_of_thread(&self, channel: Option<&'static str>) -> Option<&'static str> {
+        if self.event.thread.is_some() { Some("subagent") } else { channel }
     }
 
     fn item_id(&self) -> Option<&'a str> {
@@ -209,6 +223,14 @@ impl UnifiedProjection {
         let Some(id) = out.item_id() else { return };
         let Some(tracked) = self.track.finish_item(id) else { return };
         if let Some(channel) = text_channel(item) {
+            if item.status == Status::Superseded {
+                match tracked.sent_text(item_text(item, tracked.field)) {
+                    "" if tracked.sent == 0 => {}
+                    "" => out.send_text("", true, channel),
+                    retracted => out.send_retraction(retracted, channel),
+                }
+                return;
+            }
             let rest = tracked.unsent_text(item_text(item, tracked.field));
             // Redacted reasoning has nothing to show.
             if tracked.sent > 0 || !rest.is_empty() || matches!(item.details, Details::AgentMessage(_)) {

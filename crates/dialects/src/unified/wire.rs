@@ -30,6 +30,9 @@ pub struct UnifiedEvent<'a> {
     /// Ours: the kind of text, unless it is the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<&'static str>,
+    /// Ours: text that the agent took back, on the last chunk of a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retracted: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,7 @@ impl<'a> UnifiedEvent<'a> {
             content: None,
             is_complete: None,
             channel: None,
+            retracted: None,
             tool_id: None,
             tool_name: None,
             arguments: None,

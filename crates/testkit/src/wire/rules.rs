@@ -3,7 +3,7 @@
 //! ```json
 //! {"begins": PATTERN, "ends": PATTERN, "only_last": [PATTERN], "unique": "/id",
 //!  "pairs": [{"open": PATTERN, "close": PATTERN, "by": "/toolId", "may_stay_open": false}],
-//!  "answer": {"of": PATTERN, "at": "/content"},
+//!  "answer": {"of": PATTERN, "at": "/content", "retracted": {"of": PATTERN, "at": "/text", "by": ["/id", "/id"]}},
 //!  "usage": {"of": PATTERN, "tokens": ["/in", "/cached", "/out"], "output": "/out", "latest_by": "/turn",
 //!            "with_tools": false}}
 //! ```
@@ -11,7 +11,8 @@
 //! All are optional, and unknown ones are refused, because a misspelled rule would never be checked.
 //! `begins` and `ends` match exactly one message, the first and the last. `only_last` matches the last message or none.
 //! `unique` differs on every message. In a pair, `close` follows `open` with the same value at `by`, exactly once. The
-//! joined texts of `answer` are the agent's text. The figures of `usage` add up to the total usage; with `latest_by`,
+//! joined texts of `answer` are the agent's text, without what was `retracted`: the text at `at`, which is at their end,
+//! or all with the same value at the two pointers of `by`, in a message of `answer` and in the retraction. The figures of `usage` add up to the total usage; with `latest_by`,
 //! only the last message of each value counts.
 
 use std::{
@@ -73,6 +74,16 @@ struct UsageRule {
 pub struct TextRule {
     of: MessagePattern,
     at: String,
+    retracted: Option<RetractionRule>,
+}
+
+/// How text is taken back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RetractionRule {
+    of: MessagePattern,
+    at: Option<String>,
+    by: Option<(String, String)>,
 }
 
 fn rules_path(dialect: &str) -> PathBuf {
@@ -195,14 +206,36 @@ impl UsageRule {
 impl TextRule {
     #[must_use]
     pub fn join(&self, messages: &[Value]) -> String {
-        let texts = messages.iter().filter(|message| self.of.matches(message));
-        texts.filter_map(|message| message.pointer(&self.at)?.as_str()).collect()
+        let (mut texts, by) = (Vec::new(), self.retracted.as_ref().and_then(|rule| rule.by.as_ref()));
+        for message in messages {
+            if let Some(text) = message.pointer(&self.at).and_then(Value::as_str).filter(|_| self.of.matches(message)) {
+                texts.push((by.map(|(id, _)| value_key(message, id)), text.to_owned()));
+            }
+            if let Some(rule) = self.retracted.as_ref().filter(|rule| rule.of.matches(message)) {
+                rule.apply(message, &mut texts);
+            }
+        }
+        texts.into_iter().map(|(_, text)| text).collect()
     }
 
     fn check_text(&self, messages: &[Value], want: &str) -> Result<(), InvariantViolation> {
         let got = self.join(messages);
         must!(got == want, "joined text is what the agent said", "{got:?}, not {want:?}");
         Ok(())
+    }
+}
+
+impl RetractionRule {
+    /// Removes the text that a message takes back. A text that was not sent is left in as a mark that fits no answer.
+    fn apply(&self, message: &Value, texts: &mut Vec<(Option<String>, String)>) {
+        if let Some((_, id)) = &self.by {
+            let id = value_key(message, id);
+            texts.retain(|(of, _)| of.as_ref() != Some(&id));
+        }
+        let Some(void) = self.at.as_ref().and_then(|at| message.pointer(at)?.as_str()) else { return };
+        let joined: String = texts.drain(..).map(|(_, text)| text).collect();
+        let kept = joined.strip_suffix(void).map_or_else(|| format!("{joined}<not sent: {void}>"), str::to_owned);
+        texts.push((None, kept));
     }
 }
 
@@ -229,7 +262,7 @@ mod tests {
             "only_last": [{"/is": "fail"}],
             "unique": "/id",
             "pairs": [{"open": {"/is": "open"}, "close": {"/is": "close"}, "by": "/text"}],
-            "answer": {"of": {"/is": "say"}, "at": "/text"},
+            "answer": {"of": {"/is": "say"}, "at": "/text", "retracted": {"of": {"/is": "retract"}, "at": "/text"}},
         }))
         .unwrap();
         let message = |(id, (is, text)): (usize, &(&str, &str))| json!({"id": id, "is": is, "text": text});
@@ -252,6 +285,8 @@ mod tests {
             (&[begin, a, b, close, end], Some("what ends has begun, and ends once")),
             (&[begin, a, b, open, close, close, end], Some("what ends has begun, and ends once")),
             (&[begin, a, b, open, open, close, end], Some("what begins ends before it begins again")),
+            (&[begin, a, ("say", "c"), ("retract", "c"), b, end], None),
+            (&[begin, a, ("retract", "c"), b, end], Some("joined text is what the agent said")),
             (&[begin, a, end], Some("joined text is what the agent said")),
             (&[begin, b, a, end], Some("joined text is what the agent said")),
             (&[begin, a, b, b, end], Some("joined text is what the agent said")),

@@ -121,6 +121,16 @@ pub struct RequestResolved<'a> {
     pub by: Decider,
 }
 
+/// The agent took back the text of a message or of a thought.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageRetracted<'a> {
+    /// The session.
+    pub session_id: &'a str,
+    /// The `messageId` of the chunks that are void.
+    pub message_id: &'a str,
+}
+
 /// What a subagent said, thought or was told.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

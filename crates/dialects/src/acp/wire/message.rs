@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Elicitation, Permission, RequestResolved, SessionEnded, SessionStarted, SessionUpdate, SubagentSaid, TurnCompleted,
-    TurnStarted,
+    Elicitation, MessageRetracted, Permission, RequestResolved, SessionEnded, SessionStarted, SessionUpdate,
+    SubagentSaid, TurnCompleted, TurnStarted,
 };
 
 /// The version of JSON-RPC.
@@ -54,6 +54,9 @@ pub enum Method<'a> {
     /// Ours: a request needs no answer any more.
     #[serde(rename = "_switchboard/request_resolved")]
     RequestResolved(RequestResolved<'a>),
+    /// Ours: the agent took back the text of a message or of a thought.
+    #[serde(rename = "_switchboard/message_retracted")]
+    MessageRetracted(MessageRetracted<'a>),
     /// Ours: what a subagent said, thought or was told.
     #[serde(rename = "_switchboard/subagent")]
     Subagent(SubagentSaid<'a>),

@@ -11,8 +11,8 @@ mod update;
 
 pub use content::{Content, text_content};
 pub use extension::{
-    Failure, RequestResolved, SessionEnded, SessionStarted, SubagentRole, SubagentSaid, TokenUsage, TurnCompleted,
-    TurnStarted,
+    Failure, MessageRetracted, RequestResolved, SessionEnded, SessionStarted, SubagentRole, SubagentSaid, TokenUsage,
+    TurnCompleted, TurnStarted,
 };
 pub use message::{Method, Notification, Request};
 pub use meta::{Meta, Ours, TerminalExit, TerminalInfo, TerminalOutput};
