@@ -98,9 +98,11 @@ impl TraceProjection {
         self.calls.remove(id);
         let display = item.call.as_ref().and_then(|call| call.display.as_deref());
         let text = display.map_or_else(|| tools::output_or_error(item), Cow::Borrowed);
+        let model = self.model_of(item, event);
         let mut sink = self.event_sink(event, out);
         sink.set_id(id, ":result");
         sink.send(TraceEventType::ToolResult, tool_channel(item), |line| {
+            model.apply_to(&mut line.model);
             line.what.text = Some(&text);
             line.tool = Some(TraceTool {
                 status: Some(tool_status(item)),

@@ -250,7 +250,7 @@ fn what_the_agent_says_of_a_call_goes_before_what_follows_from_it() {
     let messages = project_events(&DIALECT, &in_subagent("a", "th", whole_item("t", &item)));
     assert_eq!(
         select_fields(&messages, &["event_type", "text", "tool_exit_code", "model"]),
-        json!([["tool_call", "{}", null, "m2"], ["tool_result", "shown", 3, null]])
+        json!([["tool_call", "{}", null, "m2"], ["tool_result", "shown", 3, "m2"]])
     );
 }
 
