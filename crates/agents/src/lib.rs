@@ -2,7 +2,6 @@
 //! [`mod@table`]. Pure: no clock, no file, no socket, no process. Bytes go in through [`LineSplitter`] and [`Record`], events
 //! come out of a [`RecordTranslator`]. To run an agent, its [`Agent`] describes what to start, and a [`AgentDriver`] what to send.
 
-mod abandoned;
 mod acp;
 mod agent;
 mod board;

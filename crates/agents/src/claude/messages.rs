@@ -6,12 +6,13 @@ use switchboard_event::{
     TurnStarted, Unknown, UserMessage,
 };
 
+use super::abandoned::TextBlockKind;
 use super::{
     ClaudeStreamReader, errors, items, record_timestamp,
     stream::{BlockClaim, content_blocks, parse_text_block},
     turn,
 };
-use crate::{JsonObject, JsonView, RunRecorder, abandoned::TextBlockKind};
+use crate::{JsonObject, JsonView, RunRecorder};
 
 /// The reply of the model that a block belongs to.
 pub struct ReplyOrigin {

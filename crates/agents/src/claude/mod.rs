@@ -1,5 +1,6 @@
 //! Claude Code: `claude -p --output-format stream-json`, one-way or with the control protocol on its input.
 
+mod abandoned;
 mod control;
 mod driver;
 mod errors;

@@ -3,11 +3,14 @@
 
 use switchboard_event::{Field, Id, Item, Notice, Status, Topic, Usage};
 
-use super::{ClaudeStreamReader, heartbeat_notice, messages::reply_model, turn};
-use crate::{
-    JsonObject, JsonView, RunRecorder,
+use super::{
+    ClaudeStreamReader,
     abandoned::{AbandonedItems, TextBlockKind, TextRepetition, compare_repetition, shown_text},
+    heartbeat_notice,
+    messages::reply_model,
+    turn,
 };
+use crate::{JsonObject, JsonView, RunRecorder};
 
 #[derive(Default)]
 pub struct ReplyStream {

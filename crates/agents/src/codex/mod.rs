@@ -231,9 +231,6 @@ pub fn join_lines(array: &[JsonView<'_>]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod recorded_tests;
-
-#[cfg(test)]
 mod tests {
 
     use switchboard_event::{EndReason, Event, EventBody, Id, Usage};

@@ -5,8 +5,8 @@ use switchboard_event::{AgentMessage, Details, ErrorCode, Fault, Id, Item, Level
 use super::{SubagentThread, reader::ClaudeLogReader, replies};
 use crate::{
     JsonObject, JsonView, RunRecorder,
-    abandoned::TextBlockKind,
     claude::{
+        abandoned::TextBlockKind,
         errors, items,
         messages::{self, ReplyOrigin, complete_server_tool, other_block_item},
         stream::{content_blocks, parse_text_block},

@@ -7,7 +7,6 @@ use switchboard_event::{Details, Field, Id, Info, Item, Level, Notice, SessionSt
 use super::{AppServerReader, control_notice, turns::ItemPlacement};
 use crate::{
     JsonObject, JsonView, RunRecorder,
-    abandoned::text_kind,
     codex::{items, tool_calls},
 };
 
@@ -33,8 +32,7 @@ impl ReasoningParts {
         }
     }
 
-    /// Forgets an item, which may begin again with its first part.
-    pub fn forget_item(&mut self, id: &Id) {
+    fn forget_item(&mut self, id: &Id) {
         self.0.retain(|(known, ..)| known != id);
     }
 }
@@ -43,24 +41,21 @@ impl AppServerReader {
     /// Reads a notification about an item.
     pub(super) fn read_item(&mut self, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let place = self.locate_item(params, recorder);
-        let thread = params.get_str("threadId").filter(|_| place == ItemPlacement::Child);
         let native = params.get("item");
         let named =
             native.and_then(|item| item.as_object().get_non_empty("id")).or_else(|| params.get_non_empty("itemId"));
         let id = named.map_or_else(|| recorder.local_id("item"), Id::from);
         match (method, native) {
             ("item/started", Some(native)) if place != ItemPlacement::Past => {
-                self.start_item(&id, native, (place, thread.as_deref()), recorder)
+                self.start_item(&id, native, place, recorder)
             }
             ("item/completed", Some(native)) if !self.is_late(&id, place, recorder) => {
-                self.complete_item(&id, native, (place, thread.as_deref()), recorder);
+                self.complete_item(&id, native, place, recorder);
             }
             ("item/autoApprovalReview/started" | "item/autoApprovalReview/completed", _) => {
                 report_auto_review(method, params, recorder);
             }
-            (_, None) if recorder.item_is_open(&self.restarts.resolve_id(&id)) => {
-                self.read_item_update(&id, method, params, recorder);
-            }
+            (_, None) if recorder.item_is_open(&id) => self.read_item_update(&id, method, params, recorder),
             // The item is over or unknown.
             _ => recorder
                 .write_notice_about(Some(id), Notice::new(Topic::Late).with_level(Level::Debug).with_name(method)),
@@ -72,13 +67,7 @@ impl AppServerReader {
         place == ItemPlacement::Past || (self.turns.was_cut_off(id) && !recorder.item_is_open(id))
     }
 
-    fn start_item(
-        &mut self,
-        id: &Id,
-        native: JsonView<'_>,
-        (place, thread): (ItemPlacement, Option<&str>),
-        recorder: &mut RunRecorder,
-    ) {
+    fn start_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, recorder: &mut RunRecorder) {
         let fields = native.as_object();
         let kind = fields.get_str("type").unwrap_or_default();
         if is_event_item(&kind) {
@@ -86,33 +75,27 @@ impl AppServerReader {
         }
         self.turns.clear_cut_off(id);
         // A restarted reply reuses its id (0.166).
-        self.restarts.abandon_item(self.restarts.resolve_id(id), thread, recorder);
-        self.parts.forget_item(id);
-        let known = recorder.open_item(id).filter(|item| text_kind(item).is_none());
-        let mut item = items::parse_item(&kind, native, known, recorder);
+        if let Some(Details::AgentMessage(_) | Details::Reasoning(_)) = recorder.open_item(id).map(|item| &item.details)
+        {
+            recorder.item_closed(id, Status::Superseded);
+            self.parts.forget_item(id);
+        }
+        let mut item = items::parse_item(&kind, native, recorder.open_item(id), recorder);
         (item.status, item.duration_ms) = (Status::Running, None);
         self.mark_user_message(&mut item, place);
         self.assign_reply(&mut item, place);
         self.threads.track_spawn(id, &fields, false);
-        self.restarts.start_item(id, item, thread, recorder);
-        recorder.write_notice_if_no_event(repeated_notice("item/started"));
+        recorder.item_started(id, item);
     }
 
-    fn complete_item(
-        &mut self,
-        id: &Id,
-        native: JsonView<'_>,
-        (place, thread): (ItemPlacement, Option<&str>),
-        recorder: &mut RunRecorder,
-    ) {
+    fn complete_item(&mut self, id: &Id, native: JsonView<'_>, place: ItemPlacement, recorder: &mut RunRecorder) {
         let fields = native.as_object();
         let kind = fields.get_str("type").unwrap_or_default();
         if is_event_item(&kind) {
             return report_event_item(id, &kind, &fields, "completed", recorder);
         }
-        let known = recorder.open_item(&self.restarts.resolve_id(id));
-        let open = known.is_some();
-        let mut item = items::parse_item(&kind, native, known, recorder);
+        let open = recorder.item_is_open(id);
+        let mut item = items::parse_item(&kind, native, recorder.open_item(id), recorder);
         if !open {
             self.mark_user_message(&mut item, place);
             self.assign_reply(&mut item, place);
@@ -128,8 +111,7 @@ impl AppServerReader {
             self.threads.register_children(&tool_calls::receiver_threads(&fields), id, recorder);
         }
         self.parts.forget_item(id);
-        let id = self.restarts.finish_item(id, &item, thread, recorder);
-        recorder.item_completed(&id, item);
+        recorder.item_completed(id, item);
     }
 
     /// Attributes model output to the current reply.
@@ -151,15 +133,13 @@ impl AppServerReader {
 
     fn read_item_update(&mut self, id: &Id, method: &str, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let delta = params.get_str("delta").unwrap_or_default();
+        let append = |field, recorder: &mut RunRecorder| {
+            recorder.item_append(id, field, 0, &delta);
+        };
         match method {
-            "item/agentMessage/delta" | "item/plan/delta" => {
-                self.restarts.append_text(id, Field::Text, 0, &delta, recorder);
-                recorder.write_notice_if_no_event(repeated_notice(method));
-            }
+            "item/agentMessage/delta" | "item/plan/delta" => append(Field::Text, recorder),
             // The first chunk can be missing (0.166); the completed item has the whole output.
-            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => {
-                recorder.item_append(id, Field::Output, 0, &delta);
-            }
+            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => append(Field::Output, recorder),
             "item/reasoning/summaryTextDelta" => {
                 self.append_reasoning(id, Field::Summary, params.get_u64("summaryIndex"), &delta, recorder)
             }
@@ -194,14 +174,8 @@ impl AppServerReader {
         if text.is_empty() {
             return recorder.write_notice_about(Some(id.clone()), control_notice("item/reasoning/summaryPartAdded"));
         }
-        self.restarts.append_text(id, field, part, &text, recorder);
-        recorder.write_notice_if_no_event(repeated_notice("item/reasoning"));
+        recorder.item_append(id, field, part, &text);
     }
-}
-
-/// Notice for a record that only repeats what an abandoned item had.
-fn repeated_notice(method: &str) -> Notice {
-    Notice::new(Topic::Heartbeat).with_level(Level::Debug).with_name(method)
 }
 
 fn update_patch(id: &Id, params: &JsonObject<'_>, recorder: &mut RunRecorder) {

@@ -6,7 +6,6 @@ mod calls;
 mod items;
 mod request_params;
 mod requests;
-mod restarts;
 mod settings;
 mod threads;
 mod turns;
@@ -14,7 +13,6 @@ mod turns;
 use calls::TranscriptClientRequests;
 use items::ReasoningParts;
 use requests::TranscriptServerRequests;
-use restarts::RestartedReplies;
 use settings::AppServerSettings;
 use switchboard_event::{Decider, Dir, EndReason, Fault, Level, Notice, Outcome, RequestResolved, Timestamp, Topic};
 use threads::AppServerThreads;
@@ -32,7 +30,6 @@ pub struct AppServerReader {
     pub(super) requests: TranscriptServerRequests,
     pub(super) settings: AppServerSettings,
     pub(super) parts: ReasoningParts,
-    pub(super) restarts: RestartedReplies,
     pub(super) responses: ResponsesApiReader,
     /// The last error, until later records show that the work continued.
     pub(super) error: Option<Fault>,

@@ -217,9 +217,6 @@ impl AppServerReader {
         thread.totals.apply_first_reply(&total, &reply);
         let news = thread.totals.add_total(total);
         thread.counted = true;
-        if !news.is_zero() {
-            self.restarts.supersede_abandoned(Some(&*id).filter(|_| !main), recorder);
-        }
         if main && !news.is_zero() && !news.cumulative {
             self.turns.steps += 1;
         }

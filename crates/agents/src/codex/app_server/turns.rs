@@ -183,7 +183,6 @@ impl AppServerReader {
         }
         let ended = parse_turn_end(turn, self.turns.steps);
         self.recover_last_message(turn, recorder);
-        self.restarts.supersede_abandoned(None, recorder);
         if ended.status == TurnStatus::Completed {
             background_commands(recorder);
         } else {
@@ -206,9 +205,7 @@ impl AppServerReader {
         let fields = native.as_object();
         let id = Id::from(fields.get_str("id").unwrap_or_default());
         if fields.str_equals("type", "agentMessage") && self.turns.message.as_ref() != Some(&id) {
-            let known = recorder.open_item(&self.restarts.resolve_id(&id));
-            let item = items::parse_item("agentMessage", *native, known, recorder);
-            let id = self.restarts.finish_item(&id, &item, None, recorder);
+            let item = items::parse_item("agentMessage", *native, recorder.open_item(&id), recorder);
             recorder.item_completed(&id, item);
         }
     }
@@ -242,7 +239,6 @@ impl AppServerReader {
         };
         recorder.write_notice(Notice::new(Topic::Task).with_name(thread.as_ref()).with_status(stage));
         if method == "turn/completed" {
-            self.restarts.supersede_abandoned(Some(&thread), recorder);
             let open = recorder.open_items(Some(&thread));
             open.iter().for_each(|id| close_child_item(id, stage, recorder));
             self.turns.mark_cut_off(open);
@@ -258,9 +254,19 @@ impl AppServerReader {
         let notice = Notice::new(topic).with_level(level).with_text(fault.message.clone()).with_name("error");
         recorder.write_notice(Notice { error: Some(fault.clone()), ..notice });
         if retry {
-            self.restarts.abandon_reply(params.get_str("threadId").as_deref().filter(|_| !main), recorder);
+            supersede_replies(params.get_str("threadId").as_deref().filter(|_| !main), recorder);
         } else if main {
             self.error = Some(fault);
+        }
+    }
+}
+
+/// Closes the messages of a reply that the model restarts, under the same ids or under others.
+fn supersede_replies(thread: Option<&str>, recorder: &mut RunRecorder) {
+    for id in recorder.open_items(thread) {
+        let said = recorder.open_item(&id).map(|item| &item.details);
+        if matches!(said, Some(Details::AgentMessage(_) | Details::Reasoning(_))) {
+            recorder.item_closed(&id, Status::Superseded);
         }
     }
 }

@@ -153,31 +153,16 @@ fn every_dialect_tells_what_was_used() {
 }
 
 /// A message that repeats another. A model may say the same in two replies, but no other record says it for the model, one
-/// reply does not say it twice, no reply goes on from all that the one right before it said, and text that was taken back in
-/// a turn is not sent again there: its item would have continued.
+/// reply does not say it twice, and no reply goes on from all that the one right before it said.
 fn repeated(events: &[Event]) -> Option<InvariantViolation> {
     let mut said: Vec<(Option<&Id>, &str)> = Vec::new();
     let mut before: HashSet<(Option<&Id>, Option<&Id>)> = HashSet::new();
     let (mut last, mut last_reply) = ("", None);
-    let mut superseded: HashSet<&str> = HashSet::new();
     for event in events {
         if matches!(event.body, EventBody::TurnStarted(_)) {
             last = "";
-            superseded.clear();
         }
         let EventBody::ItemCompleted(item) = &event.body else { continue };
-        if let Details::AgentMessage(message) = &item.details
-            && event.thread.is_none()
-            && !message.text.is_empty()
-        {
-            if superseded.iter().any(|retracted| message.text.starts_with(retracted)) {
-                let why = format!("{:?} at {}", message.text, event.seq);
-                return Some(InvariantViolation { rule: "what was taken back is not said again", why });
-            }
-            if item.status == Status::Superseded {
-                superseded.insert(&message.text);
-            }
-        }
         let Some(text) = text_of(item).filter(|_| event.thread.is_none()) else {
             if event.thread.is_none() && !matches!(item.details, Details::Reasoning(_)) {
                 last = "";

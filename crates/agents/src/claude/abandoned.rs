@@ -24,15 +24,6 @@ impl TextBlockKind {
     }
 }
 
-/// Returns the kind of a message or of reasoning.
-pub fn text_kind(item: &Item) -> Option<TextBlockKind> {
-    match &item.details {
-        Details::AgentMessage(_) => Some(TextBlockKind::Text),
-        Details::Reasoning(_) => Some(TextBlockKind::Thinking),
-        _ => None,
-    }
-}
-
 /// Items of replies that broke off. They stay open until their text is repeated or replaced.
 #[derive(Default)]
 pub struct AbandonedItems(Vec<(Id, TextBlockKind)>);
