@@ -125,10 +125,14 @@ fn shell_spec(script: &str, settings: &[&str]) -> ProcessSpec {
             Some(("w", path)) => confinement.writable.push(path.into()),
             Some(("p", path)) => confinement.protected.push(path.into()),
             Some(("x", path)) => confinement.hidden.push(path.into()),
+            Some(("l", address)) => {
+                let network = confinement.network.get_or_insert_with(IsolatedNetwork::default);
+                network.listeners.extend(address.parse::<std::net::SocketAddr>().ok());
+            }
             Some(("v", view)) => confinement.views.extend(directory_view(view)),
             None if *setting == "isolated" => {
                 let env = vec![("HTTP_PROXY".into(), "http://127.0.0.1:3128".into())];
-                confinement.network = Some(IsolatedNetwork { env, ..IsolatedNetwork::default() });
+                confinement.network.get_or_insert_with(IsolatedNetwork::default).env = env;
             }
             _ => confinement.best_effort = *setting == "best-effort",
         }

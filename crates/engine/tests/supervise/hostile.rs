@@ -472,6 +472,27 @@ fn without_namespaces_it_is_refused_or_weaker() {
     }
 }
 
+#[test]
+fn listeners_of_its_network_have_any_port_or_it_is_refused() {
+    let fixture = SandboxFixture::new();
+    let connect = "perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(PeerAddr => q(127.0.0.1:80)) ? qq(connected\n) : qq(refused\n)'";
+    for user in TestUser::all() {
+        let run = |settings: &[&str]| {
+            let settings: Vec<_> =
+                [fixture.writable()].into_iter().chain(settings.iter().map(|text| (*text).to_owned())).collect();
+            fixture.run(user, &settings, connect)
+        };
+        let lines = run(&["l=127.0.0.1:80"]);
+        assert!(lines.contains(&"connected".to_owned()), "{user:?} {lines:?}");
+        // Once it has left the network of the machine, there is no way back.
+        for settings in [&["l=192.0.2.1:80"][..], &["l=192.0.2.1:80", "best-effort"]] {
+            let lines = run(settings);
+            let is_refused = |line: &String| line.starts_with("refused:") && line.contains("listen on 192.0.2.1:80");
+            assert!(lines.iter().any(is_refused), "{user:?} {lines:?}");
+        }
+    }
+}
+
 /// Returns whether a `sleep` process with this argument runs.
 fn is_running(argument: &str) -> bool {
     let entries = fs::read_dir("/proc").unwrap().flatten();

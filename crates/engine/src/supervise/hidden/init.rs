@@ -26,7 +26,7 @@ use crate::supervise::{
     sandbox::{
         mounts::arrange_mounts,
         namespaces::drop_own_capabilities,
-        network::{create_tcp_socket, isolate_network},
+        network::{create_listeners, create_tcp_socket, enter_network_namespace},
     },
 };
 
@@ -168,8 +168,9 @@ fn arrange_sandbox(confinement: &Confinement, network: Option<&UnixStream>) -> i
     let mut report = SandboxReport::default();
     report.enforced.push(SandboxFeature::PidNamespace);
     if let Some((channel, network)) = network.zip(confinement.network.as_ref()) {
-        match isolate_network(network) {
-            Ok(listeners) => {
+        match enter_network_namespace() {
+            Ok(()) => {
+                let listeners = create_listeners(network)?;
                 listeners.iter().try_for_each(|listener| send_file(channel, listener.as_ref()))?;
                 report.enforced.push(SandboxFeature::NetworkNamespace);
             }

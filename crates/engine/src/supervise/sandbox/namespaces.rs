@@ -24,6 +24,9 @@ const SETUP_CAPABILITIES: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::CHOWN);
 
+/// A capability for listeners of the session on ports below 1024. It may be missing where no user namespace is allowed.
+const LISTENER_CAPABILITY: CapabilitySet = CapabilitySet::NET_BIND_SERVICE;
+
 /// Enters a new user namespace, and makes the next child the first process of a new PID namespace. The child keeps the
 /// capabilities that mounting needs. Where user namespaces are not allowed, root goes without one.
 pub fn enter_pid_namespace() -> io::Result<()> {
@@ -56,8 +59,9 @@ fn map_ids(uid: u32, gid: u32) -> io::Result<()> {
 /// Keeps the capabilities for setting up a sandbox in the next program of this process, whatever its user is.
 fn keep_setup_capabilities() -> io::Result<()> {
     let sets = capabilities(None)?;
-    set_capabilities(None, CapabilitySets { inheritable: sets.inheritable | SETUP_CAPABILITIES, ..sets })?;
-    for capability in SETUP_CAPABILITIES.iter() {
+    let kept = SETUP_CAPABILITIES | (sets.permitted & LISTENER_CAPABILITY);
+    set_capabilities(None, CapabilitySets { inheritable: sets.inheritable | kept, ..sets })?;
+    for capability in kept.iter() {
         configure_capability_in_ambient_set(capability, true)?;
     }
     Ok(())

@@ -18,9 +18,14 @@ const LISTEN_BACKLOG: i32 = 256;
 /// The index of the loopback interface in every network namespace.
 const LOOPBACK_INDEX: i32 = 1;
 
-/// Enters a new network namespace. Returns the listeners; `None` for an IPv6 address if the kernel has no IPv6.
-pub fn isolate_network(network: &IsolatedNetwork) -> io::Result<Vec<Option<OwnedFd>>> {
-    unshare(CloneFlags::CLONE_NEWNET).map_err(context("cannot create a network namespace"))?;
+/// Enters a new network namespace.
+pub fn enter_network_namespace() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(context("cannot create a network namespace"))
+}
+
+/// Sets up the network namespace of this process. Returns the listeners; `None` for an IPv6 address if the kernel has
+/// no IPv6. An error is final: there is no way back to the network of the machine.
+pub fn create_listeners(network: &IsolatedNetwork) -> io::Result<Vec<Option<OwnedFd>>> {
     bring_up_loopback()?;
     network.listeners.iter().map(create_listener).collect()
 }
@@ -32,7 +37,7 @@ pub fn create_tcp_socket(is_ipv6: bool) -> io::Result<OwnedFd> {
 }
 
 fn create_listener(address: &SocketAddr) -> io::Result<Option<OwnedFd>> {
-    let listening = || {
+    let listening = || -> io::Result<OwnedFd> {
         let socket = create_tcp_socket(address.is_ipv6())?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
         bind(&socket, address)?;
@@ -42,7 +47,7 @@ fn create_listener(address: &SocketAddr) -> io::Result<Option<OwnedFd>> {
     match listening() {
         Ok(socket) => Ok(Some(socket)),
         Err(_) if address.is_ipv6() => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => Err(context(format!("cannot listen on {address} in the session"))(error)),
     }
 }
 
