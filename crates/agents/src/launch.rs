@@ -127,7 +127,7 @@ pub struct AgentEndpoint {
     /// A host name or an IP address, in lower case and without brackets. A leading `*.` matches any subdomain.
     pub host: String,
     pub port: u16,
-    /// The user configured it, so it may also be on this machine or in a private network.
+    /// The user configured it, so it may also be on this machine or in a private network, within the limits of a sandbox.
     pub is_configured: bool,
 }
 
@@ -177,14 +177,14 @@ pub(crate) fn no_endpoints(_: &dyn HostAccess) -> Vec<AgentEndpoint> {
 /// Amazon Bedrock, with the servers of its login.
 pub(crate) fn bedrock_endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
     let region = host.env_var("AWS_REGION").or_else(|| host.env_var("AWS_DEFAULT_REGION"));
-    let region = region.filter(|region| is_region_name(region)).unwrap_or_else(|| "us-east-1".to_owned());
+    let region = region.filter(|region| is_host_label(region)).unwrap_or_else(|| "us-east-1".to_owned());
     let services = ["bedrock-runtime", "bedrock", "sts", "oidc", "portal.sso"];
     services.iter().map(|service| AgentEndpoint::public_https(&format!("{service}.{region}.amazonaws.com"))).collect()
 }
 
 /// Google's Vertex AI in a region; global if none is set.
 pub(crate) fn vertex_endpoints(host: &dyn HostAccess, region_variables: &[&str]) -> Vec<AgentEndpoint> {
-    let region = region_variables.iter().find_map(|name| host.env_var(name)).filter(|region| is_region_name(region));
+    let region = region_variables.iter().find_map(|name| host.env_var(name)).filter(|region| is_host_label(region));
     let regional =
         region.filter(|region| region != "global").map(|region| format!("{region}-aiplatform.googleapis.com"));
     let mut endpoints = public_endpoints(&["aiplatform.googleapis.com", "oauth2.googleapis.com", "sts.googleapis.com"]);
@@ -193,13 +193,8 @@ pub(crate) fn vertex_endpoints(host: &dyn HostAccess, region_variables: &[&str])
 }
 
 /// Returns whether the text can be part of a host name.
-fn is_region_name(text: &str) -> bool {
+pub(crate) fn is_host_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-/// Returns whether a variable is set to a true value.
-pub(crate) fn is_variable_enabled(host: &dyn HostAccess, variable: &str) -> bool {
-    host.env_var(variable).is_some_and(|value| !matches!(value.as_str(), "0" | "false" | "no" | "off"))
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ mod walk;
 #[cfg(test)]
 mod driver_tests;
 
+#[cfg(test)]
+mod endpoint_tests;
+
 pub use agent::{Abilities, Agent, AgentConfigFile, Login, Versions, WhileRunning};
 pub use driver::{
     AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, DriverTimer, HttpRequest,

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Abilities, Agent, AgentEndpoint, AgentLaunch, HostAccess, JsonView, LaunchRequest, Login, StateDirectory,
     StdinMode, UnsupportedOperation, Versions, WhileRunning,
-    launch::{bedrock_endpoints, is_variable_enabled, public_endpoints, vertex_endpoints},
+    launch::{bedrock_endpoints, is_host_label, public_endpoints, vertex_endpoints},
 };
 
 /// Variables that an outer Claude Code sets for its commands. They describe the outer session. `CLAUDECODE` makes
@@ -138,19 +138,32 @@ pub fn endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
         "console.anthropic.com",
         "mcp-proxy.anthropic.com",
     ]);
+    // A base URL of the environment also counts: other versions may give it precedence.
     endpoints.extend(AgentEndpoint::from_env(host, BASE_URL_VARIABLES));
-    endpoints.extend(
-        settings::user_variables(host, BASE_URL_VARIABLES)
-            .iter()
-            .filter_map(|url| AgentEndpoint::from_configured_url(url)),
-    );
-    if is_variable_enabled(host, "CLAUDE_CODE_USE_BEDROCK") {
+    let host = &settings::HostWithUserSettings::new(host);
+    endpoints.extend(AgentEndpoint::from_env(host, BASE_URL_VARIABLES));
+    if is_provider_enabled(host, "CLAUDE_CODE_USE_BEDROCK") {
         endpoints.extend(bedrock_endpoints(host));
     }
-    if is_variable_enabled(host, "CLAUDE_CODE_USE_VERTEX") {
+    if is_provider_enabled(host, "CLAUDE_CODE_USE_VERTEX") {
         endpoints.extend(vertex_endpoints(host, &["CLOUD_ML_REGION"]));
     }
+    if is_provider_enabled(host, "CLAUDE_CODE_USE_FOUNDRY") {
+        endpoints.extend(foundry_endpoints(host));
+    }
     endpoints
+}
+
+fn is_provider_enabled(host: &dyn HostAccess, variable: &str) -> bool {
+    host.env_var(variable).is_some_and(|value| is_yes(&value))
+}
+
+/// Microsoft Foundry's server for a resource, and the login of Entra ID.
+fn foundry_endpoints(host: &dyn HostAccess) -> Vec<AgentEndpoint> {
+    let resource = host.env_var("ANTHROPIC_FOUNDRY_RESOURCE").map(|name| name.to_ascii_lowercase());
+    let resource = resource.filter(|name| is_host_label(name)).map(|name| format!("{name}.services.ai.azure.com"));
+    let login = "login.microsoftonline.com";
+    resource.as_deref().into_iter().chain([login]).map(AgentEndpoint::public_https).collect()
 }
 
 fn check_request(order: &LaunchRequest<'_>) -> Result<(), UnsupportedOperation> {

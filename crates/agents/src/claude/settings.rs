@@ -41,14 +41,43 @@ fn settings_files(host: &dyn HostAccess, cwd: &Path) -> [PathBuf; 4] {
     ]
 }
 
-/// Returns the values of variables in the settings of the user and of the machine.
-pub fn user_variables(host: &dyn HostAccess, names: &[&str]) -> Vec<String> {
-    let files = [config_directory(host).join("settings.json"), MANAGED_SETTINGS_PATH.into()];
-    let values = files.iter().filter_map(|path| host.read_file(path)).flat_map(|text| {
-        let variables = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default().get_object("env");
-        names.iter().filter_map(|name| variables.get_non_empty(name)).collect::<Vec<_>>()
-    });
-    values.collect()
+/// The host with the variables that the settings of the user and of the machine set. They replace those of the
+/// environment.
+pub struct HostWithUserSettings<'a> {
+    host: &'a dyn HostAccess,
+    variables: BTreeMap<String, String>,
+}
+
+impl<'a> HostWithUserSettings<'a> {
+    pub fn new(host: &'a dyn HostAccess) -> Self {
+        let files = [config_directory(host).join("settings.json"), MANAGED_SETTINGS_PATH.into()];
+        Self { host, variables: files.iter().flat_map(|path| variables_of_file(host, path)).collect() }
+    }
+}
+
+impl HostAccess for HostWithUserSettings<'_> {
+    fn env_var(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned().or_else(|| self.host.env_var(name))
+    }
+
+    fn home_dir(&self) -> PathBuf {
+        self.host.home_dir()
+    }
+
+    fn read_file(&self, path: &Path) -> Option<String> {
+        self.host.read_file(path)
+    }
+
+    fn list_dir(&self, folder: &Path) -> Vec<PathBuf> {
+        self.host.list_dir(folder)
+    }
+}
+
+/// Returns the variables that a settings file sets.
+fn variables_of_file(host: &dyn HostAccess, path: &Path) -> Vec<(String, String)> {
+    let text = host.read_file(path).unwrap_or_default();
+    let fields = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default().get_object("env");
+    fields.iter().map(|(name, value)| (name.to_owned(), value.display_text().into_owned())).collect()
 }
 
 /// Returns the files with rules that let tools run without asking.
