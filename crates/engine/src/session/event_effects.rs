@@ -72,6 +72,7 @@ impl SessionActor {
                 EventBody::RequestResolved(resolved) => {
                     debug!(request = %resolved.request, outcome = ?resolved.outcome, by = ?resolved.by, "request resolved");
                     self.open_requests.remove(&resolved.request);
+                    self.parts.network.close(&resolved.request);
                     self.timers.disarm(&TimerKind::Request(resolved.request.clone()));
                     self.note_activity();
                     if !self.open_requests.is_waiting() {

@@ -138,10 +138,16 @@ impl AgentLink {
     /// Reports when a program no longer waits for its connection.
     pub fn report_abandoned(&mut self, request: Id, abandoned: impl Future<Output = ()> + Send + 'static) {
         let events = self.events.clone();
+        self.reap_finished_tasks();
         self.tasks.spawn(async move {
             abandoned.await;
             drop(events.send(LinkEvent::ConnectionAbandoned(request)).await);
         });
+    }
+
+    /// Frees the memory of tasks that have ended.
+    fn reap_finished_tasks(&mut self) {
+        while self.tasks.try_join_next().is_some() {}
     }
 
     pub fn send(&mut self, message: OutgoingMessage) {
@@ -176,6 +182,7 @@ impl AgentLink {
     fn send_request(&mut self, request: HttpRequest) {
         let (server, events, backlog) = (self.server.clone(), self.events.clone(), self.backlog.clone());
         backlog.http_requests.fetch_add(1, Ordering::Relaxed);
+        self.reap_finished_tasks();
         self.tasks.spawn(async move {
             let body = request.body.as_ref().map(|body| Bytes::copy_from_slice(body.get().as_bytes()));
             let answer = match server {
@@ -344,5 +351,23 @@ impl StderrLines {
 
     pub fn tail(&self) -> String {
         self.tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_event::Id;
+
+    use super::AgentLink;
+
+    #[tokio::test]
+    async fn finished_tasks_are_freed() {
+        let (mut link, mut events) = AgentLink::new();
+        for _ in 0..1000 {
+            link.report_abandoned(Id::from("request"), async {});
+            events.recv().await;
+            tokio::task::yield_now().await;
+        }
+        assert!(link.tasks.len() <= 2, "{}", link.tasks.len());
     }
 }

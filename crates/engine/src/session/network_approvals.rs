@@ -52,9 +52,23 @@ struct OpenConnection {
     waiting: usize,
 }
 
+impl OpenConnection {
+    /// Adds a connection. Those that were closed are forgotten: otherwise an agent could fill the memory with them.
+    fn add(&mut self, reply: oneshot::Sender<bool>) {
+        self.replies.retain(|reply| !reply.is_closed());
+        self.replies.push(reply);
+        self.waiting += 1;
+    }
+}
+
 impl NetworkApprovals {
     pub fn new(rules: SharedRules, grants: Option<ProjectGrants>) -> Self {
         Self { rules, grants, ..Self::default() }
+    }
+
+    /// Forgets a request that is resolved. Connections that still wait for it are refused.
+    pub fn close(&mut self, request: &Id) {
+        self.open.remove(request);
     }
 
     /// Returns whether a request is about a connection.
@@ -95,8 +109,7 @@ impl SessionActor {
         let address = (host, port);
         let network = &mut self.parts.network;
         let id = if let Some((id, open)) = network.open.iter_mut().find(|(_, open)| open.address == address) {
-            open.replies.push(reply);
-            open.waiting += 1;
+            open.add(reply);
             id.clone()
         } else if !network.declined.contains(&address) && self.asks_about_connections() {
             // An agent that knew the ID could first make a harmless request with it.
@@ -216,5 +229,25 @@ fn connection_request(id: &Id, host: &str, port: u16, can_be_remembered: bool) -
         reason: Some("The sandbox does not allow this host.".to_owned()),
         options,
         ..RequestOpened::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::OpenConnection;
+
+    #[test]
+    fn closed_connections_are_forgotten() {
+        let (reply, mut decision) = oneshot::channel();
+        let mut open = OpenConnection { address: ("host".to_owned(), 1), replies: vec![reply], waiting: 1 };
+        for _ in 0..1000 {
+            open.add(oneshot::channel().0);
+        }
+        assert_eq!((open.replies.len(), open.waiting), (2, 1001));
+        // The one that still waits gets its answer.
+        open.replies.remove(0).send(true).unwrap();
+        assert_eq!(decision.try_recv(), Ok(true));
     }
 }

@@ -13,7 +13,7 @@ use switchboard_agents::{RequestAnswer, RequestDecision};
 use switchboard_engine::{RequestAudience, SessionHandle, StartRequest, is_protected};
 use switchboard_event::{About, ApprovalMode, Event, EventBody, OptionKind, SandboxMode};
 
-use crate::fixtures::{EngineFixture, answer, remaining_events, resolutions, wait_for_event, wait_for_request};
+use crate::fixtures::{EngineFixture, answer, prompt, remaining_events, resolutions, wait_for_event, wait_for_request};
 
 /// Requests a tunnel from the proxy, and prints the status of its answer.
 const TUNNEL: &str = r#"tunnel() {
@@ -33,12 +33,20 @@ const GREETING: &str = r#"greeting() {
 }
 "#;
 
+/// Answers the next request of the ACP client with a result.
+const REPLY: &str = r#"reply() {
+    read -r line
+    id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+    echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"
+}
+"#;
+
 impl EngineFixture {
     /// Returns the request for a confined agent that runs a script.
     fn confined(&self, script: &str, audience: RequestAudience) -> StartRequest {
         let mut request = StartRequest {
             agent: "acp".to_owned(),
-            command: ["sh", "-c", &format!("{TUNNEL}{GREETING}{script}")].map(str::to_owned).to_vec(),
+            command: ["sh", "-c", &format!("{TUNNEL}{GREETING}{REPLY}{script}")].map(str::to_owned).to_vec(),
             audience,
             ..self.script("unused")
         };
@@ -173,6 +181,35 @@ async fn a_request_is_withdrawn_when_nothing_waits_for_it() {
 }
 
 #[tokio::test]
+async fn a_request_that_ends_with_its_turn_does_not_hold_connections() {
+    let fixture = EngineFixture::network();
+    let script = r#"
+        reply '{"protocolVersion":1,"agentCapabilities":{}}'
+        reply '{"sessionId":"s"}'
+        read -r prompt
+        id=$(printf %s "$prompt" | sed 's/.*"id":\([0-9]*\).*/\1/')
+        (tunnel x.invalid:443; touch "$PWD/refused"; tunnel x.invalid:443) &
+        while [ ! -e "$PWD/asked" ]; do sleep 0.02; done
+        echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"stopReason\":\"end_turn\"}}"
+        wait"#;
+    let mut request = fixture.confined(script, RequestAudience::Client);
+    request.prompt = Some(prompt("go"));
+    request.stay = true;
+    let session = fixture.start(request).await;
+    let mut follower = session.follow();
+    let first = wait_for_request(&mut follower).await;
+    std::fs::write(fixture.directory.path().join("asked"), "").unwrap();
+    // The connection that waited is refused, and the next one opens a request of its own.
+    let second = wait_for_request(&mut follower).await;
+    assert_eq!((first.title == second.title, first.request == second.request), (true, false));
+    assert!(fixture.directory.path().join("refused").exists());
+    session.answer_request(answer(&second, RequestDecision::Decline)).await.unwrap();
+    let events = remaining_events(&mut session.follow()).await;
+    assert_eq!(printed(&events), ["status 403", "status 403"]);
+    assert_eq!(resolutions(&events), ["Withdrawn by Switchboard", "Declined by Client"]);
+}
+
+#[tokio::test]
 async fn a_server_on_this_machine_is_reached_only_if_it_is_named() {
     let fixture = EngineFixture::network();
     let (server, own) = (greeter(), greeter());
@@ -243,6 +280,26 @@ async fn requests_per_turn_are_limited() {
         .collect();
     assert!(ids.iter().all(|id| id.len() > "network-".len() + 8), "an agent could guess {ids:?}");
     assert_eq!(resolutions(&events), vec!["Withdrawn by Switchboard"; asked]);
+}
+
+#[tokio::test]
+async fn connections_that_come_and_go_leave_nothing_behind() {
+    let fixture = EngineFixture::network();
+    // One connection waits, and others to the same host give up.
+    let script = "tunnel x.invalid:1 & sleep 0.2
+        perl -MIO::Socket::INET -e 'for (1..300) {
+            my $s = IO::Socket::INET->new(PeerAddr => q(127.0.0.1:3128)) or die;
+            print $s qq(CONNECT x.invalid:1 HTTP/1.1\\r\\n\\r\\n); close $s }'; touch closed; wait";
+    let session = fixture.start(fixture.confined(script, RequestAudience::Client)).await;
+    let mut follower = session.follow();
+    let request = wait_for_request(&mut follower).await;
+    while !fixture.directory.path().join("closed").exists() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    session.answer_request(answer(&request, RequestDecision::Decline)).await.unwrap();
+    let events = remaining_events(&mut session.follow()).await;
+    assert_eq!(resolutions(&events), ["Declined by Client"]);
+    assert!(printed(&events).contains(&"status 403".to_owned()));
 }
 
 #[tokio::test]
