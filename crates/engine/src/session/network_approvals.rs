@@ -41,6 +41,8 @@ pub struct NetworkApprovals {
     /// Hosts that a person has declined since the last prompt. They are not asked about again.
     declined: HashSet<(String, u16)>,
     reported: HashSet<(String, u16)>,
+    /// The number of refused connections that were not reported, because too many hosts were.
+    unreported: u64,
     /// The number of requests since the last prompt.
     requests: u32,
 }
@@ -197,16 +199,38 @@ impl SessionActor {
 
     /// Reports a refused host once, with the setting that would allow it.
     fn report_refusal(&mut self, host: &str, port: u16, why: &str, setting: Option<&str>) {
-        let reported = &mut self.parts.network.reported;
-        if reported.len() >= MAX_REFUSALS || !reported.insert((host.to_owned(), port)) {
+        let network = &mut self.parts.network;
+        let address = (host.to_owned(), port);
+        if network.reported.contains(&address) {
             return;
         }
+        if network.reported.len() >= MAX_REFUSALS {
+            network.unreported += 1;
+            let count = network.unreported;
+            // The more there are, the rarer they are reported.
+            if count.is_power_of_two() {
+                self.report_further_refusals(host, port, count);
+            }
+            return;
+        }
+        network.reported.insert(address);
         let fix = setting
             .map(|value| format!("; to allow it, add {value} to config.allowedDomains (--allow-domain {value})"))
             .unwrap_or_default();
         let text = format!("the sandbox refused a connection to {}:{port}{why}{fix}", bracket_host(host));
         let name = setting.map(|_| "allowedDomains");
         let detail = json!({ "host": host, "port": port, "setting": name, "value": setting });
+        let notice = Notice::new(Topic::Warning).with_level(Level::Warning).with_name("sandbox").with_text(text);
+        self.write_notice(&Notice { detail: Some(to_raw_json(&detail)), ..notice });
+    }
+
+    /// Summarizes refused connections to hosts beyond the limit.
+    fn report_further_refusals(&mut self, host: &str, port: u16, count: u64) {
+        let last = format!("{}:{port}", bracket_host(host));
+        let text = format!(
+            "the sandbox refused connections to more than {MAX_REFUSALS} hosts: {count} more so far, the last one to {last}"
+        );
+        let detail = json!({ "host": host, "port": port, "count": count });
         let notice = Notice::new(Topic::Warning).with_level(Level::Warning).with_name("sandbox").with_text(text);
         self.write_notice(&Notice { detail: Some(to_raw_json(&detail)), ..notice });
     }

@@ -90,6 +90,14 @@ fn refusals(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(refusal).collect()
 }
 
+fn notices(events: &[Event]) -> Vec<String> {
+    let text = |event: &Event| match &event.body {
+        EventBody::Notice(notice) => notice.text.clone(),
+        _ => None,
+    };
+    events.iter().filter_map(text).collect()
+}
+
 async fn answer_with(session: &SessionHandle, request: &switchboard_event::RequestOpened, option: OptionKind) {
     let chosen = request.options.iter().find(|offered| offered.kind == option).unwrap();
     let answer = RequestAnswer { option: Some(chosen.id.clone()), ..answer(request, RequestDecision::Allow) };
@@ -280,6 +288,21 @@ async fn requests_per_turn_are_limited() {
         .collect();
     assert!(ids.iter().all(|id| id.len() > "network-".len() + 8), "an agent could guess {ids:?}");
     assert_eq!(resolutions(&events), vec!["Withdrawn by Switchboard"; asked]);
+}
+
+#[tokio::test]
+async fn hosts_beyond_the_limit_are_summarized() {
+    let fixture = EngineFixture::network();
+    let script = "perl -MIO::Socket::INET -e 'for my $i (1..105) {
+        my $s = IO::Socket::INET->new(PeerAddr => q(127.0.0.1:3128)) or die;
+        print $s qq(CONNECT x$i.invalid:1 HTTP/1.1\\r\\n\\r\\n); <$s> }'";
+    let mut refusals = notices(&fixture.play(fixture.confined(script, RequestAudience::None)).await);
+    refusals.retain(|text| text.contains("the sandbox refused"));
+    let (single, summaries) = refusals.split_at(100);
+    assert!(single.iter().all(|text| text.contains("--allow-domain")), "{single:?}");
+    let is_summary = |(text, count): (&String, &str)| text.contains("more than 100 hosts") && text.contains(count);
+    let counts = ["1 more so far, the last one to x101.invalid:1", "2 more so far", "4 more so far"];
+    assert!(summaries.len() == 3 && summaries.iter().zip(counts).all(is_summary), "{summaries:?}");
 }
 
 #[tokio::test]
