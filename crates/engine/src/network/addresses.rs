@@ -1,29 +1,91 @@
 //! Resolves host names, and classifies IP addresses: public internet or not.
 
 use std::{
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _},
+    fs, io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket},
     sync::Arc,
 };
 
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-/// Returns whether an address belongs to the public internet: not to this machine, a private network, a link or a
+/// Metadata services of clouds outside of the link-local range, and Azure's, which has a public address.
+const METADATA_SERVICES: &[IpAddr] = &[
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Domains that only name this machine or machines in a private network.
+const PRIVATE_DOMAINS: &[&str] = &[".localhost", ".local", ".internal", ".home.arpa"];
+
+/// Returns whether an address belongs to the public internet: not to a private network, a link, a metadata service or a
 /// special purpose, also if it is written as an IPv6 address that contains an IPv4 address.
 pub fn is_public(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => is_public_v4(ip),
-        IpAddr::V6(ip) => is_public_v6(ip),
-    }
+    !METADATA_SERVICES.contains(&embedded_address(ip))
+        && match ip.to_canonical() {
+            IpAddr::V4(ip) => is_public_v4(ip),
+            IpAddr::V6(ip) => is_public_v6(ip),
+        }
 }
 
-/// Returns whether an address leads to this machine or to a directly connected one, such as the metadata service of a
-/// cloud.
+/// Returns whether an address leads to a loopback interface, to a directly connected machine or to the metadata service
+/// of a cloud.
 pub fn is_loopback_or_link_local(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local() || ip.octets().first() == Some(&0),
-        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unspecified() || ip.is_unicast_link_local(),
+    let ip = embedded_address(ip);
+    METADATA_SERVICES.contains(&ip)
+        || match ip {
+            IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local() || ip.octets().first() == Some(&0),
+            IpAddr::V6(ip) => ip.is_loopback() || ip.is_unspecified() || ip.is_unicast_link_local(),
+        }
+}
+
+/// Returns whether a name can only belong to this machine or to a private network. It need not be looked up.
+pub fn is_private_name(host: &str) -> bool {
+    let is_name = host.parse::<IpAddr>().is_err();
+    is_name && (!host.contains('.') || PRIVATE_DOMAINS.iter().any(|domain| host.ends_with(domain)))
+}
+
+/// Returns whether an address belongs to this machine: to any of its interfaces.
+pub fn is_this_machine(ip: IpAddr) -> bool {
+    let ip = ip.to_canonical();
+    if ip.is_loopback() || ip.is_unspecified() {
+        return true;
+    }
+    let setting = if ip.is_ipv4() { "ipv4" } else { "ipv6" };
+    let nonlocal = fs::read_to_string(format!("/proc/sys/net/{setting}/ip_nonlocal_bind"));
+    if nonlocal.is_ok_and(|value| value.trim() != "0") {
+        // Any address can be bound. Packets to this machine have their destination as the source.
+        return source_address(ip).is_ok_and(|source| source == ip);
+    }
+    UdpSocket::bind((ip, 0)).is_ok()
+}
+
+/// Returns the address from which packets to another one are sent. Sends none.
+fn source_address(ip: IpAddr) -> io::Result<IpAddr> {
+    let any = if ip.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((ip, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+/// Returns the IPv4 address that an IPv6 address contains, and any other address as it is.
+fn embedded_address(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(ip) = ip.to_canonical() else { return ip.to_canonical() };
+    embedded_v4(ip).map_or(IpAddr::V6(ip), IpAddr::V4)
+}
+
+/// Returns the IPv4 address to which an address is translated.
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [first, second, third, .., high, low] = ip.segments();
+    let v4 = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match (first, second) {
+        // A prefix for local use has no known address.
+        (0x64, 0xff9b) if third == 0 => v4(high, low),
+        (0x2002, _) => v4(second, third),
+        _ => None,
     }
 }
 
@@ -44,14 +106,11 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let segments = ip.segments();
-    let [first, second, third, ..] = segments;
-    let [.., high, low] = segments;
-    let tail = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    if let Some(ip) = embedded_v4(ip) {
+        return is_public_v4(ip);
+    }
+    let [first, second, ..] = ip.segments();
     match (first, second) {
-        // Translation to IPv4: the embedded address counts. A prefix for local use has no known one.
-        (0x64, 0xff9b) if third == 0 => is_public_v4(tail(high, low)),
-        (0x2002, _) => is_public_v4(tail(second, third)),
         // Teredo, documentation, benchmarks and identifiers that are not routed.
         (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, _) => false,
         // The rest of 2000::/3 is the whole public internet.
@@ -66,6 +125,11 @@ const MAX_LOOKUPS: usize = 8;
 /// Looks up the addresses of hosts. Tests give answers that no real name server gives.
 pub trait HostResolver: Send + Sync {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+
+    /// Returns whether an address belongs to this machine.
+    fn is_this_machine(&self, ip: IpAddr) -> bool {
+        is_this_machine(ip)
+    }
 }
 
 /// The resolver of this machine, for one session.
@@ -94,7 +158,7 @@ impl HostResolver for SystemResolver {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_loopback_or_link_local, is_public};
+    use super::{METADATA_SERVICES, is_loopback_or_link_local, is_private_name, is_public, is_this_machine};
 
     #[test]
     fn only_the_public_internet_is_public() {
@@ -127,11 +191,39 @@ mod tests {
 
     #[test]
     fn metadata_services_are_as_near_as_this_machine() {
-        for near in ["127.0.0.1", "0.0.0.0", "169.254.169.254", "::1", "::", "fe80::1", "::ffff:169.254.169.254"] {
+        #[rustfmt::skip]
+        let near = [
+            "127.0.0.1", "0.0.0.0", "169.254.169.254", "::1", "::", "fe80::1", "::ffff:169.254.169.254",
+            "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254",
+            "64:ff9b::169.254.169.254", "64:ff9b::168.63.129.16", "2002:a9fe:a9fe::1", "::ffff:168.63.129.16",
+        ];
+        for near in near {
             assert!(is_loopback_or_link_local(near.parse().unwrap()), "{near}");
+            assert!(!is_public(near.parse().unwrap()), "{near}");
         }
+        assert!(METADATA_SERVICES.iter().all(|ip| !is_public(*ip)));
         for far in ["10.0.0.1", "192.168.1.1", "8.8.8.8", "fd00::1"] {
             assert!(!is_loopback_or_link_local(far.parse().unwrap()), "{far}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_recognized() {
+        for own in ["127.0.0.1", "127.0.0.2", "::1", "0.0.0.0", "::ffff:127.0.0.1"] {
+            assert!(is_this_machine(own.parse().unwrap()), "{own}");
+        }
+        for other in ["192.0.2.1", "2001:db8::1", "1.1.1.1"] {
+            assert!(!is_this_machine(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn private_names_are_recognized_without_a_lookup() {
+        for private in ["intranet", "a.localhost", "printer.local", "metadata.google.internal", "nas.home.arpa"] {
+            assert!(is_private_name(private), "{private}");
+        }
+        for other in ["example.com", "local.example.com", "10.0.0.1", "::1", "internal.dev"] {
+            assert!(!is_private_name(other), "{other}");
         }
     }
 }

@@ -38,7 +38,6 @@ use tokio::{
 use crate::supervise::{IsolatedNetwork, SessionConnector, SessionNetwork};
 use addresses::SystemResolver;
 use proxy::SandboxProxy;
-use rules::HostPermission;
 use upstream::UpstreamProxy;
 
 pub use proxy::{ConnectionRequest, NetworkEvent, RefusalReason};
@@ -121,14 +120,15 @@ impl NetworkPlan {
         tasks: &mut JoinSet<()>,
     ) -> SharedRules {
         let SessionNetwork { listeners, connector } = network;
-        let proxy = Arc::new(SandboxProxy {
-            rules: self.rules.clone(),
-            own_listeners: self.own_listeners,
-            upstream: self.upstream,
-            connector: connector.clone(),
-            resolver: Arc::new(SystemResolver::default()),
+        let proxy = Arc::new(SandboxProxy::new(
+            self.rules.clone(),
+            self.own_listeners,
+            self.upstream,
+            connector.clone(),
+            Arc::new(SystemResolver::default()),
             events,
-        });
+        ));
+        tasks.spawn(proxy.clone().resolve_configured_names());
         for (address, listener) in listeners {
             if address == self.proxy_address {
                 tasks.spawn(proxy.clone().serve_listener(listener));
@@ -195,7 +195,7 @@ async fn serve_local_server(listener: TcpListener, rule: HostRule, proxy: Arc<Sa
         let (proxy, host) = (proxy.clone(), host.to_owned());
         async move {
             // If the server is refused or unreachable, the connection is closed, as for a missing server.
-            if let Ok(mut server) = proxy.connect_directly(&host, port, HostPermission { may_be_private: true }).await {
+            if let Ok(mut server) = proxy.connect_directly(&host, port, true).await {
                 drop(copy_bidirectional(&mut client, &mut server).await);
             }
         }

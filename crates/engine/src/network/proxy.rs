@@ -3,13 +3,15 @@
 //! address gains nothing. TLS passes through it untouched.
 
 use std::{
+    collections::HashMap,
     io,
-    net::{IpAddr, SocketAddr, UdpSocket},
+    net::{IpAddr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::{
     Method, Request, Response, StatusCode, Uri,
@@ -25,15 +27,15 @@ use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{mpsc, oneshot},
+    sync::{OnceCell, Semaphore, mpsc, oneshot},
     task::JoinSet,
     time::timeout,
 };
 
 use super::{
-    addresses::{HostResolver, is_loopback_or_link_local, is_public},
+    addresses::{HostResolver, is_loopback_or_link_local, is_private_name, is_public},
     connect_inside,
-    rules::{HostPermission, SharedRules, bracket_host, normalize_host},
+    rules::{HostPermission, PrivateAccess, RuleSource, SharedRules, bracket_host, normalize_host},
     serve_connections,
     upstream::UpstreamProxy,
 };
@@ -49,6 +51,16 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The time for the lookup of a name that another proxy may resolve instead.
+const UPSTREAM_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The maximum number of addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// The maximum number of connections that wait for the decision of a person. It is much smaller than that of all
+/// connections, so that the agent always reaches its model.
+const MAX_WAITING_CONNECTIONS: usize = 64;
+
 pub enum NetworkEvent {
     /// A host that no rule allows.
     Unknown(ConnectionRequest),
@@ -63,6 +75,11 @@ pub enum RefusalReason {
     Private,
     /// Switchboard itself listens there.
     OwnListener,
+    /// The name cannot be resolved on this machine, and no setting names it exactly, so another proxy must not resolve
+    /// it either.
+    Unresolved,
+    /// Too many connections wait for a decision.
+    TooManyWaiting,
 }
 
 pub struct ConnectionRequest {
@@ -89,12 +106,40 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> ProxiedStream for T {}
 type ResponseBody = BoxBody<Bytes, hyper::Error>;
 
 pub struct SandboxProxy {
-    pub rules: SharedRules,
-    pub own_listeners: Vec<SocketAddr>,
-    pub upstream: Option<UpstreamProxy>,
-    pub connector: SessionConnector,
-    pub resolver: Arc<dyn HostResolver>,
-    pub events: mpsc::Sender<NetworkEvent>,
+    rules: SharedRules,
+    own_listeners: Vec<SocketAddr>,
+    upstream: Option<UpstreamProxy>,
+    connector: SessionConnector,
+    resolver: Arc<dyn HostResolver>,
+    events: mpsc::Sender<NetworkEvent>,
+    /// Whether configured names led to private networks when the session started.
+    private_at_start: HashMap<String, OnceCell<bool>>,
+    waiting: Semaphore,
+    connect_timeout: Duration,
+    head_timeout: Duration,
+}
+
+/// An allowed host.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    host: &'a str,
+    port: u16,
+    may_be_private: bool,
+    source: RuleSource,
+}
+
+/// A connection for a client of the proxy.
+enum HostConnection {
+    /// Leads to the host.
+    Host(Box<dyn ProxiedStream>),
+    /// Leads to another proxy, for plain requests.
+    Upstream(TcpStream),
+}
+
+impl HostConnection {
+    fn host(stream: impl ProxiedStream + 'static) -> Self {
+        Self::Host(Box::new(stream))
+    }
 }
 
 #[derive(Default)]
@@ -106,6 +151,45 @@ struct ClientState {
 }
 
 impl SandboxProxy {
+    pub fn new(
+        rules: SharedRules,
+        own_listeners: Vec<SocketAddr>,
+        upstream: Option<UpstreamProxy>,
+        connector: SessionConnector,
+        resolver: Arc<dyn HostResolver>,
+        events: mpsc::Sender<NetworkEvent>,
+    ) -> Self {
+        let private_at_start = rules.names_to_resolve().into_iter().map(|name| (name, OnceCell::new())).collect();
+        Self {
+            rules,
+            own_listeners,
+            upstream,
+            connector,
+            resolver,
+            events,
+            private_at_start,
+            waiting: Semaphore::new(MAX_WAITING_CONNECTIONS),
+            connect_timeout: CONNECT_TIMEOUT,
+            head_timeout: HEAD_TIMEOUT,
+        }
+    }
+
+    /// Determines which configured names lead to private networks now.
+    pub async fn resolve_configured_names(self: Arc<Self>) {
+        join_all(self.private_at_start.keys().map(|name| self.is_private_at_start(name))).await;
+    }
+
+    async fn is_private_at_start(&self, name: &str) -> bool {
+        let resolve = async || match timeout(RESOLVE_TIMEOUT, self.resolver.resolve(name, 0)).await {
+            Ok(Ok(addresses)) => !addresses.is_empty() && !addresses.iter().any(|address| self.is_public(address.ip())),
+            Ok(Err(_)) | Err(_) => false,
+        };
+        match self.private_at_start.get(name) {
+            Some(is_private) => *is_private.get_or_init(resolve).await,
+            None => false,
+        }
+    }
+
     pub async fn serve_listener(self: Arc<Self>, listener: TcpListener) {
         serve_connections(listener, |stream| self.clone().serve_connection(stream)).await;
     }
@@ -118,7 +202,7 @@ impl SandboxProxy {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
+            .header_read_timeout(self.head_timeout)
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
@@ -141,25 +225,30 @@ impl SandboxProxy {
         let Some((host, port)) = parse_target(request.uri(), is_tunnel) else {
             return text_response(StatusCode::BAD_REQUEST, "This is the proxy of a Switchboard sandbox.\n");
         };
-        let stream = match self.connect(&host, port).await {
-            Ok(stream) => stream,
+        let connection = match self.connect(&host, port, is_tunnel).await {
+            Ok(connection) => connection,
             Err(error) => return refusal_response(&host, port, &error),
         };
-        if is_tunnel {
-            let tunnel = (hyper::upgrade::on(&mut request), stream);
-            state.lock().tunnel = Some(tunnel);
-            return text_response(StatusCode::OK, "");
-        }
-        match forward_request(request, &host, port, stream, state).await {
+        let connection = match connection {
+            HostConnection::Host(stream) if is_tunnel => {
+                let tunnel = (hyper::upgrade::on(&mut request), stream);
+                state.lock().tunnel = Some(tunnel);
+                return text_response(StatusCode::OK, "");
+            }
+            connection => connection,
+        };
+        let authorization = self.upstream.as_ref().and_then(UpstreamProxy::authorization);
+        match forward_request(request, &host, port, connection, authorization, state).await {
             Ok(response) => response.map(BodyExt::boxed),
             Err(error) => refusal_response(&host, port, &ConnectError::Unreachable(io::Error::other(error))),
         }
     }
 
     /// Connects to a host, if that is allowed.
-    async fn connect(&self, host: &str, port: u16) -> Result<Box<dyn ProxiedStream>, ConnectError> {
+    async fn connect(&self, host: &str, port: u16, is_tunnel: bool) -> Result<HostConnection, ConnectError> {
         let literal = host.parse::<IpAddr>().ok();
         let is_loopback = host == "localhost" || literal.is_some_and(|ip| ip.is_loopback());
+        let is_private = is_private_name(host) || literal.is_some_and(|ip| !self.is_public(ip));
         let permission = match self.rules.permission(host, port) {
             Some(permission) => permission,
             // The loopback of the session itself, for programs that use the proxy for everything.
@@ -167,44 +256,90 @@ impl SandboxProxy {
                 let address = SocketAddr::new(literal.unwrap_or(IpAddr::from([127, 0, 0, 1])), port);
                 let address = if host == "localhost" { format!("localhost:{port}") } else { address.to_string() };
                 let stream = connect_inside(&self.connector, &address).await.map_err(ConnectError::Unreachable)?;
-                return Ok(Box::new(stream));
+                return Ok(HostConnection::host(stream));
             }
-            None if literal.is_some_and(|ip| !is_public(ip)) => {
-                return Err(self.refuse(host, port, RefusalReason::Private).await);
-            }
+            // Nobody is asked, and a name is not looked up.
+            None if is_private => return Err(self.refuse(host, port, RefusalReason::Private).await),
             None => self.request_permission(host, port).await?,
         };
+        let may_be_private = match permission.private_access {
+            PrivateAccess::Allowed => true,
+            PrivateAccess::IfPrivateAtStart => self.is_private_at_start(host).await,
+            PrivateAccess::Denied => false,
+        };
+        if is_private && !may_be_private {
+            return Err(self.refuse(host, port, RefusalReason::Private).await);
+        }
+        let target = Target { host, port, may_be_private, source: permission.source };
         // A local host is not behind another proxy, and its address can be checked only here.
-        let is_local = host == "localhost" || literal.is_some_and(|ip| !is_public(ip));
-        if let Some(upstream) = self.upstream.as_ref().filter(|upstream| !is_local && upstream.serves(host)) {
-            self.check_before_upstream(host, port, permission).await?;
-            let stream = timeout(CONNECT_TIMEOUT, upstream.connect(host, port)).await;
-            return Ok(Box::new(stream.map_err(timed_out)?.map_err(ConnectError::Unreachable)?));
+        let is_local = host == "localhost" || literal.is_some_and(|ip| !self.is_public(ip));
+        match self.upstream.as_ref().filter(|upstream| !is_local && upstream.serves(host)) {
+            Some(upstream) => self.connect_through(upstream, target, is_tunnel).await,
+            None => self.connect_directly(host, port, may_be_private).await.map(HostConnection::host),
         }
-        self.connect_directly(host, port, permission).await.map(|stream| Box::new(stream) as Box<dyn ProxiedStream>)
     }
 
-    /// Refuses a name that leads to this machine or to a private network, as far as this machine can resolve it. The
-    /// upstream proxy may know more names, and resolves them itself.
-    async fn check_before_upstream(
+    /// Connects to an allowed host through another proxy, which may resolve the name differently. A proxy on this machine
+    /// could reach the services of this machine, so it gets the address that was checked. Others get the name, by which
+    /// they filter.
+    async fn connect_through(
         &self,
-        host: &str,
-        port: u16,
-        permission: HostPermission,
-    ) -> Result<(), ConnectError> {
-        match timeout(RESOLVE_TIMEOUT, self.resolver.resolve(host, port)).await {
-            Ok(Ok(addresses)) if !addresses.iter().all(|address| self.may_reach(host, address, permission)) => {
-                Err(self.refuse(host, port, self.refusal_reason(&addresses)).await)
-            }
-            _ => Ok(()),
+        upstream: &UpstreamProxy,
+        target: Target<'_>,
+        is_tunnel: bool,
+    ) -> Result<HostConnection, ConnectError> {
+        let Target { host, port, may_be_private, source } = target;
+        let is_explicit = source == RuleSource::Settings;
+        let limit = if is_explicit { UPSTREAM_RESOLVE_TIMEOUT } else { RESOLVE_TIMEOUT };
+        let addresses = self.resolve(host, port, limit).await.unwrap_or_default();
+        if !addresses.iter().all(|address| self.may_reach(host, address, may_be_private)) {
+            return Err(self.refuse(host, port, self.refusal_reason(&addresses)).await);
         }
+        let mut stream = upstream.open(self.connect_timeout).await.map_err(ConnectError::Unreachable)?;
+        let is_here = stream.peer_addr().is_ok_and(|peer| self.resolver.is_this_machine(peer.ip()));
+        if addresses.is_empty() && !(is_explicit || source == RuleSource::Approval && !is_here) {
+            return Err(self.refuse(host, port, RefusalReason::Unresolved).await);
+        }
+        if is_here {
+            for address in addresses.iter().take(MAX_ADDRESSES) {
+                let ip = address.ip().to_string();
+                match upstream.open_tunnel(stream, &ip, port, self.connect_timeout).await {
+                    Ok(tunnel) => return Ok(HostConnection::host(tunnel)),
+                    // It may accept names only, as local filters do. The user has named this one.
+                    Err(_) if is_explicit => {}
+                    Err(error) => return Err(ConnectError::Unreachable(error)),
+                }
+                stream = upstream.open(self.connect_timeout).await.map_err(ConnectError::Unreachable)?;
+            }
+        }
+        let is_own_port = self.own_listeners.iter().any(|own| own.port() == port);
+        if is_own_port && (is_here || addresses.is_empty() || !is_explicit) {
+            return Err(self.refuse(host, port, RefusalReason::OwnListener).await);
+        }
+        if !is_tunnel {
+            return Ok(HostConnection::Upstream(stream));
+        }
+        let tunnel = upstream.open_tunnel(stream, host, port, self.connect_timeout).await;
+        tunnel.map(HostConnection::host).map_err(ConnectError::Unreachable)
     }
 
-    fn may_reach(&self, host: &str, address: &SocketAddr, permission: HostPermission) -> bool {
-        let is_named = host.parse::<IpAddr>().is_err() && host != "localhost";
-        let ip = address.ip();
-        let is_private_allowed = permission.may_be_private && !(is_named && is_loopback_or_link_local(ip));
-        !self.is_own_listener(address) && (is_public(ip) || is_private_allowed)
+    fn is_public(&self, ip: IpAddr) -> bool {
+        is_public(ip) && !self.resolver.is_this_machine(ip)
+    }
+
+    fn may_reach(&self, host: &str, address: &SocketAddr, may_be_private: bool) -> bool {
+        let (is_named, ip) = (host.parse::<IpAddr>().is_err() && host != "localhost", address.ip());
+        // A name must not lead to this machine, unless it says so.
+        let is_near = is_loopback_or_link_local(ip) || self.resolver.is_this_machine(ip);
+        let is_private_allowed = may_be_private && !(is_named && is_near);
+        !self.is_own_listener(address) && (is_private_allowed || self.is_public(ip))
+    }
+
+    async fn resolve(&self, host: &str, port: u16, limit: Duration) -> io::Result<Vec<SocketAddr>> {
+        match host.parse::<IpAddr>() {
+            Ok(ip) => Ok(vec![SocketAddr::new(ip, port)]),
+            Err(_) => timeout(limit, self.resolver.resolve(host, port)).await?,
+        }
     }
 
     /// Connects to an allowed host, at an allowed address.
@@ -212,23 +347,18 @@ impl SandboxProxy {
         &self,
         host: &str,
         port: u16,
-        permission: HostPermission,
+        may_be_private: bool,
     ) -> Result<TcpStream, ConnectError> {
-        let resolved = match host.parse::<IpAddr>() {
-            Ok(ip) => vec![SocketAddr::new(ip, port)],
-            Err(_) => {
-                let addresses = timeout(RESOLVE_TIMEOUT, self.resolver.resolve(host, port)).await;
-                addresses.map_err(timed_out)?.map_err(ConnectError::Unreachable)?
-            }
-        };
+        let resolved = self.resolve(host, port, RESOLVE_TIMEOUT).await.map_err(ConnectError::Unreachable)?;
         let addresses: Vec<_> =
-            resolved.iter().copied().filter(|address| self.may_reach(host, address, permission)).collect();
+            resolved.iter().copied().filter(|address| self.may_reach(host, address, may_be_private)).collect();
         if addresses.is_empty() && !resolved.is_empty() {
             return Err(self.refuse(host, port, self.refusal_reason(&resolved)).await);
         }
         let mut last = io::Error::other("the name has no address");
-        for address in addresses {
-            match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await.map_err(timed_out)? {
+        for address in addresses.into_iter().take(MAX_ADDRESSES) {
+            let connected = timeout(self.connect_timeout, TcpStream::connect(address)).await;
+            match connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok(stream) => {
                     stream.set_nodelay(true).ok();
                     return Ok(stream);
@@ -243,21 +373,24 @@ impl SandboxProxy {
     fn is_own_listener(&self, address: &SocketAddr) -> bool {
         let ip = address.ip().to_canonical();
         let same_port = self.own_listeners.iter().filter(|own| own.port() == address.port());
-        // Only an address of this machine can be bound.
         let mut is_here = same_port.filter(|own| {
             own.ip().to_canonical() == ip || own.ip().is_unspecified() || ip.is_unspecified() || ip.is_loopback()
         });
-        is_here.any(|own| own.ip().to_canonical() == ip || UdpSocket::bind((ip, 0)).is_ok())
+        is_here.any(|own| own.ip().to_canonical() == ip || self.resolver.is_this_machine(ip))
     }
 
     async fn request_permission(&self, host: &str, port: u16) -> Result<HostPermission, ConnectError> {
+        let Ok(_permit) = self.waiting.try_acquire() else {
+            self.refuse(host, port, RefusalReason::TooManyWaiting).await;
+            return Err(ConnectError::Refused);
+        };
         let (reply, decision) = oneshot::channel();
         let (_waits, waiting) = mpsc::channel(1);
         let request = ConnectionRequest { host: host.to_owned(), port, reply, waiting };
         // If the session is over, so is its network.
         drop(self.events.send(NetworkEvent::Unknown(request)).await);
         match decision.await {
-            Ok(true) => Ok(HostPermission { may_be_private: false }),
+            Ok(true) => Ok(HostPermission { private_access: PrivateAccess::Denied, source: RuleSource::Approval }),
             Ok(false) | Err(_) => Err(ConnectError::Refused),
         }
     }
@@ -271,10 +404,6 @@ impl SandboxProxy {
         drop(self.events.send(NetworkEvent::Refused { host: host.to_owned(), port, reason }).await);
         ConnectError::Never(reason)
     }
-}
-
-fn timed_out<E>(_: E) -> ConnectError {
-    ConnectError::Unreachable(io::ErrorKind::TimedOut.into())
 }
 
 /// Returns the host and port of a request to a proxy. Headers are ignored.
@@ -309,15 +438,24 @@ async fn forward_request(
     request: Request<Incoming>,
     host: &str,
     port: u16,
-    stream: Box<dyn ProxiedStream>,
+    connection: HostConnection,
+    authorization: Option<&str>,
     state: &Mutex<ClientState>,
 ) -> Result<Response<Incoming>, hyper::Error> {
     let (mut parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    parts.uri = path.parse().unwrap_or_else(|_| Uri::from_static("/"));
     remove_hop_by_hop(&mut parts.headers);
     let bracketed = bracket_host(host);
     let authority = if port == 80 { bracketed.into_owned() } else { format!("{bracketed}:{port}") };
+    let (stream, uri): (Box<dyn ProxiedStream>, _) = match connection {
+        HostConnection::Host(stream) => (stream, path.parse()),
+        HostConnection::Upstream(stream) => {
+            let authorization = authorization.and_then(|value| HeaderValue::from_str(value).ok());
+            parts.headers.extend(authorization.map(|value| (header::PROXY_AUTHORIZATION, value)));
+            (Box::new(stream), format!("http://{authority}{path}").parse())
+        }
+    };
+    parts.uri = uri.unwrap_or_else(|_| Uri::from_static("/"));
     if let Ok(authority) = HeaderValue::from_str(&authority) {
         parts.headers.insert(header::HOST, authority);
     }
@@ -344,7 +482,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 
 fn refusal_response(host: &str, port: u16, error: &ConnectError) -> Response<ResponseBody> {
     match error {
-        ConnectError::Refused => text_response(
+        ConnectError::Refused | ConnectError::Never(RefusalReason::TooManyWaiting) => text_response(
             StatusCode::FORBIDDEN,
             &format!(
                 "The sandbox does not allow connections to {host}:{port}. Allow it with --allow-domain {host} (config.allowedDomains).\n"
@@ -358,6 +496,12 @@ fn refusal_response(host: &str, port: u16, error: &ConnectError) -> Response<Res
             StatusCode::FORBIDDEN,
             &format!(
                 "The sandbox does not allow connections to {host}:{port}, which is on this machine or in a private network.\n"
+            ),
+        ),
+        ConnectError::Never(RefusalReason::Unresolved) => text_response(
+            StatusCode::FORBIDDEN,
+            &format!(
+                "The sandbox does not allow connections to {host}:{port}, because this machine cannot resolve the name. Allow it with --allow-domain {host} (config.allowedDomains).\n"
             ),
         ),
         ConnectError::Unreachable(error) => {
@@ -381,8 +525,11 @@ mod tests {
     use std::{
         collections::VecDeque,
         io,
-        net::{Ipv4Addr, SocketAddr},
-        sync::Arc,
+        net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
         time::Duration,
     };
 
@@ -395,49 +542,147 @@ mod tests {
         task::JoinSet,
     };
 
-    use super::{MAX_HEAD_BYTES, SandboxProxy};
+    use super::{
+        ConnectionRequest, HEAD_TIMEOUT, MAX_HEAD_BYTES, MAX_WAITING_CONNECTIONS, NetworkEvent, RefusalReason,
+        SandboxProxy,
+    };
     use crate::{
-        network::{MAX_CONNECTIONS, addresses::HostResolver, parse_domain, rules::SharedRules},
+        network::{
+            MAX_CONNECTIONS,
+            addresses::HostResolver,
+            parse_domain,
+            rules::{HostRule, SharedRules},
+            upstream::UpstreamProxy,
+        },
         supervise::SessionConnector,
     };
 
-    /// A resolver that gives another answer each time, and repeats the last one.
-    struct ChangingResolver(Mutex<VecDeque<SocketAddr>>);
+    /// A resolver that gives another answer each time, and repeats the last one. `None` is a failed lookup.
+    struct ChangingResolver {
+        answers: Mutex<VecDeque<Option<Vec<SocketAddr>>>>,
+        lookups: AtomicUsize,
+        is_this_machine: fn(IpAddr) -> bool,
+    }
+
+    impl ChangingResolver {
+        fn new(answers: impl IntoIterator<Item = Option<Vec<SocketAddr>>>) -> Self {
+            let answers = Mutex::new(answers.into_iter().collect());
+            Self {
+                answers,
+                lookups: AtomicUsize::new(0),
+                is_this_machine: |ip| ip.is_loopback() || ip.is_unspecified(),
+            }
+        }
+
+        fn single(answers: &[SocketAddr]) -> Self {
+            Self::new(answers.iter().map(|answer| Some(vec![*answer])))
+        }
+    }
 
     impl HostResolver for ChangingResolver {
         fn resolve<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
-            let mut answers = self.0.lock();
-            let mut answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().copied() }.unwrap();
-            if answer.port() == 0 {
-                answer.set_port(port);
+            self.lookups.fetch_add(1, Ordering::Relaxed);
+            let mut answers = self.answers.lock();
+            let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+            let mut answer = answer.flatten();
+            for address in answer.iter_mut().flatten().filter(|address| address.port() == 0) {
+                address.set_port(port);
             }
-            Box::pin(async move { Ok(vec![answer]) })
+            Box::pin(async move { answer.ok_or_else(|| io::ErrorKind::NotFound.into()) })
+        }
+
+        fn is_this_machine(&self, ip: IpAddr) -> bool {
+            (self.is_this_machine)(ip)
         }
     }
 
     /// A proxy with a session that declines all requests.
     struct ProxyFixture {
         address: SocketAddr,
-        _tasks: JoinSet<()>,
+        proxy: Arc<SandboxProxy>,
+        resolver: Arc<ChangingResolver>,
+        /// Refusals that were reported.
+        refusals: Arc<Mutex<Vec<(String, u16, RefusalReason)>>>,
+        tasks: JoinSet<()>,
+    }
+
+    /// The settings of a proxy.
+    struct ProxySetup {
+        rules: Vec<HostRule>,
+        own: Vec<SocketAddr>,
+        resolver: ChangingResolver,
+        upstream: Option<SocketAddr>,
+        /// Decides about an unknown host.
+        decide: fn(ConnectionRequest),
+        head_timeout: Duration,
+    }
+
+    impl ProxySetup {
+        fn new(rules: &[&str]) -> Self {
+            Self {
+                rules: rules.iter().flat_map(|rule| parse_domain(rule).unwrap()).collect(),
+                own: Vec::new(),
+                resolver: ChangingResolver::new([None]),
+                upstream: None,
+                decide: drop,
+                head_timeout: HEAD_TIMEOUT,
+            }
+        }
     }
 
     impl ProxyFixture {
         async fn new(rules: &[String], own: &[SocketAddr], answers: &[SocketAddr]) -> Self {
+            let rules: Vec<_> = rules.iter().map(String::as_str).collect();
+            let setup = ProxySetup::new(&rules);
+            Self::start(ProxySetup { own: own.to_vec(), resolver: ChangingResolver::single(answers), ..setup }).await
+        }
+
+        async fn start(setup: ProxySetup) -> Self {
+            let ProxySetup { rules, own, resolver, upstream, decide, head_timeout } = setup;
             let (events, mut receiver) = mpsc::channel(64);
-            let proxy = Arc::new(SandboxProxy {
-                rules: SharedRules::new(rules.iter().flat_map(|rule| parse_domain(rule).unwrap()).collect()),
-                own_listeners: own.to_vec(),
-                upstream: None,
-                connector: SessionConnector::ended(),
-                resolver: Arc::new(ChangingResolver(Mutex::new(answers.iter().copied().collect()))),
-                events,
+            let upstream = upstream.and_then(|address| {
+                UpstreamProxy::from_env(&|name| (name == "HTTPS_PROXY").then(|| format!("http://u:p@{address}")))
             });
+            let (resolver, refusals) = (Arc::new(resolver), Arc::<Mutex<Vec<_>>>::default());
+            let mut proxy = SandboxProxy::new(
+                SharedRules::new(rules),
+                own,
+                upstream,
+                SessionConnector::ended(),
+                resolver.clone(),
+                events,
+            );
+            proxy.connect_timeout = Duration::from_millis(500);
+            proxy.head_timeout = head_timeout;
+            let (proxy, reported) = (Arc::new(proxy), refusals.clone());
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let mut tasks = JoinSet::new();
-            tasks.spawn(proxy.serve_listener(listener));
-            tasks.spawn(async move { while receiver.recv().await.is_some() {} });
-            Self { address, _tasks: tasks }
+            proxy.clone().resolve_configured_names().await;
+            tasks.spawn(proxy.clone().serve_listener(listener));
+            tasks.spawn(async move {
+                while let Some(event) = receiver.recv().await {
+                    match event {
+                        NetworkEvent::Unknown(request) => decide(request),
+                        NetworkEvent::Refused { host, port, reason } => reported.lock().push((host, port, reason)),
+                    }
+                }
+            });
+            Self { address, proxy, resolver, refusals, tasks }
+        }
+
+        fn lookups(&self) -> usize {
+            self.resolver.lookups.load(Ordering::Relaxed)
+        }
+
+        /// Returns the number of connections that wait for a decision.
+        fn waiting(&self) -> usize {
+            MAX_WAITING_CONNECTIONS - self.proxy.waiting.available_permits()
+        }
+
+        /// Returns the reasons of the refusals since the last call.
+        fn take_reasons(&self) -> Vec<RefusalReason> {
+            std::mem::take(&mut *self.refusals.lock()).into_iter().map(|(_, _, reason)| reason).collect()
         }
 
         /// Returns the first line of the answer to a request, empty if the connection is closed without one.
@@ -489,6 +734,9 @@ mod tests {
         (address, received)
     }
 
+    /// An address that counts as public, and belongs to nobody.
+    const UNREACHABLE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::new(0x3ffe, 0xffff, 0, 0, 0, 0, 0, 1)), 1);
+
     const OK: &str = "HTTP/1.1 200 OK";
     const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden";
     const BAD_REQUEST: &str = "HTTP/1.1 400 Bad Request";
@@ -520,14 +768,307 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_is_resolved_once_for_each_connection() {
+        let (server, received) = recording_server().await;
+        let proxy = ProxyFixture::new(&["name.test".to_owned()], &[], &[UNREACHABLE, server]).await;
+        let target = format!("name.test:{}", server.port());
+        // The first answer is a public address, which nothing has. The second is this machine.
+        assert_ne!(proxy.tunnel(&target).await, FORBIDDEN);
+        assert_eq!(proxy.lookups(), 1);
+        assert_eq!(proxy.tunnel(&target).await, FORBIDDEN);
+        assert_eq!((proxy.lookups(), received.lock().len()), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_if_one_does_not_answer() {
         let (server, _) = recording_server().await;
-        let rule = format!("10.0.0.1:{}", server.port());
-        // The first answer is one that cannot be reached, the second is this machine.
-        let public: SocketAddr = "[100::1]:1".parse().unwrap();
-        let proxy = ProxyFixture::new(&["name.test".to_owned(), rule], &[], &[public, server]).await;
-        for _ in 0..3 {
-            assert_eq!(proxy.tunnel(&format!("name.test:{}", server.port())).await, FORBIDDEN);
+        // Nobody accepts its connections, so that a further one waits for a place in its queue.
+        let full = tokio::net::TcpSocket::new_v4().unwrap();
+        full.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let full = full.listen(1).unwrap();
+        let occupied = full.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(occupied)).await {
+            waiting.push(stream);
         }
+        let proxy = SandboxProxy::new(
+            SharedRules::default(),
+            Vec::new(),
+            None,
+            SessionConnector::ended(),
+            Arc::new(ChangingResolver::new([Some(vec![occupied, server])])),
+            mpsc::channel(1).0,
+        );
+        let proxy = SandboxProxy { connect_timeout: Duration::from_millis(200), ..proxy };
+        let stream = proxy.connect_directly("localhost", server.port(), true).await.ok().unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), server);
+    }
+
+    #[tokio::test]
+    async fn addresses_of_this_machine_and_metadata_services_need_their_address() {
+        let own: SocketAddr = "198.51.99.7:0".parse().unwrap();
+        let metadata: SocketAddr = "168.63.129.16:0".parse().unwrap();
+        for answer in [own, metadata, "[fd00:ec2::254]:0".parse().unwrap(), "100.100.100.200:0".parse().unwrap()] {
+            let mut setup = ProxySetup::new(&["name.test", "named.test:80"]);
+            setup.resolver = ChangingResolver::single(&[answer]);
+            setup.resolver.is_this_machine = |ip| ip.is_loopback() || ip == IpAddr::from([198, 51, 99, 7]);
+            let proxy = ProxyFixture::start(setup).await;
+            for target in ["name.test:80", "named.test:80"] {
+                assert_eq!(proxy.tunnel(target).await, FORBIDDEN, "{target} at {answer}");
+            }
+            let literal =
+                if answer.is_ipv6() { "[fd00:ec2::254]:80".to_owned() } else { format!("{}:80", answer.ip()) };
+            assert_eq!(proxy.tunnel(&literal).await, FORBIDDEN, "{literal} was not allowed");
+            assert_eq!(proxy.take_reasons(), [RefusalReason::Private; 3], "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn configured_names_do_not_become_private_later() {
+        let (server, received) = recording_server().await;
+        let private: SocketAddr = "10.1.2.3:0".parse().unwrap();
+        let endpoint = |name: &str| {
+            let url = format!("http://{name}:{}/mcp", server.port());
+            HostRule::from_endpoint(&switchboard_agents::AgentEndpoint::from_configured_url(&url).unwrap())
+        };
+        let target = format!("mcp.example.com:{}", server.port());
+        let start = async |answers: &[SocketAddr]| {
+            let mut setup = ProxySetup::new(&[]);
+            setup.rules.push(endpoint("mcp.example.com"));
+            setup.resolver = ChangingResolver::single(answers);
+            ProxyFixture::start(setup).await
+        };
+        let rebound = start(&[UNREACHABLE, private]).await;
+        assert_eq!(rebound.tunnel(&target).await, FORBIDDEN);
+        // One that is private at the start may be reached, and not on this machine.
+        let private_at_start = start(&[private]).await;
+        assert_ne!(private_at_start.tunnel(&target).await, FORBIDDEN);
+        let local_later = start(&[private, server]).await;
+        assert_eq!(local_later.tunnel(&target).await, FORBIDDEN);
+        assert_eq!(received.lock().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn private_names_are_refused_without_a_lookup() {
+        let proxy =
+            ProxyFixture::new(&["intranet".to_owned(), "*.corp.internal".to_owned()], &[], &[UNREACHABLE]).await;
+        for host in
+            ["intranet", "a.corp.internal", "metadata.google.internal", "a.localhost", "printer.local", "router"]
+        {
+            assert_eq!(proxy.tunnel(&format!("{host}:80")).await, FORBIDDEN, "{host}");
+        }
+        assert_eq!((proxy.lookups(), proxy.take_reasons().len()), (0, 6));
+    }
+
+    #[tokio::test]
+    async fn waiting_connections_leave_room_for_others() {
+        let (server, _) = recording_server().await;
+        let target = format!("127.0.0.1:{}", server.port());
+        // Nobody answers.
+        let setup = ProxySetup { decide: std::mem::forget, ..ProxySetup::new(&[&target]) };
+        let proxy = ProxyFixture::start(setup).await;
+        let mut waiting = Vec::new();
+        for number in 0..MAX_WAITING_CONNECTIONS {
+            waiting.push(proxy.send(&format!("CONNECT h{number}.test:1 HTTP/1.1\r\nHost: x\r\n\r\n")).await);
+        }
+        while proxy.waiting() < MAX_WAITING_CONNECTIONS {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(proxy.tunnel("one-more.test:1").await, FORBIDDEN);
+        assert_eq!(proxy.take_reasons(), [RefusalReason::TooManyWaiting]);
+        assert_eq!(proxy.tunnel(&target).await, OK);
+    }
+
+    /// Starts another proxy. It records the first line of each request with its credentials, refuses tunnels to
+    /// addresses if it filters by name, and sends `through` to the others.
+    async fn upstream_proxy(filters_by_name: bool) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, requests) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<String>>>::default());
+        let record = requests.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut stream = BufReader::new(stream);
+                let mut lines = Vec::new();
+                loop {
+                    let mut line = String::new();
+                    stream.read_line(&mut line).await.unwrap();
+                    match line.trim_end() {
+                        "" => break,
+                        line => lines.push(line.to_owned()),
+                    }
+                }
+                let Some(first) = lines.first().cloned() else { continue };
+                assert!(
+                    lines.iter().any(|line| line.eq_ignore_ascii_case("proxy-authorization: Basic dTpw")),
+                    "{lines:?}"
+                );
+                let is_address = first.starts_with("CONNECT 192.88.98.1");
+                record.lock().push(first);
+                let answer = match is_address && filters_by_name {
+                    true => "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
+                    false => "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nthrough",
+                };
+                let answer = if lines[0].starts_with("CONNECT") && !answer.contains("403") {
+                    "HTTP/1.1 200 OK\r\n\r\n"
+                } else {
+                    answer
+                };
+                stream.write_all(answer.as_bytes()).await.ok();
+            }
+        });
+        (address, requests)
+    }
+
+    /// A public address, which the upstream proxies of tests only repeat.
+    const CHECKED: &str = "192.88.98.1:0";
+
+    async fn proxy_behind(
+        upstream: SocketAddr,
+        rules: &[&str],
+        resolver: ChangingResolver,
+        own: &[SocketAddr],
+    ) -> ProxyFixture {
+        let setup = ProxySetup::new(rules);
+        let decide = |request: ConnectionRequest| request.reply.send(true).unwrap();
+        let (upstream, own) = (Some(upstream), own.to_vec());
+        ProxyFixture::start(ProxySetup { upstream, resolver, own, decide, ..setup }).await
+    }
+
+    #[tokio::test]
+    async fn a_proxy_on_this_machine_gets_the_checked_address() {
+        let (upstream, requests) = upstream_proxy(false).await;
+        let take = || std::mem::take(&mut *requests.lock());
+        let checked = || ChangingResolver::single(&[CHECKED.parse().unwrap()]);
+        let proxy = proxy_behind(upstream, &["*.wild.test", "name.test"], checked(), &[]).await;
+        for host in ["a.wild.test", "name.test", "approved.test"] {
+            assert_eq!(proxy.tunnel(&format!("{host}:443")).await, OK, "{host}");
+            assert_eq!(take(), ["CONNECT 192.88.98.1:443 HTTP/1.1"], "{host}");
+        }
+        // A failed lookup must not be left to the other proxy, unless the settings name the host.
+        let failing = proxy_behind(upstream, &["*.wild.test", "name.test"], ChangingResolver::new([None]), &[]).await;
+        for host in ["a.wild.test", "approved.test"] {
+            assert_eq!(failing.tunnel(&format!("{host}:443")).await, FORBIDDEN, "{host}");
+        }
+        assert_eq!((failing.take_reasons(), take()), (vec![RefusalReason::Unresolved; 2], Vec::new()));
+        assert_eq!(failing.tunnel("name.test:443").await, OK);
+        assert_eq!(take(), ["CONNECT name.test:443 HTTP/1.1"]);
+        // A name that leads to this machine goes nowhere.
+        let local = ChangingResolver::single(&["127.0.0.1:0".parse().unwrap()]);
+        let local = proxy_behind(upstream, &["name.test"], local, &[]).await;
+        assert_eq!(local.tunnel("name.test:443").await, FORBIDDEN);
+        assert_eq!(take(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn a_proxy_on_this_machine_that_filters_by_name_gets_names_of_the_settings() {
+        let (upstream, requests) = upstream_proxy(true).await;
+        let own: SocketAddr = "127.0.0.1:8787".parse().unwrap();
+        let checked = ChangingResolver::single(&[CHECKED.parse().unwrap()]);
+        let proxy = proxy_behind(upstream, &["*.wild.test", "name.test"], checked, &[own]).await;
+        assert_eq!(proxy.tunnel("name.test:443").await, OK);
+        assert_eq!(proxy.tunnel("a.wild.test:443").await, "HTTP/1.1 502 Bad Gateway");
+        assert_eq!(proxy.tunnel("name.test:8787").await, FORBIDDEN, "this process listens there");
+        let requests = requests.lock().clone();
+        let sent = ["192.88.98.1:443", "name.test:443", "192.88.98.1:443", "192.88.98.1:8787"];
+        assert_eq!(requests, sent.map(|target| format!("CONNECT {target} HTTP/1.1")));
+    }
+
+    #[tokio::test]
+    async fn a_proxy_elsewhere_gets_names() {
+        let (upstream, requests) = upstream_proxy(true).await;
+        let elsewhere = |answer: Option<&str>| {
+            let resolver = ChangingResolver::new([answer.map(|answer| vec![answer.parse().unwrap()])]);
+            ChangingResolver { is_this_machine: |_| false, ..resolver }
+        };
+        let proxy = proxy_behind(upstream, &["name.test"], elsewhere(Some(CHECKED)), &[]).await;
+        assert_eq!(proxy.tunnel("name.test:443").await, OK);
+        // Plain requests keep their form: many proxies refuse tunnels to port 80.
+        let get = "GET http://name.test/path?q HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: own\r\nConnection: close\r\n\r\n";
+        assert!(proxy.whole_answer(get).await.ends_with("through"));
+        let failing = proxy_behind(upstream, &["*.wild.test"], elsewhere(None), &[]).await;
+        assert_eq!(failing.tunnel("approved.test:443").await, OK, "a person knows names that only this proxy knows");
+        assert_eq!(failing.tunnel("a.wild.test:443").await, FORBIDDEN);
+        let requests = requests.lock().clone();
+        let sent = ["CONNECT name.test:443", "GET http://name.test/path?q", "CONNECT approved.test:443"];
+        assert_eq!(requests, sent.map(|line| format!("{line} HTTP/1.1")));
+    }
+
+    #[tokio::test]
+    async fn bytes_of_tls_pass_unchanged() {
+        let (server, received) = recording_server().await;
+        let target = format!("127.0.0.1:{}", server.port());
+        let proxy = ProxyFixture::new(std::slice::from_ref(&target), &[], &[server]).await;
+        let mut stream = BufReader::new(proxy.send(&format!("CONNECT {target} HTTP/1.1\r\n\r\n")).await);
+        let mut line = String::new();
+        while line.trim_end() != "" || line.is_empty() {
+            line.clear();
+            stream.read_line(&mut line).await.unwrap();
+        }
+        // A client hello and anything else, also if it looks like a request.
+        let mut sent = b"\x16\x03\x01\x02\x00\x01\x00GET http://evil.test/ HTTP/1.1\r\n\r\n".to_vec();
+        sent.extend(0..=u8::MAX);
+        stream.write_all(&sent).await.unwrap();
+        let mut answer = [0; 15];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200 OK");
+        while received.lock().len() < sent.len() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*received.lock(), sent);
+    }
+
+    #[tokio::test]
+    async fn a_redirect_to_a_refused_host_leads_nowhere() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = listener.local_addr().unwrap();
+        let (secret, received) = recording_server().await;
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            let answer = format!(
+                "HTTP/1.1 302 Found\r\nLocation: http://name.test:{}/\r\nContent-Length: 0\r\n\r\n",
+                secret.port()
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let rules = [server.to_string(), "name.test".to_owned()];
+        let proxy = ProxyFixture::new(&rules, &[], &[SocketAddr::from((Ipv4Addr::LOCALHOST, 0))]).await;
+        let get = |url: &str| format!("GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let answer = proxy.whole_answer(&get(&format!("http://{server}/"))).await;
+        let location =
+            answer.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("location: ").map(str::to_owned));
+        // The client follows it, and the proxy does not.
+        assert_eq!(proxy.status(&get(&location.unwrap())).await, FORBIDDEN);
+        assert_eq!(received.lock().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn slow_clients_are_disconnected() {
+        let setup = ProxySetup { head_timeout: Duration::from_millis(100), ..ProxySetup::new(&[]) };
+        let proxy = ProxyFixture::start(setup).await;
+        let mut slow = proxy.send("CONNECT name.test:443 HTTP/1.1\r\nX: ").await;
+        let mut answer = Vec::new();
+        slow.read_to_end(&mut answer).await.ok();
+        assert!(!answer.starts_with(OK.as_bytes()));
+    }
+
+    #[tokio::test]
+    async fn a_thousand_connections_hold_a_bounded_number_of_tasks() {
+        let (server, _) = recording_server().await;
+        let target = format!("127.0.0.1:{}", server.port());
+        let proxy = ProxyFixture::new(std::slice::from_ref(&target), &[], &[server]).await;
+        let mut clients = Vec::new();
+        for _ in 0..1000 {
+            // The system accepts more than the proxy, up to the length of its queue.
+            let connected = tokio::time::timeout(Duration::from_millis(100), TcpStream::connect(proxy.address));
+            let Ok(Ok(stream)) = connected.await else { break };
+            clients.push(stream);
+        }
+        assert!(clients.len() >= MAX_CONNECTIONS, "{}", clients.len());
+        let alive = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        assert!(alive <= MAX_CONNECTIONS + 16, "{alive} tasks for {} connections", clients.len());
+        drop(clients);
+        assert_eq!(proxy.tunnel(&target).await, OK);
+        assert_eq!(proxy.tasks.len(), 2);
     }
 
     #[tokio::test]

@@ -3,17 +3,22 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
     net::{IpAddr, Ipv6Addr},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use parking_lot::Mutex;
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 use switchboard_agents::AgentEndpoint;
 use thiserror::Error;
@@ -54,8 +59,31 @@ pub struct HostRule {
     is_subdomains: bool,
     /// `None` for any port.
     port: Option<u16>,
-    /// The user named this host and port, so it may also be on this machine or in a private network.
-    may_be_private: bool,
+    private_access: PrivateAccess,
+    source: RuleSource,
+}
+
+/// Whether a host may be on this machine or in a private network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PrivateAccess {
+    #[default]
+    Denied,
+    /// Only if its name leads there when the session starts: the operator of a remote server must not gain access to
+    /// private networks by a change of its address.
+    IfPrivateAtStart,
+    /// The user named this host and port.
+    Allowed,
+}
+
+/// The origin of a rule, in order of trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleSource {
+    /// A rule for all subdomains of a host, which names no host itself.
+    Subdomains,
+    /// A person allowed the host while the session runs.
+    Approval,
+    /// The settings, the agent, or a stored approval name the host.
+    Settings,
 }
 
 /// Parses a host or a group of hosts, as written in settings.
@@ -73,7 +101,13 @@ pub fn parse_domain(text: &str) -> Result<Vec<HostRule>, RuleError> {
 impl HostRule {
     /// Returns a rule for one host on the public internet.
     pub fn exact(host: &str, port: Option<u16>) -> Self {
-        Self { host: host.to_owned(), is_subdomains: false, port, may_be_private: false }
+        let (private_access, source) = (PrivateAccess::Denied, RuleSource::Settings);
+        Self { host: host.to_owned(), is_subdomains: false, port, private_access, source }
+    }
+
+    /// Returns a rule for a host that a person has allowed for the rest of the session.
+    pub fn approved(host: &str, port: u16) -> Self {
+        Self { source: RuleSource::Approval, ..Self::exact(host, Some(port)) }
     }
 
     /// Returns a rule for a server that an agent needs.
@@ -82,8 +116,18 @@ impl HostRule {
             Some(host) => (host, true),
             None => (endpoint.host.as_str(), false),
         };
-        let may_be_private = endpoint.is_configured && !is_subdomains;
-        Self { is_subdomains, may_be_private, ..Self::exact(host, Some(endpoint.port)) }
+        let is_address = host == "localhost" || host.parse::<IpAddr>().is_ok();
+        let private_access = match endpoint.is_configured && !is_subdomains {
+            true if is_address => PrivateAccess::Allowed,
+            true => PrivateAccess::IfPrivateAtStart,
+            false => PrivateAccess::Denied,
+        };
+        Self { private_access, ..Self::exact(host, Some(endpoint.port)).with_subdomains(is_subdomains) }
+    }
+
+    fn with_subdomains(self, is_subdomains: bool) -> Self {
+        let source = if is_subdomains { RuleSource::Subdomains } else { self.source };
+        Self { is_subdomains, source, ..self }
     }
 
     fn parse(text: &str) -> Result<Self, RuleError> {
@@ -97,13 +141,14 @@ impl HostRule {
             return Err(RuleError::Everything(text.to_owned()));
         }
         let name = normalize_host(name).ok_or_else(not_a_host)?;
-        let rule = Self { is_subdomains, port, ..Self::exact(&name, None) };
+        let rule = Self::exact(&name, port).with_subdomains(is_subdomains);
         let may_be_private = port.is_some() && !rule.is_subdomains;
         let is_local = rule.host == "localhost" || rule.host.parse::<IpAddr>().is_ok_and(|ip| !is_public(ip));
         if is_local && !may_be_private {
             return Err(RuleError::PortNeeded(text.to_owned()));
         }
-        Ok(Self { may_be_private, ..rule })
+        let private_access = if may_be_private { PrivateAccess::Allowed } else { PrivateAccess::Denied };
+        Ok(Self { private_access, ..rule })
     }
 
     fn matches(&self, host: &str, port: u16) -> bool {
@@ -117,14 +162,15 @@ impl HostRule {
 
     /// Returns the host and port, if the rule names both and the host may be on this machine.
     pub fn exact_address(&self) -> Option<(&str, u16)> {
-        self.port.filter(|_| self.may_be_private && !self.is_subdomains).map(|port| (self.host.as_str(), port))
+        let is_private = self.private_access == PrivateAccess::Allowed;
+        self.port.filter(|_| is_private).map(|port| (self.host.as_str(), port))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPermission {
-    /// It may be on this machine or in a private network.
-    pub may_be_private: bool,
+    pub private_access: PrivateAccess,
+    pub source: RuleSource,
 }
 
 /// The rules of a session, which grow by approvals while it runs.
@@ -143,9 +189,17 @@ impl SharedRules {
     /// Returns how a host may be reached; `None` if no rule allows it.
     pub fn permission(&self, host: &str, port: u16) -> Option<HostPermission> {
         let rules = self.0.lock();
-        let mut found = rules.iter().filter(|rule| rule.matches(host, port)).peekable();
-        found.peek()?;
-        Some(HostPermission { may_be_private: found.any(|rule| rule.may_be_private) })
+        let found = || rules.iter().filter(|rule| rule.matches(host, port));
+        let source = found().map(|rule| rule.source).max()?;
+        let private_access = found().map(|rule| rule.private_access).max().unwrap_or_default();
+        Some(HostPermission { private_access, source })
+    }
+
+    /// Returns the names whose addresses at the start decide whether they may be private.
+    pub fn names_to_resolve(&self) -> BTreeSet<String> {
+        let rules = self.0.lock();
+        let undecided = rules.iter().filter(|rule| rule.private_access == PrivateAccess::IfPrivateAtStart);
+        undecided.map(|rule| rule.host.clone()).collect()
     }
 }
 
@@ -195,6 +249,13 @@ const MAX_GRANT_FILE_BYTES: u64 = 4 << 20;
 
 const MAX_HOSTS_PER_PROJECT: usize = 1000;
 
+/// Writable for the user, and readable for nobody.
+const LOCK_FILE_MODE: u32 = 0o200;
+
+const LOCK_ATTEMPTS: u32 = 100;
+
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
+
 /// The hosts that a person has permanently allowed for one project, in a file of the data directory.
 #[derive(Clone, Debug)]
 pub struct ProjectGrants {
@@ -228,9 +289,9 @@ impl ProjectGrants {
         hosts.map(|grant| HostRule::exact(&grant.host, Some(grant.port))).collect()
     }
 
+    /// Adds a host. Waits for other processes that add one, for a limited time.
     pub fn add(&self, host: &str, port: u16) -> io::Result<()> {
-        let lock = File::options().create(true).append(true).mode(0o600).open(self.file.with_extension("lock"))?;
-        flock(&lock, FlockOperation::LockExclusive)?;
+        let _lock = self.lock()?;
         let mut grants = read_grants(&self.file)?;
         let hosts = grants.projects.entry(self.project.clone()).or_default();
         let grant = HostGrant { host: host.to_owned(), port };
@@ -246,6 +307,22 @@ impl ProjectGrants {
         fs::set_permissions(&new, fs::Permissions::from_mode(0o600))?;
         fs::rename(new, &self.file)
     }
+
+    /// Locks the file for writers. Agents in a sandbox can read the data directory, and any descriptor can hold a lock,
+    /// so the lock file cannot be opened for reading.
+    fn lock(&self) -> io::Result<File> {
+        let path = self.file.with_extension("lock");
+        let file = File::options().create(true).append(true).mode(LOCK_FILE_MODE).open(path)?;
+        file.set_permissions(fs::Permissions::from_mode(LOCK_FILE_MODE))?;
+        for _ in 0..LOCK_ATTEMPTS {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_RETRY_DELAY),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "another process keeps the file locked"))
+    }
 }
 
 fn read_grants(file: &Path) -> io::Result<GrantFile> {
@@ -259,7 +336,13 @@ fn read_grants(file: &Path) -> io::Result<GrantFile> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProjectGrants, RuleError, SharedRules, normalize_host, parse_domain};
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use switchboard_agents::AgentEndpoint;
+
+    use super::{
+        HostRule, PrivateAccess, ProjectGrants, RuleError, RuleSource, SharedRules, normalize_host, parse_domain,
+    };
     use crate::test_tree::TestTree;
 
     #[test]
@@ -285,7 +368,8 @@ mod tests {
             (&[], "example.com", 443, None),
         ] {
             let parsed = SharedRules::new(rules.iter().flat_map(|rule| parse_domain(rule).unwrap()).collect());
-            let permission = parsed.permission(host, port).map(|permission| permission.may_be_private);
+            let permission = parsed.permission(host, port);
+            let permission = permission.map(|permission| permission.private_access == PrivateAccess::Allowed);
             assert_eq!(permission, may_be_private, "{rules:?} {host}:{port}");
         }
     }
@@ -331,5 +415,44 @@ mod tests {
         tree.write("network.json", "damaged");
         assert!(grants("repository").rules().is_empty());
         assert!(grants("repository").add("example.com", 1).is_err(), "a damaged file is not overwritten");
+    }
+
+    #[test]
+    fn a_lock_of_a_reader_does_not_stop_writers() {
+        let tree = TestTree::new(&["project"]);
+        let grants = ProjectGrants::new(tree.join("network.json"), &tree.join("project"));
+        grants.add("example.com", 443).unwrap();
+        // Only a process with write access can lock the file: agents in a sandbox have none.
+        let mode = fs::metadata(tree.join("network.lock")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o200);
+        // A lock that is never released is an error, and nobody waits for ever.
+        let _locked = grants.lock().unwrap();
+        assert_eq!(grants.add("example.org", 443).unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn configured_names_may_be_private_only_if_they_are_at_the_start() {
+        let rule = |url: &str| HostRule::from_endpoint(&AgentEndpoint::from_configured_url(url).unwrap());
+        for (url, access) in [
+            ("http://localhost:11434", PrivateAccess::Allowed),
+            ("http://10.0.0.1/v1", PrivateAccess::Allowed),
+            ("https://[fd00::1]/v1", PrivateAccess::Allowed),
+            ("https://mcp.example.com/sse", PrivateAccess::IfPrivateAtStart),
+        ] {
+            assert_eq!(rule(url).private_access, access, "{url}");
+        }
+        let rules = SharedRules::new(vec![rule("https://mcp.example.com/sse"), rule("http://10.0.0.1/v1")]);
+        assert!(rules.names_to_resolve().iter().eq(["mcp.example.com"]));
+    }
+
+    #[test]
+    fn the_most_trusted_rule_counts() {
+        let rules = SharedRules::new(parse_domain("*.example.com").unwrap());
+        let source = |rules: &SharedRules| rules.permission("a.example.com", 443).unwrap().source;
+        assert_eq!(source(&rules), RuleSource::Subdomains);
+        rules.add(HostRule::approved("a.example.com", 443));
+        assert_eq!(source(&rules), RuleSource::Approval);
+        rules.add(HostRule::exact("a.example.com", None));
+        assert_eq!(source(&rules), RuleSource::Settings);
     }
 }

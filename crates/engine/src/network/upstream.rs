@@ -1,6 +1,6 @@
 //! The proxy in the user's own environment, as in company networks. The session's proxy connects through it.
 
-use std::io;
+use std::{io, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use http_body_util::Empty;
 use hyper::{Method, Request, client::conn::http1, header::PROXY_AUTHORIZATION, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use switchboard_agents::AgentEndpoint;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, time::timeout};
 
 use super::rules::bracket_host;
 
@@ -16,7 +16,7 @@ use super::rules::bracket_host;
 const PROXY_VARIABLES: &[&str] = &["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 /// A proxy between this machine and the internet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct UpstreamProxy {
     endpoint: AgentEndpoint,
     authorization: Option<String>,
@@ -48,10 +48,30 @@ impl UpstreamProxy {
         !self.exceptions.iter().any(is_exception)
     }
 
-    /// Opens a tunnel to a host.
-    pub async fn connect(&self, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
-        let stream = TcpStream::connect((self.endpoint.host.as_str(), self.endpoint.port)).await?;
+    /// Returns the value of the header `Proxy-Authorization`, if the proxy needs one.
+    pub fn authorization(&self) -> Option<&str> {
+        self.authorization.as_deref()
+    }
+
+    /// Connects to the proxy itself.
+    pub async fn open(&self, limit: Duration) -> io::Result<TcpStream> {
+        let stream = timeout(limit, TcpStream::connect((self.endpoint.host.as_str(), self.endpoint.port))).await??;
         stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    /// Opens a tunnel to a host on a connection to the proxy.
+    pub async fn open_tunnel(
+        &self,
+        stream: TcpStream,
+        host: &str,
+        port: u16,
+        limit: Duration,
+    ) -> io::Result<TokioIo<Upgraded>> {
+        timeout(limit, self.request_tunnel(stream, host, port)).await?
+    }
+
+    async fn request_tunnel(&self, stream: TcpStream, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
         // It ends with the tunnel, or with the sender if there is none.
         tokio::spawn(connection.with_upgrades());

@@ -209,6 +209,7 @@ impl SessionActor {
             LinkEvent::MessagesEnded(Err(error)) => self.fail_lost_session(&error),
             LinkEvent::Network(event) => self.handle_network_event(event),
             LinkEvent::ConnectionAbandoned(request) => self.abandon_connection(&request),
+            LinkEvent::GrantNotStored { host, port, error } => self.report_unstored_grant(&host, port, &error),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -22,14 +23,14 @@ use switchboard_event::Id;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
     net::unix::pipe,
-    sync::mpsc,
-    task::JoinSet,
+    sync::{mpsc, oneshot},
+    task::{JoinSet, spawn_blocking},
 };
 use tracing::debug;
 
 use crate::{
     mask::SecretMask,
-    network::{NetworkEvent, NetworkPlan, SharedRules},
+    network::{NetworkEvent, NetworkPlan, ProjectGrants, SharedRules},
     supervise::{AgentControl, ProcessExit, RunningAgent, SessionConnector, SessionNetwork, StopSignal},
 };
 
@@ -67,6 +68,12 @@ pub enum LinkEvent {
     Network(NetworkEvent),
     /// A program no longer waits for the connection of this request.
     ConnectionAbandoned(Id),
+    /// A host could not be allowed permanently.
+    GrantNotStored {
+        host: String,
+        port: u16,
+        error: String,
+    },
 }
 
 pub enum OutgoingMessage {
@@ -142,6 +149,26 @@ impl AgentLink {
         self.tasks.spawn(async move {
             abandoned.await;
             drop(events.send(LinkEvent::ConnectionAbandoned(request)).await);
+        });
+    }
+
+    /// Stores that a host is permanently allowed, and then lets the connections that wait for it proceed.
+    pub fn store_grant(&mut self, grants: ProjectGrants, host: String, port: u16, replies: Vec<oneshot::Sender<bool>>) {
+        let events = self.events.clone();
+        self.tasks.spawn(async move {
+            let stored = {
+                let host = host.clone();
+                spawn_blocking(move || grants.add(&host, port))
+                    .await
+                    .unwrap_or_else(|error| Err(io::Error::other(error)))
+            };
+            for reply in replies {
+                reply.send(true).ok();
+            }
+            if let Err(error) = stored {
+                let error = error.to_string();
+                drop(events.send(LinkEvent::GrantNotStored { host, port, error }).await);
+            }
         });
     }
 

@@ -100,6 +100,14 @@ impl SessionActor {
                         let why = ", because Switchboard itself listens there: no setting allows it";
                         self.report_refusal(&host, port, why, None);
                     }
+                    RefusalReason::Unresolved => {
+                        let why = ", because this machine cannot resolve its name";
+                        self.report_refusal(&host, port, why, Some(&host));
+                    }
+                    RefusalReason::TooManyWaiting => {
+                        let why = ", because too many connections wait for an answer";
+                        self.report_refusal(&host, port, why, Some(&host));
+                    }
                 }
             }
         }
@@ -168,13 +176,16 @@ impl SessionActor {
         let is_for_session =
             answer.decision == RequestDecision::AllowSession || matches!(option, ALLOW_SESSION | ALLOW_ALWAYS);
         if is_allowed && is_for_session {
-            self.parts.network.rules.add(HostRule::exact(&host, Some(port)));
+            self.parts.network.rules.add(HostRule::approved(&host, port));
         }
-        if is_allowed && option == ALLOW_ALWAYS {
-            self.store_grant(&host, port);
-        }
-        for reply in replies {
-            reply.send(is_allowed).ok();
+        let grants = self.parts.network.grants.clone().filter(|_| is_allowed && option == ALLOW_ALWAYS);
+        if let Some(grants) = grants {
+            let (host, port) = (host.clone(), port);
+            self.parts.link.store_grant(grants, host, port, replies);
+        } else {
+            for reply in replies {
+                reply.send(is_allowed).ok();
+            }
         }
         if !is_allowed {
             self.parts.network.declined.insert((host, port));
@@ -191,10 +202,10 @@ impl SessionActor {
         self.apply_note(&EngineNote::Answered(&resolved));
     }
 
-    fn store_grant(&mut self, host: &str, port: u16) {
-        if let Some(Err(error)) = self.parts.network.grants.as_ref().map(|grants| grants.add(host, port)) {
-            self.write_warning(format!("{host}:{port} is allowed for this session only: cannot store it: {error}"));
-        }
+    /// Reports a host that could not be allowed permanently.
+    pub(super) fn report_unstored_grant(&mut self, host: &str, port: u16, error: &str) {
+        let host = bracket_host(host);
+        self.write_warning(format!("{host}:{port} is allowed for this session only: cannot store it: {error}"));
     }
 
     /// Reports a refused host once, with the setting that would allow it.
