@@ -83,6 +83,10 @@ impl NetworkPlan {
         let local_servers: BTreeMap<_, _> = allowed.iter().flat_map(local_addresses).collect();
         let taken: BTreeSet<u16> =
             local_servers.keys().map(SocketAddr::port).chain(published_ports.iter().copied()).collect();
+        if let Some(port) = published_ports.iter().find(|port| local_servers.keys().any(|own| own.port() == **port)) {
+            // Connections to it would return here for ever.
+            return Err(format!("port {port} is published, so the session cannot also reach it on this machine"));
+        }
         let proxy_port = (PROXY_PORT..=u16::MAX).find(|port| !taken.contains(port)).unwrap_or(PROXY_PORT);
         let published = published_ports.iter().map(|port| open_published_port(*port)).collect::<Result<_, _>>()?;
         Ok(Self {

@@ -11,7 +11,7 @@ use std::{
 
 use switchboard_agents::{RequestAnswer, RequestDecision};
 use switchboard_engine::{RequestAudience, SessionHandle, StartRequest, is_protected};
-use switchboard_event::{About, ApprovalMode, Event, EventBody, OptionKind, SandboxMode};
+use switchboard_event::{About, ApprovalMode, Event, EventBody, McpServerConfig, OptionKind, SandboxMode};
 
 use crate::fixtures::{EngineFixture, answer, prompt, remaining_events, resolutions, wait_for_event, wait_for_request};
 
@@ -303,6 +303,29 @@ async fn hosts_beyond_the_limit_are_summarized() {
     let is_summary = |(text, count): (&String, &str)| text.contains("more than 100 hosts") && text.contains(count);
     let counts = ["1 more so far, the last one to x101.invalid:1", "2 more so far", "4 more so far"];
     assert!(summaries.len() == 3 && summaries.iter().zip(counts).all(is_summary), "{summaries:?}");
+}
+
+#[tokio::test]
+async fn a_port_is_not_published_and_reached_at_once() {
+    let fixture = EngineFixture::network();
+    for local in ["localhost:18321", "127.0.0.1:18321", "[::1]:18321"] {
+        let mut request = fixture.confined("true", RequestAudience::None);
+        request.config.allowed_domains = Some(vec![local.to_owned()]);
+        request.config.published_ports = Some(vec![18321]);
+        let error = fixture.engine.start_session(request).await.map(drop).unwrap_err().to_string();
+        assert!(error.contains("port 18321 is published"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn servers_of_the_session_are_allowed() {
+    let fixture = EngineFixture::network();
+    let script = "tunnel mcp.invalid:443; tunnel mcp.invalid:80; tunnel other.invalid:8080";
+    let mut request = fixture.confined(script, RequestAudience::None);
+    let url = Some("https://mcp.invalid/sse".to_owned());
+    request.config.mcp_servers.insert("remote".to_owned(), McpServerConfig { url, ..McpServerConfig::default() });
+    // It is allowed on its port, but its name does not resolve.
+    assert_eq!(printed(&fixture.play(request).await), ["status 502", "status 403", "status 403"]);
 }
 
 #[tokio::test]
