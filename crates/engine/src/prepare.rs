@@ -1,12 +1,16 @@
 //! Prepares a session before it starts: the agent's program, its files, its sandbox. Nothing runs yet.
 
-use std::{iter, path::PathBuf, sync::Arc};
+use std::{
+    fs, iter,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use switchboard_agents::{
-    Agent, AgentEndpoint, AgentLaunch, AgentPrompt, HostAccess as _, LaunchRequest, RecordSource, ResumeRequest,
-    StdinMode, UnsupportedOperation, find_source,
+    Agent, AgentEndpoint, AgentLaunch, AgentPrompt, HostAccess, LaunchRequest, RecordSource, ResumeRequest, StdinMode,
+    UnsupportedOperation, find_source,
 };
-use switchboard_event::{Id, Level, Notice, SandboxMode, Timestamp, Topic};
+use switchboard_event::{Id, Level, Notice, SandboxMode, SessionConfig, Timestamp, Topic};
 
 use crate::{
     HostEnvironment, StartError, StartRequest,
@@ -34,6 +38,12 @@ pub struct SessionSetup {
 impl SessionSetup {
     fn is_confined(&self) -> bool {
         matches!(self.request.config.sandbox_mode, Some(SandboxMode::ReadOnly | SandboxMode::WorkspaceWrite))
+    }
+
+    /// Returns whether the session reaches allowed hosts only.
+    fn has_limited_network(&self) -> bool {
+        let runs_a_program = self.agent.program.is_some() || !self.request.command.is_empty();
+        runs_a_program && self.is_confined() && self.request.config.network_access != Some(true)
     }
 
     /// Returns the agent's own ID of the session to continue.
@@ -66,6 +76,7 @@ impl PreparedSession {
     pub fn new(setup: &SessionSetup, secrets: Vec<String>, defaults: &SandboxDefaults) -> Result<Self, StartError> {
         let SessionSetup { agent, request, cwd, private, host, .. } = setup;
         let (empty_prompt, secret) = (AgentPrompt::default(), (host.new_secret)());
+        let network = if setup.has_limited_network() { Some(plan_network(setup, defaults)?) } else { None };
         let launch = (agent.launch)(&LaunchRequest {
             config: &request.config,
             cwd: cwd.path(),
@@ -94,13 +105,15 @@ impl PreparedSession {
             mask: SecretMask::new(secrets.into_iter().chain([secret]).chain(secrets_of(request))),
         };
         if !prepared.launch.program.is_empty() {
+            let (plan, grants) = network.unzip();
+            (prepared.network, prepared.network_grants) = (plan, grants.flatten());
             prepared.prepare_process(setup, defaults)?;
         }
         Ok(prepared)
     }
 
     fn prepare_process(&mut self, setup: &SessionSetup, defaults: &SandboxDefaults) -> Result<(), StartError> {
-        let SessionSetup { agent, request, cwd, private, host, .. } = setup;
+        let SessionSetup { agent, cwd, private, host, .. } = setup;
         let program = AgentProgram::find(agent, &self.launch.program, host)?;
         self.remarks.extend(check_version(agent, program.version.as_deref())?);
         for (path, text) in &self.launch.files {
@@ -119,15 +132,7 @@ impl PreparedSession {
         }
         env.extend(self.launch.env.iter().cloned());
         self.launch.unset.iter().for_each(|name| drop(env.remove(*name)));
-        match request.config.network_access {
-            Some(false) if !setup.is_confined() => {
-                let text = "networkAccess: false has no effect without a sandbox (readOnly or workspaceWrite): \
-                            Switchboard leaves the network to whatever confines it from outside";
-                self.remarks.push(text.to_owned());
-            }
-            None | Some(false) if setup.is_confined() => self.plan_network(setup, defaults)?,
-            _ => {}
-        }
+        self.remarks.extend(ineffective_network_settings(setup));
         let confinement = if setup.is_confined() { Some(self.confine(setup, defaults)?) } else { None };
         let args = self.launch.args.iter().map(Into::into);
         self.spec = Some(ProcessSpec {
@@ -139,30 +144,6 @@ impl PreparedSession {
             confinement,
             session: String::new(),
         });
-        Ok(())
-    }
-
-    /// Decides which hosts a confined session may reach.
-    fn plan_network(&mut self, setup: &SessionSetup, defaults: &SandboxDefaults) -> Result<(), StartError> {
-        let (host, config) = (&*setup.host, &setup.request.config);
-        let mut endpoints = (setup.agent.endpoints)(host);
-        let servers = config.mcp_servers.values().filter_map(|server| server.url.as_deref());
-        endpoints.extend(servers.filter_map(AgentEndpoint::from_configured_url));
-        let mut allowed = defaults.allowed_domains.clone();
-        for domain in config.allowed_domains.iter().flatten() {
-            allowed.extend(parse_domain(domain).map_err(|error| StartError::BadRequest(error.to_string()))?);
-        }
-        let grants = defaults.network_grants.clone().map(|file| ProjectGrants::new(file, setup.cwd.path()));
-        allowed.extend(grants.iter().flat_map(ProjectGrants::rules));
-        let plan = NetworkPlan::new(NetworkSettings {
-            endpoints,
-            allowed,
-            published_ports: config.published_ports.as_deref().unwrap_or_default(),
-            own_listeners: defaults.own_listeners.clone(),
-            env: &|name| host.env_var(name),
-        });
-        self.network = Some(plan.map_err(StartError::BadRequest)?);
-        self.network_grants = grants;
         Ok(())
     }
 
@@ -198,6 +179,95 @@ impl PreparedSession {
     }
 }
 
+/// Decides which hosts a confined session may reach. Returns also the hosts that were permanently allowed.
+fn plan_network(
+    setup: &SessionSetup,
+    defaults: &SandboxDefaults,
+) -> Result<(NetworkPlan, Option<ProjectGrants>), StartError> {
+    let (host, config) = (&*setup.host, &setup.request.config);
+    let mut endpoints = (setup.agent.endpoints)(&HostOutsideWorkspace::new(host, config, setup.cwd.path()));
+    let servers = config.mcp_servers.values().filter_map(|server| server.url.as_deref());
+    endpoints.extend(servers.filter_map(AgentEndpoint::from_configured_url));
+    let mut allowed = defaults.allowed_domains.clone();
+    for domain in config.allowed_domains.iter().flatten() {
+        allowed.extend(parse_domain(domain).map_err(|error| StartError::BadRequest(error.to_string()))?);
+    }
+    let grants = defaults.network_grants.clone().map(|file| ProjectGrants::new(file, setup.cwd.path()));
+    allowed.extend(grants.iter().flat_map(ProjectGrants::rules));
+    let plan = NetworkPlan::new(NetworkSettings {
+        endpoints,
+        allowed,
+        published_ports: config.published_ports.as_deref().unwrap_or_default(),
+        own_listeners: defaults.own_listeners.clone(),
+        env: &|name| host.env_var(name),
+    });
+    Ok((plan.map_err(StartError::BadRequest)?, grants))
+}
+
+/// Returns remarks about settings of the network that have no effect.
+fn ineffective_network_settings(setup: &SessionSetup) -> Vec<String> {
+    let config = &setup.request.config;
+    let mut remarks = Vec::new();
+    if config.network_access == Some(false) && !setup.is_confined() {
+        let text = "networkAccess: false has no effect without a sandbox (readOnly or workspaceWrite): Switchboard leaves \
+                    the network to whatever confines it from outside";
+        remarks.push(text.to_owned());
+    }
+    if setup.has_limited_network() {
+        return remarks;
+    }
+    let why = match setup.is_confined() {
+        true => "with networkAccess: true: the session has the whole network of this machine",
+        false => "without a sandbox (readOnly or workspaceWrite): the session has the whole network of this machine",
+    };
+    let settings = [
+        ("allowedDomains", config.allowed_domains.as_ref().is_some_and(|domains| !domains.is_empty())),
+        ("publishedPorts", config.published_ports.as_ref().is_some_and(|ports| !ports.is_empty())),
+    ];
+    let ineffective = settings.iter().filter(|(_, is_set)| *is_set);
+    remarks.extend(ineffective.map(|(name, _)| format!("{name} has no effect {why}")));
+    remarks
+}
+
+/// The host without files of the workspace: these must not decide which hosts a session may reach, not even as targets
+/// of symbolic links in the user's own directories.
+struct HostOutsideWorkspace<'a> {
+    host: &'a HostEnvironment,
+    roots: Vec<PathBuf>,
+}
+
+impl<'a> HostOutsideWorkspace<'a> {
+    fn new(host: &'a HostEnvironment, config: &SessionConfig, cwd: &Path) -> Self {
+        let writable = config.writable_roots.iter().flatten().map(PathBuf::from);
+        let roots = writable.chain([cwd.to_owned()]).filter_map(|root| fs::canonicalize(root).ok());
+        // A session that works in the home directory and cannot write keeps the user's own settings.
+        let home = fs::canonicalize(&host.home).unwrap_or_default();
+        let is_read_only = config.sandbox_mode == Some(SandboxMode::ReadOnly);
+        Self { host, roots: roots.filter(|root| !(is_read_only && home.starts_with(root))).collect() }
+    }
+}
+
+impl HostAccess for HostOutsideWorkspace<'_> {
+    fn env_var(&self, name: &str) -> Option<String> {
+        self.host.env_var(name)
+    }
+
+    fn home_dir(&self) -> PathBuf {
+        self.host.home_dir()
+    }
+
+    fn read_file(&self, path: &Path) -> Option<String> {
+        // Agents resolve relative paths in the working directory.
+        let real = fs::canonicalize(path).ok().filter(|_| path.is_absolute())?;
+        let is_outside = !self.roots.iter().any(|root| real.starts_with(root));
+        is_outside.then(|| self.host.read_file(&real)).flatten()
+    }
+
+    fn list_dir(&self, directory: &Path) -> Vec<PathBuf> {
+        self.host.list_dir(directory)
+    }
+}
+
 /// Returns whether a variable is a token for a server that only built-in agents use. No process gets it.
 fn is_server_token(name: &str) -> bool {
     name.starts_with("SWITCHBOARD_") && name.ends_with("_TOKEN")
@@ -221,5 +291,55 @@ pub fn check_abilities(agent: &Agent, request: &StartRequest, target: Option<&Re
     match unsupported.iter().find(|(is_unsupported, _)| *is_unsupported) {
         Some((_, what)) => Err(UnsupportedOperation::new(format!("{} cannot {what}", agent.title)).into()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, path::Path};
+
+    use switchboard_agents::{HostAccess as _, find_agent};
+    use switchboard_event::{Id, SandboxMode, SessionConfig, Timestamp};
+
+    use super::HostOutsideWorkspace;
+    use crate::{HostEnvironment, test_tree::TestTree};
+
+    fn host(tree: &TestTree) -> HostEnvironment {
+        HostEnvironment {
+            env: BTreeMap::from([("OPENCODE_CONFIG".to_owned(), "opencode.json".to_owned())]),
+            home: tree.join("home"),
+            temp: tree.join("tmp"),
+            program: "/nowhere".into(),
+            is_root: false,
+            now: Timestamp::default,
+            new_id: || Id::from("id"),
+            new_secret: String::new,
+        }
+    }
+
+    #[test]
+    fn files_of_the_workspace_do_not_decide_about_hosts() {
+        let tree = TestTree::new(&["home/.claude", "home/dotfiles", "home/other"]);
+        let settings = r#"{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example"}}"#;
+        tree.write("home/dotfiles/claude.json", settings);
+        tree.link("../dotfiles/claude.json", "home/.claude/settings.json");
+        let host = host(&tree);
+        let is_allowed = |cwd: &str, mode: SandboxMode, roots: &[&str]| {
+            let writable_roots = Some(roots.iter().map(|root| tree.join(root).display().to_string()).collect());
+            let config = SessionConfig { sandbox_mode: Some(mode), writable_roots, ..SessionConfig::default() };
+            let outside = HostOutsideWorkspace::new(&host, &config, &tree.join(cwd));
+            let endpoints = (find_agent("claude").unwrap().endpoints)(&outside);
+            endpoints.iter().any(|endpoint| endpoint.host == "gateway.example")
+        };
+        let (write, read) = (SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly);
+        assert!(is_allowed("home/other", write, &[]));
+        assert!(is_allowed("home", read, &[]));
+        assert!(!is_allowed("home", write, &[]));
+        assert!(!is_allowed("home/dotfiles", write, &[]));
+        assert!(!is_allowed("home/dotfiles", read, &[]));
+        assert!(!is_allowed("home/other", write, &["home/dotfiles"]));
+        // An agent resolves a relative path in the workspace, whatever the directory of this process is.
+        let outside = HostOutsideWorkspace::new(&host, &SessionConfig::default(), &tree.join("home/other"));
+        assert_eq!(outside.read_file(Path::new("Cargo.toml")), None);
     }
 }

@@ -306,6 +306,40 @@ async fn hosts_beyond_the_limit_are_summarized() {
 }
 
 #[tokio::test]
+async fn settings_of_the_network_without_effect_are_reported() {
+    let fixture = EngineFixture::network();
+    for (mode, network_access, reason) in [
+        (Some(SandboxMode::WorkspaceWrite), Some(true), "with networkAccess: true"),
+        (None, None, "without a sandbox"),
+        (Some(SandboxMode::FullAccess), None, "without a sandbox"),
+        (Some(SandboxMode::WorkspaceWrite), None, ""),
+    ] {
+        let mut request = fixture.confined("true", RequestAudience::None);
+        request.config.sandbox_mode = mode;
+        request.config.network_access = network_access;
+        request.config.allowed_domains = Some(vec!["example.invalid".to_owned()]);
+        request.config.published_ports = Some(Vec::new());
+        let notices = notices(&fixture.play(request).await);
+        let remarks: Vec<_> = notices.iter().filter(|text| text.contains("has no effect")).collect();
+        let is_expected = |text: &&&String| text.starts_with("allowedDomains has no effect") && text.contains(reason);
+        let expected = usize::from(!reason.is_empty());
+        assert_eq!((remarks.len(), remarks.iter().filter(is_expected).count()), (expected, expected), "{remarks:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_external_sandbox_limits_the_network_itself() {
+    let fixture = EngineFixture::network();
+    let mut request = fixture.confined("true", RequestAudience::None);
+    request.config.sandbox_mode = None;
+    request.config.network_access = Some(false);
+    let notices = notices(&fixture.play(request).await);
+    let is_remark =
+        |text: &&String| text.contains("Switchboard leaves the network to whatever confines it from outside");
+    assert_eq!(notices.iter().filter(is_remark).count(), 1, "{notices:?}");
+}
+
+#[tokio::test]
 async fn a_port_is_not_published_and_reached_at_once() {
     let fixture = EngineFixture::network();
     for local in ["localhost:18321", "127.0.0.1:18321", "[::1]:18321"] {
