@@ -78,6 +78,7 @@ pub struct LaunchFixture {
     pub command: Vec<String>,
     pub confined: bool,
     pub root: bool,
+    pub proxy_env: Vec<(String, String)>,
     pub machine: FakeHost,
 }
 
@@ -100,6 +101,7 @@ impl LaunchFixture {
             confined: self.confined,
             root: self.root,
             secret: "0123456789abcdef",
+            proxy_env: &self.proxy_env,
             host: &self.machine,
         })
     }

@@ -30,6 +30,9 @@ pub struct LaunchRequest<'a> {
     pub root: bool,
     /// A fresh secret, for a server that the agent opens.
     pub secret: &'a str,
+    /// The variables that direct programs to the proxy of the sandbox; empty if the network is not limited. The agent's
+    /// process gets them, so only settings that would replace them must be overridden.
+    pub proxy_env: &'a [(String, String)],
     pub host: &'a dyn HostAccess,
 }
 
@@ -162,6 +165,12 @@ impl AgentEndpoint {
     pub(crate) fn from_env(host: &dyn HostAccess, variables: &[&str]) -> Vec<Self> {
         variables.iter().filter_map(|name| Self::from_configured_url(&host.env_var(name)?)).collect()
     }
+}
+
+/// Returns whether a variable names a proxy, or hosts that are reached without one.
+pub(crate) fn is_proxy_variable(name: &str) -> bool {
+    const NAMES: &[&str] = &["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Public servers that are reached over HTTPS.

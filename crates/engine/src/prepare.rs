@@ -77,6 +77,7 @@ impl PreparedSession {
         let SessionSetup { agent, request, cwd, private, host, .. } = setup;
         let (empty_prompt, secret) = (AgentPrompt::default(), (host.new_secret)());
         let network = if setup.has_limited_network() { Some(plan_network(setup, defaults)?) } else { None };
+        let proxy_env = network.as_ref().map(|(plan, _)| plan.proxy_env()).unwrap_or_default();
         let launch = (agent.launch)(&LaunchRequest {
             config: &request.config,
             cwd: cwd.path(),
@@ -88,6 +89,7 @@ impl PreparedSession {
             confined: setup.is_confined(),
             root: host.is_root,
             secret: &secret,
+            proxy_env: &proxy_env,
             host: &**host,
         })?;
         let source = find_source(launch.source)

@@ -251,6 +251,14 @@ fn launch_env(order: &LaunchRequest<'_>) -> Vec<(String, String)> {
 
 fn weaker_guarantees(order: &LaunchRequest<'_>) -> Vec<String> {
     let mut weaker = Vec::new();
+    if !order.proxy_env.is_empty()
+        && let Some(file) =
+            settings::files_with_proxy(order.host, order.cwd).iter().find(|file| settings::is_managed(file))
+    {
+        let file = file.display();
+        weaker
+            .push(format!("{file} sets a proxy, so Claude Code does not use that of the sandbox and reaches no host"));
+    }
     let asks = rules::approval_mode(order) != ApprovalMode::AutoAll;
     let allowing = settings::files_with_allow_rules(order.host, order.cwd);
     if asks && !allowing.is_empty() {

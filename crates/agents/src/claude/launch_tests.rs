@@ -286,3 +286,36 @@ fn its_own_files_are_understood() {
         ])
     );
 }
+
+#[test]
+fn a_proxy_of_its_settings_does_not_replace_that_of_the_sandbox() {
+    let proxy_env = vec![("HTTPS_PROXY".to_owned(), "http://127.0.0.1:3128".to_owned())];
+    let launch = |path: &str, variable: &str, proxy_env: &[(String, String)]| {
+        let text = format!(r#"{{"env":{{"{variable}":"http://outside:1"}}}}"#);
+        let machine = FakeHost::default().with_file(path, &text);
+        let fixture =
+            LaunchFixture { confined: true, proxy_env: proxy_env.to_vec(), machine, ..LaunchFixture::default() };
+        fixture.launch(&AGENT).unwrap()
+    };
+    for path in ["~/.claude/settings.json", "~/project/.claude/settings.json"] {
+        for variable in ["HTTPS_PROXY", "http_proxy"] {
+            let launch = launch(path, variable, &proxy_env);
+            assert_eq!(launch_file(&launch, "settings.json")["env"], json!({ "HTTPS_PROXY": "http://127.0.0.1:3128" }));
+            assert_eq!(launch.weaker, Vec::<String>::new());
+        }
+    }
+    assert_eq!(
+        launch_file(&launch("~/.claude/settings.json", "OTHER", &proxy_env), "settings.json")["env"],
+        json!(null)
+    );
+    assert_eq!(
+        launch_file(&launch("~/.claude/settings.json", "HTTPS_PROXY", &[]), "settings.json")["env"],
+        json!(null)
+    );
+    let managed = launch("/etc/claude-code/managed-settings.json", "HTTPS_PROXY", &proxy_env);
+    assert!(
+        managed.weaker.iter().any(|text| text.contains("managed-settings.json sets a proxy")),
+        "{:?}",
+        managed.weaker
+    );
+}

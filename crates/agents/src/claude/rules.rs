@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use switchboard_event::{ApprovalMode, McpServerConfig, McpTransport, Mode, SessionConfig};
 
-use super::launch;
+use super::{launch, settings};
 use crate::{LaunchRequest, UnsupportedOperation};
 
 const TOOL_GROUPS: &[ToolGroup] = &[
@@ -113,6 +113,11 @@ pub fn session_settings(order: &LaunchRequest<'_>) -> Option<Value> {
         file.insert("permissions".to_owned(), json!({ "ask": asked }));
     }
     file.extend(launch::sandbox_override(order).map(|sandbox| ("sandbox".to_owned(), sandbox)));
+    // Variables of settings files replace those of the environment, and these settings replace both.
+    if !order.proxy_env.is_empty() && !settings::files_with_proxy(order.host, order.cwd).is_empty() {
+        let variables: Map<_, _> = order.proxy_env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        file.insert("env".to_owned(), Value::Object(variables));
+    }
     let hooks = include_list_hooks(order.config);
     if !hooks.is_empty() {
         file.insert("hooks".to_owned(), json!({ "PreToolUse": hooks }));

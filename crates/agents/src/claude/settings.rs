@@ -8,7 +8,7 @@ use std::{
 
 use switchboard_event::{ApprovalMode, McpServerConfig, SessionConfig};
 
-use crate::{AgentConfigFile, HostAccess, JsonObject, JsonView, UnsupportedOperation};
+use crate::{AgentConfigFile, HostAccess, JsonObject, JsonView, UnsupportedOperation, launch::is_proxy_variable};
 
 /// Settings of the machine's administrator.
 const MANAGED_SETTINGS_PATH: &str = "/etc/claude-code/managed-settings.json";
@@ -78,6 +78,17 @@ fn variables_of_file(host: &dyn HostAccess, path: &Path) -> Vec<(String, String)
     let text = host.read_file(path).unwrap_or_default();
     let fields = JsonView::parse(&text).map(JsonView::as_object).unwrap_or_default().get_object("env");
     fields.iter().map(|(name, value)| (name.to_owned(), value.display_text().into_owned())).collect()
+}
+
+/// Returns the settings files that set a proxy, the administrator's last.
+pub fn files_with_proxy(host: &dyn HostAccess, cwd: &Path) -> Vec<PathBuf> {
+    let sets_proxy = |path: &PathBuf| variables_of_file(host, path).iter().any(|(name, _)| is_proxy_variable(name));
+    settings_files(host, cwd).into_iter().filter(sets_proxy).collect()
+}
+
+/// Returns whether a settings file is the administrator's, which nothing overrides.
+pub fn is_managed(path: &Path) -> bool {
+    path == Path::new(MANAGED_SETTINGS_PATH)
 }
 
 /// Returns the files with rules that let tools run without asking.

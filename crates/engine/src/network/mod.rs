@@ -18,7 +18,6 @@ mod upstream;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
@@ -99,17 +98,21 @@ impl NetworkPlan {
         })
     }
 
-    /// Returns the network to create, with the variables that direct programs to the proxy.
-    pub fn isolated_network(&self) -> IsolatedNetwork {
+    /// Returns the variables that direct programs to the proxy.
+    pub fn proxy_env(&self) -> Vec<(String, String)> {
         let proxy = format!("http://{}", self.proxy_address);
         let mut direct = BTreeSet::from(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
         direct.extend(self.local_servers.keys().map(|address| address.ip().to_string()));
         let direct = direct.into_iter().collect::<Vec<_>>().join(",");
-        let both = |name: &str, value: &str| {
-            [name.to_owned(), name.to_ascii_lowercase()].map(|name| (OsString::from(name), OsString::from(value)))
-        };
+        let both =
+            |name: &str, value: &str| [name.to_owned(), name.to_ascii_lowercase()].map(|name| (name, value.to_owned()));
         let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].iter().flat_map(|name| both(name, &proxy));
-        let mut env: Vec<_> = proxies.chain(both("NO_PROXY", &direct)).collect();
+        proxies.chain(both("NO_PROXY", &direct)).collect()
+    }
+
+    /// Returns the network to create, with the variables of its programs.
+    pub fn isolated_network(&self) -> IsolatedNetwork {
+        let mut env: Vec<_> = self.proxy_env().into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         // Programs on Node.js 22.21 and later use the proxy themselves if this variable is set.
         env.push(("NODE_USE_ENV_PROXY".into(), "1".into()));
         let listeners = [self.proxy_address].into_iter().chain(self.local_servers.keys().copied());

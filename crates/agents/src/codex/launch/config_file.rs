@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use switchboard_event::{ApprovalMode, McpServerConfig, McpTransport, SandboxMode, SessionConfig};
 use toml::{Table, Value};
 
-use crate::{AgentConfigFile, HostAccess};
+use crate::{AgentConfigFile, HostAccess, launch::is_proxy_variable};
 
 const APPROVAL_KEY: &str = "approval_policy";
 
@@ -54,6 +54,13 @@ pub fn read_machine_and_user_configs(host: &dyn HostAccess) -> Vec<CodexConfigFi
     machine.into_iter().chain([read_user_config(host)]).collect()
 }
 
+/// Returns whether the user's `.env` sets a proxy. Its variables replace those of Codex's environment.
+pub fn has_proxy_in_dotenv(host: &dyn HostAccess) -> bool {
+    let text = host.read_file(&codex_home(host).join(".env")).unwrap_or_default();
+    let names = text.lines().filter_map(|line| line.trim().trim_start_matches("export ").split_once('='));
+    names.into_iter().any(|(name, _)| is_proxy_variable(name.trim()))
+}
+
 /// Converts the files to Switchboard settings.
 pub fn find_settings(host: &dyn HostAccess, cwd: &Path) -> Vec<AgentConfigFile> {
     read_config_files(host, cwd).iter().map(|file| file.to_settings(cwd)).collect()
@@ -91,6 +98,11 @@ impl CodexConfigFile {
         servers
             .map(|(name, server)| (name.to_owned(), string_array(server, "disabled_tools").unwrap_or_default()))
             .collect()
+    }
+
+    /// Returns whether the file decides which variables commands get.
+    pub fn has_environment_policy(&self) -> bool {
+        self.table.contains_key("shell_environment_policy")
     }
 
     fn get_table(&self, key: &str) -> Option<&Table> {

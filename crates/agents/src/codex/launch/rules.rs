@@ -38,7 +38,25 @@ impl CodexSessionRules {
         rules.block_tools()?;
         rules.restrict_web_search(&files);
         rules.configure_mcp_servers(order, &files)?;
+        rules.keep_proxy(order, &files);
         Ok(rules)
+    }
+
+    /// Gives commands the proxy of the sandbox, whatever variables the user's files give them.
+    fn keep_proxy(&mut self, order: &LaunchRequest<'_>, files: &[CodexConfigFile]) {
+        if order.proxy_env.is_empty() {
+            return;
+        }
+        if files.iter().any(CodexConfigFile::has_environment_policy) {
+            let variables: Map<_, _> =
+                order.proxy_env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            self.config.insert("shell_environment_policy".to_owned(), json!({ "set": variables }));
+        }
+        if config_file::has_proxy_in_dotenv(order.host) {
+            let why =
+                "the file .env of Codex sets a proxy, so Codex does not use that of the sandbox and reaches no host";
+            self.weaker.push(why.to_owned());
+        }
     }
 
     /// Returns whether everything runs without approval.

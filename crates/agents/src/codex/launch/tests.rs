@@ -319,3 +319,22 @@ fn settings_of_the_core_and_workspace_tables_are_read() {
     let (config, _) = read(&format!("sandbox_mode = \"read-only\"\n{core}"));
     assert_eq!(config["sandboxMode"], "readOnly", "what Codex reads comes first");
 }
+
+#[test]
+fn commands_keep_the_proxy_of_the_sandbox() {
+    let launch = |path: &str, text: &str| LaunchFixture {
+        confined: true,
+        one_shot: true,
+        proxy_env: vec![("HTTPS_PROXY".to_owned(), "http://127.0.0.1:3128".to_owned())],
+        prompt: AgentPrompt { text: "go".to_owned(), ..AgentPrompt::default() },
+        machine: FakeHost::default().with_file(path, text),
+        ..LaunchFixture::from_config(&json!({ "approvalMode": "autoAll" }))
+    };
+    let setting = r#"shell_environment_policy={"set"={"HTTPS_PROXY"="http://127.0.0.1:3128"}}"#;
+    let with_policy = launch("~/.codex/config.toml", "[shell_environment_policy]\ninherit = \"core\"\n");
+    assert!(launch_wish(&with_policy).args.contains(&setting.to_owned()), "{:?}", launch_wish(&with_policy).args);
+    let without = launch_wish(&launch("~/.codex/config.toml", "model = \"m\"\n"));
+    assert!(!without.args.iter().any(|arg| arg.starts_with("shell_environment_policy")));
+    let dotenv = launch_wish(&launch("~/.codex/.env", "export HTTPS_PROXY=http://outside:1\n"));
+    assert!(dotenv.weaker.iter().any(|text| text.contains("sets a proxy")), "{:?}", dotenv.weaker);
+}
