@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{self, Read, Write},
-    net::{SocketAddr, TcpListener},
+    net::{Ipv6Addr, SocketAddr, TcpListener},
     os::{
         linux::net::SocketAddrExt as _,
         unix::net::{SocketAddr as UnixAddress, UnixListener},
@@ -62,6 +62,8 @@ pub fn reach_remote_model(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
 pub fn refuse_escape_routes(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let (remote, remote_address) = ReachableServer::bind_tcp((REMOTE_ADDRESS, 0).into())?;
     let (local, local_address) = ReachableServer::bind_tcp(([127, 0, 0, 1], 0).into())?;
+    // This machine may have no IPv6.
+    let local6 = ReachableServer::bind_tcp((Ipv6Addr::LOCALHOST, 0).into()).ok();
     let socket = trial.stage.root_dir().join("service.sock");
     let by_path = ReachableServer::serve_unix(UnixListener::bind(&socket)?)?;
     let abstract_name = trial.stage.root_dir().display().to_string();
@@ -70,13 +72,18 @@ pub fn refuse_escape_routes(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let served = start_server(trial)?;
     let own = format!("127.0.0.1:{}", served.api.port);
 
-    let ways = escape_routes(remote_address, local_address, &own, &socket, &abstract_name);
+    let mut ways = escape_routes(remote_address, local_address, &own, &socket, &abstract_name);
+    ways.extend(local6.as_ref().map(|(_, address)| EscapeRoute {
+        name: "loopback over IPv6",
+        command: format!("curl -sSf -m 5 --noproxy '*' -g http://{address}/"),
+        is_open_outside: Some(true),
+    }));
     let script = trial.stage.root_dir().join("ways_out.sh");
     fs::write(&script, shell_script(&ways))?;
     let script = script.to_string_lossy();
     let outside = trial.stage.run(Path::new("/bin/sh"), &[&script], "")?;
-    for way in &ways {
-        let line = format!("{}: {}\n", way.name, if way.is_open_outside { "reached" } else { "refused" });
+    for (way, is_open) in ways.iter().filter_map(|way| Some((way, way.is_open_outside?))) {
+        let line = format!("{}: {}\n", way.name, if is_open { "reached" } else { "refused" });
         ensure!(outside.stdout.contains(&line), "outside of a session, not {line}{}", outside.describe_output());
     }
     let servers = [&remote, &local, &by_path, &by_name];
@@ -115,8 +122,8 @@ pub fn refuse_escape_routes(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
 struct EscapeRoute {
     name: &'static str,
     command: String,
-    /// It works without a sandbox, which proves that the command is right.
-    is_open_outside: bool,
+    /// Whether it works without a sandbox, which proves that the command is right; `None` if that depends on the machine.
+    is_open_outside: Option<bool>,
 }
 
 fn escape_routes(
@@ -130,17 +137,35 @@ fn escape_routes(
     const PERL: &str = "perl -MIO::Socket::INET -e 'exit(IO::Socket::INET->new(PeerAddr => $ARGV[0]) ? 0 : 1)'";
     const NODE: &str = "node -e 'require(\"net\").connect(process.argv[2], process.argv[1])\
                         .on(\"connect\", () => process.exit(0)).on(\"error\", () => process.exit(1))'";
+    // Connects to the first socket that exists.
+    const SOCKETS: &str =
+        "perl -MIO::Socket::UNIX -e 'for (@ARGV) { exit 0 if IO::Socket::UNIX->new(Peer => $_) } exit 1'";
+    const DATAGRAM: &str = "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(PeerAddr => $ARGV[0], \
+                            Proto => \"udp\"); exit($s && $s->send(\"x\") ? 0 : 1)'";
     let (ip, port, socket) = (remote.ip(), remote.port(), socket.display());
     let refused = [
         ("host by curl", format!("{CURL} http://{UNKNOWN_HOST}/")),
         ("host by a tunnel", format!("{CURL} https://{UNKNOWN_HOST}/")),
         ("host by git", format!("git ls-remote http://{UNKNOWN_HOST}/x.git")),
+        ("host by npm", format!("npm ping --fetch-retries 0 --registry http://{UNKNOWN_HOST}/")),
+        ("name by the resolver", format!("getent hosts {UNKNOWN_HOST}")),
+    ];
+    let varying = [
+        ("address by ping", format!("ping -c 1 -W 2 {ip}")),
+        ("raw socket", "perl -MSocket -e 'exit(socket(my $s, PF_INET, SOCK_RAW, 1) ? 0 : 1)'".to_owned()),
+        (
+            "container engine",
+            format!("{SOCKETS} /run/docker.sock /run/podman/podman.sock /run/containerd/containerd.sock"),
+        ),
+        ("SSH agent", format!("{SOCKETS} \"$SSH_AUTH_SOCK\"")),
+        ("D-Bus", format!("{SOCKETS} /run/dbus/system_bus_socket \"/run/user/$(id -u)/bus\"")),
     ];
     let open = [
         ("address by the proxy", format!("{CURL} http://{remote}/")),
         ("address by curl", format!("{CURL} --noproxy '*' http://{remote}/")),
         ("address by perl", format!("{PERL} {remote}")),
         ("address by node", format!("{NODE} {ip} {port}")),
+        ("address by a datagram to a name server", format!("{DATAGRAM} {ip}:53")),
         ("loopback by the proxy", format!("{CURL} --noproxy '' --proxy \"$HTTP_PROXY\" http://{local}/")),
         ("loopback by curl", format!("{CURL} --noproxy '*' http://{local}/")),
         ("own server by the proxy", format!("{CURL} --noproxy '' --proxy \"$HTTP_PROXY\" http://{own}/api/health")),
@@ -152,7 +177,8 @@ fn escape_routes(
         ),
     ];
     let way = |is_open_outside| move |(name, command)| EscapeRoute { name, command, is_open_outside };
-    refused.into_iter().map(way(false)).chain(open.into_iter().map(way(true))).collect()
+    let refused = refused.into_iter().map(way(Some(false)));
+    refused.chain(open.into_iter().map(way(Some(true)))).chain(varying.into_iter().map(way(None))).collect()
 }
 
 /// A script that tries all routes and prints the result of each.
