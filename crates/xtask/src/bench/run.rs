@@ -59,12 +59,44 @@ pub fn run(args: &RunBench) -> anyhow::Result<()> {
     fs::create_dir_all(&folder)?;
     let bench = RunMeasurements { folder };
     bench.measure_delays(args)?;
-    bench.measure_starts(args)?;
-    bench.measure_requests(args)?;
-    bench.measure_memory(args)
+    let figures = [bench.measure_starts(args)?, bench.measure_requests(args)?];
+    bench.measure_memory(args)?;
+    let rows: Vec<_> = figures.iter().map(BudgetedFigure::to_cells).collect();
+    print_line("against the budgets");
+    print_line(&format_table(&["", "measured ms", "budget ms"], &rows));
+    let over: Vec<_> = figures.iter().filter(|figure| !figure.is_within_budget()).map(|figure| figure.what).collect();
+    ensure!(over.is_empty(), "over budget: {}", over.join(", "));
+    Ok(())
 }
 
 const CONFINED_FLAGS: &[&str] = &["--sandbox", "workspace-write"];
+
+/// The same sandbox, with the network of the machine.
+const NETWORK_ACCESS_FLAGS: &[&str] = &["--sandbox", "workspace-write", "--network-access"];
+
+/// How much later a session with network limits may start.
+const NETWORK_START_BUDGET_NANOS: u64 = 25_000_000;
+
+/// How much longer a request through the proxy may take, at the median.
+const PROXY_REQUEST_BUDGET_NANOS: u64 = 1_000_000;
+
+struct BudgetedFigure {
+    what: &'static str,
+    nanos: u64,
+    budget_nanos: u64,
+}
+
+impl BudgetedFigure {
+    fn is_within_budget(&self) -> bool {
+        self.nanos <= self.budget_nanos
+    }
+
+    fn to_cells(&self) -> Vec<String> {
+        let mark = if self.is_within_budget() { "" } else { " !" };
+        let measured = format!("{}{mark}", format_milliseconds(self.nanos));
+        vec![self.what.to_owned(), measured, format!("≤ {}", format_milliseconds(self.budget_nanos))]
+    }
+}
 
 struct RunMeasurements {
     folder: PathBuf,
@@ -93,20 +125,21 @@ impl RunMeasurements {
         Ok(())
     }
 
-    fn measure_starts(&self, args: &RunBench) -> anyhow::Result<()> {
+    fn measure_starts(&self, args: &RunBench) -> anyhow::Result<BudgetedFigure> {
         let once = |command: Command| -> anyhow::Result<u64> {
             let began = unix_nanos();
             let heard = self.read_timed_lines(command)?;
             Ok(heard.first().context("the agent said nothing")?.said.saturating_sub(began))
         };
-        let (mut direct, mut through, mut confined) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut direct, mut through, mut networked, mut confined) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         // Alternating, so that other work of the machine affects all of them.
         for _ in 0..args.starts {
             direct.push(once(self.fake_command("direct", "flood 1 1000")?)?);
             through.push(once(self.switchboard_command("through", "flood 1 1000", &[])?)?);
+            networked.push(once(self.switchboard_command("networked", "flood 1 1000", NETWORK_ACCESS_FLAGS)?)?);
             confined.push(once(self.switchboard_command("confined", "flood 1 1000", CONFINED_FLAGS)?)?);
         }
-        [&mut direct, &mut through, &mut confined].into_iter().for_each(|times| times.sort_unstable());
+        [&mut direct, &mut through, &mut networked, &mut confined].into_iter().for_each(|times| times.sort_unstable());
         let at =
             |times: &[u64], middle: bool| times.get(if middle { times.len() / 2 } else { 0 }).copied().unwrap_or(0);
         let row = |name: &str, of: &dyn Fn(bool) -> u64| {
@@ -119,16 +152,19 @@ impl RunMeasurements {
             &[
                 row("the agent alone", &|middle| at(&direct, middle)),
                 row("switchboard", &|middle| at(&through, middle)),
+                row("in a sandbox with --network-access", &|middle| at(&networked, middle)),
                 row("in a sandbox", &|middle| at(&confined, middle)),
                 row("added by switchboard", &|middle| added(&through, &direct, middle)),
                 row("added by the sandbox", &|middle| added(&confined, &through, middle)),
+                row("of that, by the network limits", &|middle| added(&confined, &networked, middle)),
             ],
         ));
-        Ok(())
+        let (what, nanos) = ("start, added by the network limits (median)", added(&confined, &networked, true));
+        Ok(BudgetedFigure { what, nanos, budget_nanos: NETWORK_START_BUDGET_NANOS })
     }
 
     /// Requests of the agent to a local server, directly and through the proxy of a sandbox.
-    fn measure_requests(&self, args: &RunBench) -> anyhow::Result<()> {
+    fn measure_requests(&self, args: &RunBench) -> anyhow::Result<BudgetedFigure> {
         let server = start_hello_server()?;
         let fetch = format!("fetch {} {server}", args.requests);
         let allowed = server.to_string();
@@ -151,7 +187,8 @@ impl RunMeasurements {
                 row("added by the proxy", &|share| at(&proxied, share).saturating_sub(at(&direct, share))),
             ],
         ));
-        Ok(())
+        let (what, nanos) = ("request, added by the proxy (p50)", at(&proxied, 50).saturating_sub(at(&direct, 50)));
+        Ok(BudgetedFigure { what, nanos, budget_nanos: PROXY_REQUEST_BUDGET_NANOS })
     }
 
     /// Returns the times of the fake's requests, sorted.
