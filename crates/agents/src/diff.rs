@@ -10,7 +10,7 @@ const MAX_DIFF_BYTES: usize = 4 << 20;
 
 /// Returns the hunks from `before` to `after`, without a header of file names; empty if they are equal.
 #[must_use]
-pub fn unified_hunks(before: &str, after: &str) -> String {
+fn unified_hunks(before: &str, after: &str) -> String {
     if before == after {
         return String::new();
     }

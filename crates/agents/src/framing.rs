@@ -81,7 +81,7 @@ impl Default for BoundedLineSplitter {
 
 impl BoundedLineSplitter {
     /// Passes on lines of up to `longest` bytes whole. The default is [`MAX_LINE_BYTES`].
-    pub fn with_max_line(longest: usize) -> Self {
+    fn with_max_line(longest: usize) -> Self {
         Self::with_limits(longest, LINE_PIECE_BYTES.min(longest))
     }
 

@@ -55,7 +55,7 @@ impl<'a> Record<'a> {
 
     /// Reads a line of a running agent, which is never taken for a transcript.
     #[must_use]
-    pub fn from_live_line(line: &'a [u8], at: Timestamp) -> Option<Self> {
+    fn from_live_line(line: &'a [u8], at: Timestamp) -> Option<Self> {
         if line.trim_ascii().is_empty() {
             return None;
         }

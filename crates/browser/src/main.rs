@@ -2,17 +2,13 @@
 //! test, because it needs Chromium and a network namespace, which `cargo xtask` provides.
 
 mod browser;
-mod cable;
-mod kept;
 mod measure;
-mod pictures;
-mod play;
+mod scenario;
 mod scenarios;
+mod screenshots;
 mod server;
 mod soak;
 mod tab;
-mod table;
-mod trial;
 
 use std::{
     io::{self, Write as _},
@@ -33,8 +29,8 @@ struct BrowserCli {
 
 #[derive(Subcommand)]
 enum BrowserCommand {
-    Scenarios(play::PageScenariosArgs),
-    Pictures(pictures::PicturesArgs),
+    Scenarios(scenario::PageScenariosArgs),
+    Pictures(screenshots::PicturesArgs),
     Measure(measure::MeasureArgs),
     Soak(soak::PageSoakArgs),
 }
@@ -72,8 +68,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let done = match line.command {
-        BrowserCommand::Scenarios(args) => play::run(&args),
-        BrowserCommand::Pictures(args) => pictures::run(&args),
+        BrowserCommand::Scenarios(args) => scenario::run(&args),
+        BrowserCommand::Pictures(args) => screenshots::run(&args),
         BrowserCommand::Measure(args) => measure::run(&args),
         BrowserCommand::Soak(args) => soak::run(&args),
     };

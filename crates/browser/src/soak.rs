@@ -8,12 +8,9 @@ use std::{
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use crate::{
-    BrowserPrograms,
-    measure::stream::{BusySession, PageSample, collect_garbage, enable_metrics},
-    print_line,
-    trial::PageTrial,
-};
+use crate::measure::{BusySession, PageSample, collect_garbage, enable_metrics};
+use crate::scenario::PageTrial;
+use crate::{BrowserPrograms, print_line};
 
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(10);
 

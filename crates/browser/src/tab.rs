@@ -21,7 +21,7 @@ const FIND_VISIBLE_JS: &str = "const [css, text] = arguments; \
         && (!text || (it.innerText ?? it.textContent).includes(text))) ?? null";
 
 /// Expands `@name` to the page's `data-test` attribute.
-pub fn expand_selector(css: &str) -> String {
+fn expand_selector(css: &str) -> String {
     let mut parts = css.split('@');
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {

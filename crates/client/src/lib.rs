@@ -40,8 +40,6 @@
 
 #![warn(missing_docs)]
 
-mod buffer;
-mod cancel;
 mod client;
 mod error;
 mod feed;
@@ -52,13 +50,11 @@ mod transport;
 mod typed;
 mod wire;
 
-pub use buffer::EventBuffer;
-pub use cancel::CancelToken;
 pub use client::AgentClient;
 pub use error::{AgentError, AgentErrorKind};
 pub use feed::{FeedRoute, MessageStream, ReconnectPolicy, follow_lines};
 pub use remote::RemoteServer;
-pub use session::AgentSession;
+pub use session::{AgentSession, CancelToken, EventBuffer};
 pub use switchboard_event::{ApprovalMode, EndReason, Event, SandboxMode, SessionConfig};
 pub use transport::{MockTransport, NetworkTransport, Transport, TransportFuture};
 pub use typed::{AgentEvent, AgentEventKind, FileChangeType, TurnTokenUsage};

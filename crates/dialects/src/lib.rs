@@ -8,14 +8,10 @@ mod events;
 mod gateway;
 pub mod harness;
 mod message;
-mod messages;
 mod projection;
-mod schema;
 mod table;
 #[cfg(test)]
 mod test_events;
-#[cfg(test)]
-mod test_saved;
 #[cfg(test)]
 mod test_sessions;
 mod tools;
@@ -23,6 +19,5 @@ mod trace;
 mod track;
 mod unified;
 
-pub use messages::MessageBuffer;
-pub use projection::Projection;
+pub use projection::{MessageBuffer, Projection};
 pub use table::{CLIENT_SCHEMAS, ClientSchema, DIALECTS, Dialect, DialectSurface, default_dialect, find_dialect};

@@ -48,7 +48,6 @@ pub fn session_with_turn(inner: &[Value]) -> Vec<Value> {
     start.into_iter().chain(inner.iter().cloned()).chain(end).collect()
 }
 
-/// A turn that completes.
 pub fn completed_turn() -> Value {
     json!({"kind": "turn.completed", "turn": 1, "data": {"status": "completed", "stop": "end_turn"}})
 }
@@ -110,7 +109,7 @@ fn with_status(mut item: Value, status: &str) -> Value {
 }
 
 /// One item of each type, and tools with each possible outcome.
-pub fn every_item() -> Vec<Value> {
+fn every_item() -> Vec<Value> {
     let call = |name: &str, kind: &str| json!({"name": name, "kind": kind, "input": {"a": 1}});
     let change = json!({"path": "/w/a.rs", "kind": "modify", "diff": "@@ -1 +1 @@\n-a\n+b\n"});
     let mut items = vec![

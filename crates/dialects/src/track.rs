@@ -72,7 +72,6 @@ impl ItemTracker {
 
 /// Text appended to an item.
 pub struct AppendedText<'a> {
-    /// The item.
     pub item: &'a Item,
     /// The text is shown. If an item receives both text and a summary, only the first to arrive is shown, so that
     /// nothing is repeated.

@@ -176,7 +176,7 @@ mod tests {
         About, ApprovalMode, Call, CallKind, Change, ChangeKind, Event, EventBody, Location, RequestOpened,
         SessionConfig,
     };
-    use switchboard_testkit::{play, recording::load_recordings};
+    use switchboard_testkit::recording::{self, load_recordings};
 
     use super::{PolicyVerdict, decide_request};
     use crate::{paths::Workspace, test_tree::TestTree};
@@ -421,7 +421,7 @@ mod tests {
     fn a_file_request_outside_of_the_workspace_is_asked_for_every_agent() {
         let mut tried = BTreeSet::new();
         for recording in load_recordings().unwrap().iter().filter(|recording| recording.log.is_none()) {
-            let recorded = play::stream_events(recording.source, &recording.bytes);
+            let recorded = recording::stream_events(recording.source, &recording.bytes);
             let workspace = Workspace::new(recorded_cwd(&recorded), [PathBuf::from("/home/ada")]);
             let text = String::from_utf8_lossy(&recording.bytes);
             for request in file_requests(&recorded) {
@@ -431,7 +431,7 @@ mod tests {
                 }
                 for elsewhere in OUTSIDE_PATHS {
                     let exchanged = text.replace(&change.path, elsewhere);
-                    let requests = file_requests(&play::stream_events(recording.source, exchanged.as_bytes()));
+                    let requests = file_requests(&recording::stream_events(recording.source, exchanged.as_bytes()));
                     let same = requests.iter().filter(|exchanged| exchanged.request == request.request);
                     for exchanged in
                         same.filter(|exchanged| exchanged.changes.iter().all(|now| now.path != change.path))
@@ -468,7 +468,7 @@ mod tests {
                 "params": { "sessionId": "s", "toolCall": call, "options": [] } } }),
         ];
         let text = lines.map(|line| format!("{line}\n")).concat();
-        let events = play::stream_events(find_source("acp").unwrap(), text.as_bytes());
+        let events = recording::stream_events(find_source("acp").unwrap(), text.as_bytes());
         let request = |event: &Event| match &event.body {
             EventBody::RequestOpened(request) => Some((**request).clone()),
             _ => None,

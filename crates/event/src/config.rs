@@ -66,7 +66,7 @@ pub struct SessionConfig {
     /// How many turns the agent may take.
     #[serde(
         default,
-        deserialize_with = "crate::text::deserialize_whole_number",
+        deserialize_with = "crate::envelope::deserialize_whole_number",
         skip_serializing_if = "Option::is_none"
     )]
     pub max_turns: Option<u32>,

@@ -1,13 +1,19 @@
 //! The envelope of an event, written and read by hand: a verbatim `native` does not survive serde's tagged enums or
 //! `flatten`.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
+use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::{Dir, EventBody, Id, Kind, NativeBody, NativeRecord, Timestamp};
+use crate::{EventBody, Id, Kind, Timestamp};
 
 /// One event of a session.
 #[derive(Clone, Debug)]
@@ -261,9 +267,102 @@ struct EventWire<'a> {
     dir: Option<Dir>,
     #[serde(borrow, default)]
     enc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "crate::text::deserialize_present")]
+    #[serde(borrow, default, deserialize_with = "deserialize_present")]
     native: Option<&'a RawValue>,
     cause: Option<u64>,
+}
+
+/// Which way a record went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Dir {
+    /// From the agent to us.
+    #[default]
+    In,
+    /// From us to the agent.
+    Out,
+}
+
+/// One native record, verbatim.
+#[derive(Clone, Debug)]
+pub struct NativeRecord {
+    /// The direction of the record.
+    pub dir: Dir,
+    /// The content of the record.
+    pub body: NativeBody,
+}
+
+/// The three forms of a record.
+#[derive(Clone, Debug)]
+pub enum NativeBody {
+    /// Valid JSON, verbatim.
+    Json(Box<RawValue>),
+    /// Text that is not JSON.
+    Text(String),
+    /// Bytes that are not UTF-8.
+    Bytes(Vec<u8>),
+}
+
+impl NativeBody {
+    /// Returns the wire form: a JSON value, and the `enc` that describes its encoding unless the value is the record.
+    #[must_use]
+    pub fn to_wire(&self) -> (Cow<'_, RawValue>, Option<&'static str>) {
+        use std::borrow::Cow;
+        match self {
+            Self::Json(raw) => (Cow::Borrowed(raw), None),
+            Self::Text(text) => (Cow::Owned(to_raw_string(text)), Some("text")),
+            Self::Bytes(bytes) => {
+                (Cow::Owned(to_raw_json(&Base64Payload { base64: STANDARD.encode(bytes) })), Some("base64"))
+            }
+        }
+    }
+
+    /// Decodes the wire form. A value that cannot be decoded is kept as JSON.
+    #[must_use]
+    pub fn from_wire(raw: &RawValue, enc: Option<&str>) -> Self {
+        let decoded = match enc {
+            Some("text") => serde_json::from_str(raw.get()).ok().map(Self::Text),
+            Some("base64") => serde_json::from_str::<Base64Payload>(raw.get())
+                .ok()
+                .and_then(|b| STANDARD.decode(b.base64).ok())
+                .map(Self::Bytes),
+            _ => None,
+        };
+        decoded.unwrap_or_else(|| Self::Json(raw.to_owned()))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Base64Payload {
+    base64: String,
+}
+
+/// Serializes a value to verbatim JSON; returns `null` if that fails.
+#[must_use]
+pub fn to_raw_json<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Returns a text as a verbatim JSON string.
+#[must_use]
+pub fn to_raw_string(text: &str) -> Box<RawValue> {
+    to_raw_json(text)
+}
+
+/// Deserializes verbatim JSON that may be `null`: only an absent field is `None`.
+pub(crate) fn deserialize_present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Deserializes an integer that may be written with a zero fraction, as JSON Schema allows.
+pub(crate) fn deserialize_whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let written = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
+    let read = number.as_u64().and_then(|number| u32::try_from(number).ok());
+    let read = read.or_else(|| written?.parse().ok());
+    read.map(Some).ok_or_else(|| D::Error::custom(format_args!("{number} is not a whole number that fits")))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub enum ErrorCode {
     MaxTurns,
     /// The budget was exceeded.
     MaxBudget,
-    /// Somebody stopped it.
+    /// Stopped by a user or a client.
     Aborted,
     /// The provider or a server could not be reached.
     ConnectionFailed,

@@ -32,20 +32,17 @@ mod fault;
 mod given_settings;
 mod id;
 mod item;
-mod native;
 mod notice;
 mod request;
 pub mod schema;
 mod session;
 mod session_state;
-mod text;
 mod time;
-mod turn;
 mod usage;
 
 pub use body::{EventBody, Kind};
 pub use config::{ApprovalMode, McpServerConfig, McpTransport, SandboxMode, SessionConfig};
-pub use envelope::{Event, EventError};
+pub use envelope::{Dir, Event, EventError, NativeBody, NativeRecord, to_raw_json, to_raw_string};
 pub use fault::{ErrorCode, ErrorKind, Fault};
 pub use given_settings::{
     ClientSettings, MisplacedSettings, SettingsError, SettingsForm, describe_ignored, limits_agent_by_name,
@@ -57,17 +54,14 @@ pub use item::{
     FileOp, Item, Location, Mcp, Plan, PlanEntry, PlanStatus, Reasoning, Status, Subagent, Team, Tool, Unknown,
     UserMessage, WebSearch,
 };
-pub use native::{Dir, NativeBody, NativeRecord};
 pub use notice::{Level, Notice, Topic};
 pub use request::{
     About, Choice, Decider, OptionKind, Outcome, Question, RequestOpened, RequestOption, RequestResolved,
 };
 pub use session::{
-    Context, EndReason, Info, McpServer, Mode, Model, Named, Resumed, Selector, SelectorValue, SessionEnded,
-    SessionStarted, SessionStatus, SessionUpdated,
+    Context, Denied, EndReason, Info, McpServer, Mode, Model, Named, Origin, Resumed, Selector, SelectorValue,
+    SessionEnded, SessionStarted, SessionStatus, SessionUpdated, Stop, TurnCompleted, TurnStarted, TurnStatus,
 };
 pub use session_state::SessionState;
-pub use text::{to_raw_json, to_raw_string};
 pub use time::Timestamp;
-pub use turn::{Denied, Origin, Stop, TurnCompleted, TurnStarted, TurnStatus};
 pub use usage::{Scope, Usage};

@@ -27,7 +27,11 @@ pub struct Notice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     /// What else there is to it; its shape depends on the topic.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub detail: Option<Box<RawValue>>,
     /// The maker of the agent, where only its agents have such a notice.

@@ -166,7 +166,11 @@ pub struct RequestResolved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
     /// The changed input that was allowed instead.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub input: Option<Box<RawValue>>,
     /// The answers, by question.
@@ -192,7 +196,7 @@ pub enum Outcome {
     /// The agent no longer asks.
     #[default]
     Withdrawn,
-    /// Nobody answered in time.
+    /// Not answered in time.
     Expired,
 }
 

@@ -17,7 +17,6 @@ pub struct HarnessTestClient {
     sandbox: Option<SandboxMode>,
 }
 
-/// A completed turn.
 pub struct CompletedHarnessTurn {
     pub turn: Value,
     /// All notifications during the turn.
@@ -80,7 +79,7 @@ impl HarnessTestClient {
         Ok(self.rpc.wait_for(method, |message| message["method"] == method)?.body)
     }
 
-    pub fn answer_request(&mut self, request: &Value, answer: ApprovalReply) -> anyhow::Result<()> {
+    fn answer_request(&mut self, request: &Value, answer: ApprovalReply) -> anyhow::Result<()> {
         let decision = match answer {
             ApprovalReply::Accept => "accept",
             ApprovalReply::Decline => "decline",
@@ -88,7 +87,7 @@ impl HarnessTestClient {
         self.rpc.send_message(&json!({ "id": request["id"], "result": { "decision": decision } }))
     }
 
-    pub fn wait_for_turn_end(&mut self, turn: &str) -> anyhow::Result<CompletedHarnessTurn> {
+    fn wait_for_turn_end(&mut self, turn: &str) -> anyhow::Result<CompletedHarnessTurn> {
         let wanted = |message: &Value| {
             message["method"] == "turn/completed" && message["params"]["turn"]["id"] == turn
                 || message["method"].as_str().is_some_and(|method| method.ends_with("/requestApproval"))
@@ -133,7 +132,7 @@ impl HarnessTestClient {
 }
 
 impl CompletedHarnessTurn {
-    pub fn items_of_type(&self, kind: &str) -> Vec<&Value> {
+    fn items_of_type(&self, kind: &str) -> Vec<&Value> {
         self.turn["items"].as_array().into_iter().flatten().filter(|item| item["type"] == kind).collect()
     }
 

@@ -1,13 +1,11 @@
 //! Scenarios with the real agents against scripted models. This is a program and not a cargo test, because it needs the
 //! pinned agents and a network namespace, which `cargo xtask live` provides.
 
+mod embedded_engine;
 mod harness;
-mod heard;
-mod inside;
-mod play;
+mod observed_run;
+mod scenario;
 mod scenarios;
-mod served;
-mod table;
 mod trial;
 
 use std::{
@@ -23,7 +21,7 @@ use switchboard_testkit::{
     stage::{StagePrograms, is_isolated},
 };
 
-use crate::trial::sandbox_flag;
+use trial::sandbox_flag;
 
 /// Run every scenario with every real agent
 #[derive(Parser)]
@@ -61,8 +59,8 @@ fn main() -> ExitCode {
     let programs = StagePrograms { clis: args.clis, node: args.node };
     let is_played = |cli: &AgentCli| !args.installed || programs.clis.join(cli.program).exists();
     let clis = AGENT_CLIS.iter().filter(|cli| is_played(cli)).collect();
-    let plan = play::ScenarioPlan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
-    if play::run_all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let plan = scenario::ScenarioPlan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
+    if scenario::run_all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn parse_sandbox(flag: &str) -> Result<SandboxMode, String> {

@@ -1,18 +1,21 @@
 //! The environment of a scenario: a stage, an agent, and Switchboard.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
 use switchboard_agents::{Abilities, Agent, find_agent};
 use switchboard_engine::program_override_variable;
 use switchboard_event::{Event, SandboxMode, SessionConfig, Status};
-use switchboard_testkit::{
-    clis::AgentCli,
-    fake,
-    stage::{AgentStage, StageProcess, StageProcessOutput},
-};
+use switchboard_testkit::clis::AgentCli;
+use switchboard_testkit::fake;
+use switchboard_testkit::load::{BufferedSocket, RunningServer, TestApiClient, WebSocketFeed, free_port};
+use switchboard_testkit::stage::{AgentStage, StageProcess, StageProcessOutput};
 
-use crate::heard::{ObservedRun, complete_lines};
+use crate::observed_run::{ObservedRun, complete_lines};
 
 /// Interval and limit for conditions that can only be polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -230,4 +233,63 @@ pub fn poll_until(what: &str, is_so: impl Fn() -> bool) -> anyhow::Result<()> {
         thread::sleep(POLL_INTERVAL);
     }
     anyhow::bail!("never: {what}")
+}
+
+/// Starts a server with the sessions of the stage.
+pub fn start_server(trial: &LiveTrial<'_>) -> anyhow::Result<RunningServer> {
+    let (port, data) = (free_port()?, trial.stage.data_dir());
+    let (listen, data) = (format!("127.0.0.1:{port}"), data.to_string_lossy().into_owned());
+    let mut command = trial.stage.new_command(trial.switchboard, &["serve", "--listen", &listen, "--data", &data]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut served = RunningServer::from_child(child, Instant::now(), port, "/api/health")?;
+    let token = trial.run_switchboard(&["token", "--data", &data], "")?;
+    ensure!(token.code == Some(0), "no token: {}", token.describe_output());
+    token.stdout.trim().clone_into(&mut served.api.token);
+    Ok(served)
+}
+
+/// A consumer on a WebSocket.
+pub struct ConsumerClient {
+    socket: WebSocketFeed,
+    /// All messages in order, with lists flattened.
+    pub observed: Vec<Value>,
+}
+
+impl ConsumerClient {
+    pub fn connect(api: &TestApiClient, path: &str) -> anyhow::Result<Self> {
+        let socket =
+            WebSocketFeed::open(BufferedSocket::connect(api.port)?, api, path).with_context(|| path.to_owned())?;
+        Ok(Self { socket, observed: Vec::new() })
+    }
+
+    pub fn send_json(&mut self, message: &Value) -> anyhow::Result<()> {
+        Ok(self.socket.send_text(&message.to_string())?)
+    }
+
+    /// Returns the first matching message, received or still to come.
+    pub fn wait_for_message(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+        let mut seen = 0;
+        loop {
+            if let Some(found) = self.observed.iter().skip(seen).find(|message| wanted(message)) {
+                return Ok(found.clone());
+            }
+            seen = self.observed.len();
+            self.receive_next().with_context(|| format!("never: {what}; the last was {:?}", self.observed.last()))?;
+        }
+    }
+
+    fn receive_next(&mut self) -> anyhow::Result<()> {
+        let observed = &mut self.observed;
+        let mut see = |text: &[u8]| {
+            let message: Value = serde_json::from_slice(text).unwrap_or_default();
+            match message["messages"].as_array() {
+                Some(several) => observed.extend(several.iter().cloned()),
+                None => observed.push(message),
+            }
+        };
+        match self.socket.next(&mut |message| see(message.text))? {
+            None => Ok(()),
+            Some(end) => bail!("it was closed: {end:?}"),
+        }
+    }
 }

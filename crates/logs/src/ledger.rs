@@ -2,7 +2,7 @@
 
 use switchboard_event::Timestamp;
 
-/// Index of a name in a [`Ledger`].
+/// Index of a name in a [`UsageLedger`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LedgerName(pub u32);
 

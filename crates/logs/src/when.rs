@@ -52,10 +52,10 @@ pub fn parse_time_zone(name: &str) -> Result<TimeZone, TimeParseError> {
 /// # Errors
 /// If it is not a time, or outside of the calendar.
 pub fn parse_time(text: &str, zone: &TimeZone, now: Timestamp) -> Result<TimeRange, TimeParseError> {
-    let said = text.trim();
+    let input = text.trim();
     let clock = TimeParser { zone, now };
-    let found = clock.parse_word(said).or_else(|| clock.parse_ago(said)).or_else(|| clock.parse_instant(said));
-    found.or_else(|| clock.parse_date(said)).ok_or_else(|| TimeParseError::Time(said.to_owned()))
+    let found = clock.parse_word(input).or_else(|| clock.parse_ago(input)).or_else(|| clock.parse_instant(input));
+    found.or_else(|| clock.parse_date(input)).ok_or_else(|| TimeParseError::Time(input.to_owned()))
 }
 
 /// Parses the bounds of a time range. If `until` is a day, it is included completely.
@@ -98,8 +98,8 @@ struct TimeParser<'a> {
 }
 
 impl TimeParser<'_> {
-    fn parse_word(&self, said: &str) -> Option<TimeRange> {
-        match said.to_ascii_lowercase().as_str() {
+    fn parse_word(&self, input: &str) -> Option<TimeRange> {
+        match input.to_ascii_lowercase().as_str() {
             "now" => Some(TimeRange { from: self.now, to: self.now }),
             "today" => self.days_ago(0.days()),
             "yesterday" => self.days_ago(1.days()),
@@ -108,10 +108,10 @@ impl TimeParser<'_> {
     }
 
     /// Parses `45m`, `12h`, `7d` or `2w`, with or without a trailing `ago`.
-    fn parse_ago(&self, said: &str) -> Option<TimeRange> {
-        let said = said.strip_suffix("ago").unwrap_or(said).trim_end();
-        let unit = said.trim_start_matches(|c: char| c.is_ascii_digit());
-        let number: i64 = said.strip_suffix(unit)?.parse().ok()?;
+    fn parse_ago(&self, input: &str) -> Option<TimeRange> {
+        let input = input.strip_suffix("ago").unwrap_or(input).trim_end();
+        let unit = input.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number: i64 = input.strip_suffix(unit)?.parse().ok()?;
         let seconds = match unit.trim_start() {
             "s" => 1,
             "m" | "min" => 60,
@@ -136,25 +136,25 @@ impl TimeParser<'_> {
     }
 
     /// Parses a point in time, with an offset or in the time zone.
-    fn parse_instant(&self, said: &str) -> Option<TimeRange> {
-        let has_time = said.contains(':') || said.contains(['T', 't']);
+    fn parse_instant(&self, input: &str) -> Option<TimeRange> {
+        let has_time = input.contains(':') || input.contains(['T', 't']);
         let local = || {
-            let civil = said.parse::<DateTime>().ok().filter(|_| has_time)?;
+            let civil = input.parse::<DateTime>().ok().filter(|_| has_time)?;
             Timestamp::from_micros(self.zone.to_zoned(civil).ok()?.timestamp().as_microsecond())
         };
-        let at = Timestamp::parse(said).or_else(local)?;
+        let at = Timestamp::parse(input).or_else(local)?;
         Some(TimeRange { from: at, to: at })
     }
 
     /// Parses a day (`2026-11-16` or `20261116`) or a month (`2026-11`).
-    fn parse_date(&self, said: &str) -> Option<TimeRange> {
-        let is_month = said.len() == 7 && said.as_bytes().get(4) == Some(&b'-');
+    fn parse_date(&self, input: &str) -> Option<TimeRange> {
+        let is_month = input.len() == 7 && input.as_bytes().get(4) == Some(&b'-');
         if is_month {
-            let first: Date = format!("{said}-01").parse().ok()?;
+            let first: Date = format!("{input}-01").parse().ok()?;
             return self.day_range(first, first.last_of_month());
         }
         let has_only = |c: char| c.is_ascii_digit() || c == '-';
-        let day: Date = said.parse().ok().filter(|_| said.chars().all(has_only))?;
+        let day: Date = input.parse().ok().filter(|_| input.chars().all(has_only))?;
         self.day_range(day, day)
     }
 }
@@ -163,12 +163,12 @@ impl TimeParser<'_> {
 mod tests {
     use super::{TimeParseError, Timestamp, parse_time, parse_time_bounds, parse_time_zone};
 
-    fn check_time(said: &str, name: &str, expected: (&str, &str)) {
+    fn check_time(input: &str, name: &str, expected: (&str, &str)) {
         let zone = parse_time_zone(name).unwrap();
         let now = Timestamp::parse("2026-11-16T10:20:30Z").unwrap();
-        let moment = parse_time(said, &zone, now).unwrap();
+        let moment = parse_time(input, &zone, now).unwrap();
         let expected = (Timestamp::parse(expected.0).unwrap(), Timestamp::parse(expected.1).unwrap());
-        assert_eq!((moment.from, moment.to), expected, "{said} in {name}");
+        assert_eq!((moment.from, moment.to), expected, "{input} in {name}");
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn points_in_time_are_exact() {
-        for (said, at) in [
+        for (input, at) in [
             ("now", "2026-11-16T10:20:30Z"),
             ("90s", "2026-11-16T10:19:00Z"),
             ("45m ago", "2026-11-16T09:35:30Z"),
@@ -203,7 +203,7 @@ mod tests {
             ("2026-11-16T09:30", "2026-11-16T08:30:00Z"),
             ("2026-11-16 09:30", "2026-11-16T08:30:00Z"),
         ] {
-            check_time(said, "Europe/Berlin", (at, at));
+            check_time(input, "Europe/Berlin", (at, at));
         }
     }
 
@@ -211,10 +211,10 @@ mod tests {
     fn what_is_no_time_is_said() {
         let now = Timestamp::parse("2026-11-16T10:20:30Z").unwrap();
         let utc = parse_time_zone("UTC").unwrap();
-        for said in
+        for input in
             ["", "soon", "7", "7x", "-3d", "2026-13-01", "2026-02-30", "2026-13", "99999999999999d", "d", "16.11.2026"]
         {
-            assert_eq!(parse_time(said, &utc, now), Err(TimeParseError::Time(said.to_owned())), "{said}");
+            assert_eq!(parse_time(input, &utc, now), Err(TimeParseError::Time(input.to_owned())), "{input}");
         }
         for name in ["", "Mars/Olympus", "25:00"] {
             assert_eq!(parse_time_zone(name), Err(TimeParseError::Zone(name.to_owned())));

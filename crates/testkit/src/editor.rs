@@ -69,14 +69,14 @@ impl EditorState {
         request: &RequestPermissionRequest,
         responder: Responder<RequestPermissionResponse>,
     ) -> Result<(), Error> {
-        let asked = serde_json::to_value(request).map_err(Error::into_internal_error)?;
+        let question = serde_json::to_value(request).map_err(Error::into_internal_error)?;
         let user = self.0.user.lock().pop_front().unwrap_or(EditorUserAction::TakesTime);
         let option = match user {
             EditorUserAction::Chooses(option) => Some(option.to_owned()),
-            EditorUserAction::Wants(kind) => option_of_kind(&asked, kind),
+            EditorUserAction::Wants(kind) => option_of_kind(&question, kind),
             EditorUserAction::TakesTime => None,
         };
-        self.0.questions.lock().push(asked);
+        self.0.questions.lock().push(question);
         let answered = match option {
             Some(option) => {
                 let chosen = RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option));
@@ -103,8 +103,8 @@ impl EditorState {
     }
 }
 
-fn option_of_kind(asked: &Value, kind: &str) -> Option<String> {
-    let options = asked.get("options")?.as_array()?;
+fn option_of_kind(question: &Value, kind: &str) -> Option<String> {
+    let options = question.get("options")?.as_array()?;
     let option = options.iter().find(|option| option.get("kind").is_some_and(|known| known == kind))?;
     option.get("optionId")?.as_str().map(str::to_owned)
 }
@@ -112,7 +112,7 @@ fn option_of_kind(asked: &Value, kind: &str) -> Option<String> {
 /// A connection to an agent.
 pub struct AcpTestEditor {
     pub agent: ConnectionTo<Agent>,
-    heard: EditorState,
+    state: EditorState,
 }
 
 impl AcpTestEditor {
@@ -129,42 +129,42 @@ impl AcpTestEditor {
     /// Cancels the turn of a session; open permission requests are answered as cancelled, as the protocol requires.
     pub fn cancel_turn(&self, session: &SessionId) -> Result<(), Error> {
         self.agent.send_notification(CancelNotification::new(session.clone()))?;
-        let open = std::mem::take(&mut *self.heard.0.open.lock());
+        let open = std::mem::take(&mut *self.state.0.open.lock());
         let cancelled = || RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled);
         open.into_iter().try_for_each(|responder| responder.respond(cancelled()))
     }
 
     /// Appends the user's next reactions.
     pub fn queue_user_actions(&self, does: &[EditorUserAction]) {
-        self.heard.0.user.lock().extend(does);
+        self.state.0.user.lock().extend(does);
     }
 
     /// Takes all updates so far.
     #[must_use]
     pub fn take_updates(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.heard.0.updates.lock())
+        std::mem::take(&mut *self.state.0.updates.lock())
     }
 
     /// Takes all requests to the user so far.
     #[must_use]
     pub fn take_questions(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.heard.0.questions.lock())
+        std::mem::take(&mut *self.state.0.questions.lock())
     }
 
     /// Waits until a request to the user is open.
     pub async fn wait_until_asked(&self) {
-        self.wait_until(|heard| !heard.0.open.lock().is_empty()).await;
+        self.wait_until(|state| !state.0.open.lock().is_empty()).await;
     }
 
     /// Waits for a matching update.
     pub async fn wait_for_update(&self, wanted: impl Fn(&Value) -> bool) {
-        self.wait_until(|heard| heard.0.updates.lock().iter().any(&wanted)).await;
+        self.wait_until(|state| state.0.updates.lock().iter().any(&wanted)).await;
     }
 
     async fn wait_until(&self, is_so: impl Fn(&EditorState) -> bool) {
         loop {
-            let news = self.heard.0.news.notified();
-            if is_so(&self.heard) {
+            let news = self.state.0.news.notified();
+            if is_so(&self.state) {
                 return;
             }
             news.await;
@@ -218,8 +218,8 @@ async fn run_connection<R>(
     capabilities: ClientCapabilities,
     play: impl AsyncFnOnce(&AcpTestEditor) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let heard = EditorState::default();
-    let (updates, permissions, forms) = (heard.clone(), heard.clone(), heard.clone());
+    let state = EditorState::default();
+    let (updates, permissions, forms) = (state.clone(), state.clone(), state.clone());
     Client
         .v1()
         .on_receive_notification(
@@ -241,7 +241,7 @@ async fn run_connection<R>(
         .connect_with(Lines::new(stdin_sink(stdin), stdout_lines(stdout)), async |agent: ConnectionTo<Agent>| {
             let hello = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);
             agent.send_request(hello).block_task().await?;
-            play(&AcpTestEditor { agent, heard }).await
+            play(&AcpTestEditor { agent, state }).await
         })
         .await
 }
@@ -263,11 +263,11 @@ fn stdin_sink(mut stdin: ChildStdin) -> impl Sink<String, Error = io::Error> + S
 }
 
 fn stdout_lines(stdout: ChildStdout) -> impl Stream<Item = io::Result<String>> + Send + 'static {
-    let (heard, lines) = mpsc::unbounded_channel();
+    let (state, lines) = mpsc::unbounded_channel();
     thread::spawn(move || {
         for line in io::BufReader::new(stdout).lines() {
             // The editor may have stopped reading; the program must not block.
-            drop(heard.send(line));
+            drop(state.send(line));
         }
     });
     stream::unfold(lines, async |mut lines: mpsc::UnboundedReceiver<io::Result<String>>| {

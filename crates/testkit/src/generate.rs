@@ -9,14 +9,15 @@ use std::{
 use serde_json::Value;
 use switchboard_agents::RecordSource;
 
-use super::{play, recording::Recording};
+use super::recording::Recording;
+use crate::recording;
 
 /// Fields whose value identifies the type of a record.
 const TYPE_FIELDS: &[&str] =
     &["type", "subtype", "method", "kind", "role", "status", "event", "sessionUpdate", "field"];
 
-/// Returns the fields of a record and their types, with the values of [`NAMING`] fields.
-pub fn record_shape(value: &Value) -> String {
+/// Returns the fields of a record and their types, with the values of [`TYPE_FIELDS`].
+fn record_shape(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "bool".to_owned(),
@@ -34,7 +35,7 @@ pub fn record_shape(value: &Value) -> String {
 }
 
 /// Collects ids: id-like values of fields whose name ends in `id`.
-pub fn collect_ids(value: &Value, found: &mut BTreeSet<String>) {
+fn collect_ids(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|element| collect_ids(element, found)),
         Value::Object(fields) => {
@@ -119,7 +120,7 @@ const STREAM_SESSION_ID: &str = "5e550000-0000-4000-8000-000000000000";
 /// Number of pieces of a text that was recorded in more than one.
 const PIECES_PER_TEXT: usize = 200;
 
-pub struct RecordingTemplate {
+struct RecordingTemplate {
     lines: Vec<TemplateLine>,
 }
 
@@ -205,9 +206,9 @@ impl<'a> TemplateRecord<'a> {
 /// Replaces the session id, so that many recordings make one session.
 fn with_stream_session(recording: &Recording) -> String {
     let text = String::from_utf8_lossy(&recording.bytes).into_owned();
-    let events = play::stream_events(recording.source, &recording.bytes);
+    let events = recording::stream_events(recording.source, &recording.bytes);
     match events.first().map(|event| event.session.as_str()) {
-        Some(session) if session != play::MADE_UP_SESSION_ID => text.replace(session, STREAM_SESSION_ID),
+        Some(session) if session != recording::MADE_UP_SESSION_ID => text.replace(session, STREAM_SESSION_ID),
         _ => text,
     }
 }

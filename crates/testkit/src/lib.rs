@@ -2,26 +2,22 @@
 //! made from recordings; a scripted model, a stage on which the real agents run against it, and an editor. It names no
 //! dialect, and agents only in `clis` and `corpus/agents`: everything else uses the tables.
 
-pub mod check;
 pub mod clis;
 pub mod corpus;
-pub mod dice;
 pub mod editor;
 pub mod fake;
 pub mod generate;
 pub mod ledger;
 pub mod load;
-pub mod minimise;
+pub mod log_scan;
 pub mod model;
 pub mod mutate;
 pub mod parallel;
-pub mod play;
+pub mod random;
 pub mod recording;
 pub mod rpc;
-pub mod said;
-pub mod skimmed;
 pub mod stage;
-pub mod text;
+pub mod stream_checker;
 pub mod wire;
 
 use std::path::PathBuf;

@@ -22,34 +22,34 @@ struct TestkitCli {
 
 #[derive(Subcommand)]
 enum TestkitCommand {
-    Fuzz(commands::fuzz::FuzzArgs),
-    Corpus(commands::print::CorpusArgs),
-    Soak(commands::soak::StreamSoakArgs),
-    Stream(commands::print::GenerateStreamArgs),
-    List(commands::print::SourceListArgs),
-    Recorded(commands::print::RecordedMessagesArgs),
-    Model(commands::stage::ScriptedModelArgs),
-    Stage(commands::stage::StageArgs),
+    Fuzz(commands::streams::FuzzArgs),
+    Corpus(commands::streams::CorpusArgs),
+    Soak(commands::streams::StreamSoakArgs),
+    Stream(commands::streams::GenerateStreamArgs),
+    List(commands::streams::SourceListArgs),
+    Recorded(commands::streams::RecordedMessagesArgs),
+    Model(commands::ScriptedModelArgs),
+    Stage(commands::StageArgs),
     #[command(subcommand)]
     Load(commands::load::LoadCommand),
-    Fake(commands::stage::FakeAgentArgs),
+    Fake(commands::FakeAgentArgs),
     #[command(hide = true)]
-    FakeChild(commands::stage::FakeChildArgs),
+    FakeChild(commands::FakeChildArgs),
 }
 
 fn main() -> ExitCode {
     let result = match TestkitCli::parse().command {
-        TestkitCommand::Fuzz(args) => commands::fuzz::run(&args).map(to_success),
-        TestkitCommand::Corpus(args) => commands::print::write_corpus(&args).map(to_success),
-        TestkitCommand::Soak(args) => commands::soak::run(&args).map(to_success),
-        TestkitCommand::Stream(args) => commands::print::write_stream(&args).map(to_success),
-        TestkitCommand::List(args) => commands::print::list_sources(&args).map(to_success),
-        TestkitCommand::Recorded(args) => commands::print::write_recorded_messages(&args).map(to_success),
-        TestkitCommand::Model(args) => commands::stage::run_model(&args).map(to_success),
-        TestkitCommand::Stage(args) => commands::stage::run_on_stage(&args).map(to_success),
+        TestkitCommand::Fuzz(args) => commands::streams::run_fuzz(&args).map(to_success),
+        TestkitCommand::Corpus(args) => commands::streams::write_corpus(&args).map(to_success),
+        TestkitCommand::Soak(args) => commands::streams::run_soak(&args).map(to_success),
+        TestkitCommand::Stream(args) => commands::streams::write_stream(&args).map(to_success),
+        TestkitCommand::List(args) => commands::streams::list_sources(&args).map(to_success),
+        TestkitCommand::Recorded(args) => commands::streams::write_recorded_messages(&args).map(to_success),
+        TestkitCommand::Model(args) => commands::run_model(&args).map(to_success),
+        TestkitCommand::Stage(args) => commands::run_on_stage(&args).map(to_success),
         TestkitCommand::Load(args) => commands::load::run(&args).map(to_success),
-        TestkitCommand::Fake(args) => commands::stage::run_fake(&args),
-        TestkitCommand::FakeChild(args) => commands::stage::run_fake_child(&args).map(to_success),
+        TestkitCommand::Fake(args) => commands::run_fake(&args),
+        TestkitCommand::FakeChild(args) => commands::run_fake_child(&args).map(to_success),
     };
     match result {
         Ok(code) => code,

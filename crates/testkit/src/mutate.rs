@@ -6,16 +6,17 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use switchboard_agents::{JsonObject, JsonView};
 
-use super::{dice::SeededRng, recording::Recording};
+use crate::random::SeededRng;
+use crate::recording::Recording;
 
 /// Changes, inserts or removes bytes of a line: invalid JSON, invalid UTF-8, NUL, an embedded newline.
-pub fn corrupt_bytes(lines: &mut [Vec<u8>], dice: &mut SeededRng) {
-    let at = dice.next_below(lines.len());
+fn corrupt_bytes(lines: &mut [Vec<u8>], rng: &mut SeededRng) {
+    let at = rng.next_below(lines.len());
     let Some(line) = lines.get_mut(at) else { return };
-    for _ in 0..=dice.next_below(3) {
-        let at = dice.next_below(line.len());
-        let byte = [0, b'\n', b'\r', b'"', b'\\', b'{', b'}', 0x80, 0xff][dice.next_below(9)];
-        match dice.next_below(3) {
+    for _ in 0..=rng.next_below(3) {
+        let at = rng.next_below(line.len());
+        let byte = [0, b'\n', b'\r', b'"', b'\\', b'{', b'}', 0x80, 0xff][rng.next_below(9)];
+        match rng.next_below(3) {
             0 => line.insert(at, byte),
             1 if !line.is_empty() => {
                 line.remove(at);
@@ -33,55 +34,55 @@ pub fn corrupt_bytes(lines: &mut [Vec<u8>], dice: &mut SeededRng) {
 pub const UNKNOWN_FIELD: &str = "zz_unknown";
 
 /// Corrupts one value in one line.
-pub fn corrupt_record(lines: &mut [Vec<u8>], words: &RecordingVocabulary, dice: &mut SeededRng) {
-    let at = dice.next_below(lines.len());
+fn corrupt_record(lines: &mut [Vec<u8>], words: &RecordingVocabulary, rng: &mut SeededRng) {
+    let at = rng.next_below(lines.len());
     let Some(line) = lines.get_mut(at) else { return };
     let Ok(mut record) = serde_json::from_slice::<Value>(line) else { return };
-    corrupt_value(&mut record, words, dice);
+    corrupt_value(&mut record, words, rng);
     *line = format!("{record}\n").into_bytes();
 }
 
 /// Follows a random path and corrupts the value there.
-fn corrupt_value(value: &mut Value, words: &RecordingVocabulary, dice: &mut SeededRng) {
-    let stop = dice.once_in(3);
+fn corrupt_value(value: &mut Value, words: &RecordingVocabulary, rng: &mut SeededRng) {
+    let stop = rng.once_in(3);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            let key = fields.keys().nth(dice.next_below(fields.len())).cloned().unwrap_or_default();
+            let key = fields.keys().nth(rng.next_below(fields.len())).cloned().unwrap_or_default();
             if !stop {
-                return fields.get_mut(&key).into_iter().for_each(|field| corrupt_value(field, words, dice));
+                return fields.get_mut(&key).into_iter().for_each(|field| corrupt_value(field, words, rng));
             }
             let field = fields.remove(&key).unwrap_or_default();
-            match dice.next_below(4) {
+            match rng.next_below(4) {
                 0 => {}
                 1 => {
-                    fields.insert(dice.choose(&words.keys).cloned().unwrap_or_default(), field);
+                    fields.insert(rng.choose(&words.keys).cloned().unwrap_or_default(), field);
                 }
                 2 => {
-                    fields.insert(key, replacement_value(&field, words, dice));
+                    fields.insert(key, replacement_value(&field, words, rng));
                 }
                 _ => {
                     fields.insert(key, field);
-                    fields.insert(UNKNOWN_FIELD.to_owned(), words.random_value(dice, 2));
+                    fields.insert(UNKNOWN_FIELD.to_owned(), words.random_value(rng, 2));
                 }
             }
         }
         Value::Array(elements) if !elements.is_empty() && !stop => {
-            let at = dice.next_below(elements.len());
-            elements.get_mut(at).into_iter().for_each(|element| corrupt_value(element, words, dice));
+            let at = rng.next_below(elements.len());
+            elements.get_mut(at).into_iter().for_each(|element| corrupt_value(element, words, rng));
         }
-        other => *other = replacement_value(other, words, dice),
+        other => *other = replacement_value(other, words, rng),
     }
 }
 
 /// Returns another value to replace this one.
-fn replacement_value(value: &Value, words: &RecordingVocabulary, dice: &mut SeededRng) -> Value {
-    match (dice.next_below(6), value) {
+fn replacement_value(value: &Value, words: &RecordingVocabulary, rng: &mut SeededRng) -> Value {
+    match (rng.next_below(6), value) {
         (0, value) => json!([value]),
         (1, value) => json!({ "value": value }),
-        (2, Value::String(text)) => text.chars().take(dice.next_below(text.len() + 1)).collect::<String>().into(),
+        (2, Value::String(text)) => text.chars().take(rng.next_below(text.len() + 1)).collect::<String>().into(),
         (3, Value::String(text)) => format!("{text}{text}\u{0}\u{1F600}\n").into(),
         (4, value) if !value.is_string() => value.to_string().into(),
-        _ => words.random_value(dice, 2),
+        _ => words.random_value(rng, 2),
     }
 }
 
@@ -119,9 +120,9 @@ fn is_map(fields: &JsonObject<'_>) -> bool {
 }
 
 /// Removes, repeats, moves or inserts lines, or truncates the stream.
-pub fn corrupt_lines(lines: &mut Vec<Vec<u8>>, words: &RecordingVocabulary, dice: &mut SeededRng) {
-    let (at, other) = (dice.next_below(lines.len()), dice.next_below(lines.len()));
-    match dice.next_below(7) {
+fn corrupt_lines(lines: &mut Vec<Vec<u8>>, words: &RecordingVocabulary, rng: &mut SeededRng) {
+    let (at, other) = (rng.next_below(lines.len()), rng.next_below(lines.len()));
+    match rng.next_below(7) {
         0 if !lines.is_empty() => {
             lines.remove(at);
         }
@@ -132,50 +133,50 @@ pub fn corrupt_lines(lines: &mut Vec<Vec<u8>>, words: &RecordingVocabulary, dice
         }
         2 if !lines.is_empty() => lines.swap(at, other),
         3 => lines.truncate(at),
-        4 => shuffle_window(lines, at, dice),
-        5 => lines.insert(at, strange_line(words, dice)),
+        4 => shuffle_window(lines, at, rng),
+        5 => lines.insert(at, strange_line(words, rng)),
         _ => {
             let from = at.min(other);
-            let again: Vec<_> = lines.iter().skip(from).take(1 + dice.next_below(8)).cloned().collect();
+            let again: Vec<_> = lines.iter().skip(from).take(1 + rng.next_below(8)).cloned().collect();
             lines.splice(other..other, again);
         }
     }
 }
 
-fn shuffle_window(lines: &mut [Vec<u8>], at: usize, dice: &mut SeededRng) {
+fn shuffle_window(lines: &mut [Vec<u8>], at: usize, rng: &mut SeededRng) {
     let end = lines.len().min(at + 6);
     let Some(window) = lines.get_mut(at..end) else { return };
     for i in 0..window.len() {
-        window.swap(i, dice.next_below(window.len()));
+        window.swap(i, rng.next_below(window.len()));
     }
 }
 
-fn strange_line(words: &RecordingVocabulary, dice: &mut SeededRng) -> Vec<u8> {
-    let line = match dice.next_below(6) {
+fn strange_line(words: &RecordingVocabulary, rng: &mut SeededRng) -> Vec<u8> {
+    let line = match rng.next_below(6) {
         0 => b"npm WARN something that is no record".to_vec(),
         1 => b"{\"half\":".to_vec(),
         2 => vec![0xff, 0x00, 0xfe],
         3 => br#"{"lone":"\ud800","lone":1}"#.to_vec(),
         4 => format!("{}{}", "[".repeat(300), "]".repeat(300)).into_bytes(),
-        _ => words.random_record(dice).to_string().into_bytes(),
+        _ => words.random_record(rng).to_string().into_bytes(),
     };
     [line, b"\n".to_vec()].concat()
 }
 
 /// Mutates a stream in one to four ways.
 #[must_use]
-pub fn mutate_stream(stream: &[u8], words: &RecordingVocabulary, dice: &mut SeededRng) -> Vec<u8> {
+pub fn mutate_stream(stream: &[u8], words: &RecordingVocabulary, rng: &mut SeededRng) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = stream.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-    for _ in 0..=dice.next_below(4) {
-        match dice.next_below(10) {
-            0..6 => corrupt_record(&mut lines, words, dice),
-            6..9 => corrupt_lines(&mut lines, words, dice),
-            _ => corrupt_bytes(&mut lines, dice),
+    for _ in 0..=rng.next_below(4) {
+        match rng.next_below(10) {
+            0..6 => corrupt_record(&mut lines, words, rng),
+            6..9 => corrupt_lines(&mut lines, words, rng),
+            _ => corrupt_bytes(&mut lines, rng),
         }
     }
     let mut stream = lines.concat();
-    if dice.once_in(8) {
-        stream.truncate(dice.next_below(stream.len() + 1));
+    if rng.once_in(8) {
+        stream.truncate(rng.next_below(stream.len() + 1));
     }
     stream
 }
@@ -202,43 +203,43 @@ impl RecordingVocabulary {
         Self { keys: keys.into_iter().collect(), words: words.into_iter().collect() }
     }
 
-    pub fn random_record(&self, dice: &mut SeededRng) -> Value {
-        self.random_object(dice, 3)
+    fn random_record(&self, rng: &mut SeededRng) -> Value {
+        self.random_object(rng, 3)
     }
 
-    fn random_object(&self, dice: &mut SeededRng, depth: usize) -> Value {
+    fn random_object(&self, rng: &mut SeededRng, depth: usize) -> Value {
         let mut fields = Map::new();
-        for _ in 0..=dice.next_below(6) {
-            let key = dice.choose(&self.keys).cloned().unwrap_or_default();
-            fields.insert(key, self.random_value(dice, depth));
+        for _ in 0..=rng.next_below(6) {
+            let key = rng.choose(&self.keys).cloned().unwrap_or_default();
+            fields.insert(key, self.random_value(rng, depth));
         }
         // Most parsers look at a type first.
-        if dice.once_in(2) {
-            fields.insert("type".to_owned(), self.random_word(dice));
+        if rng.once_in(2) {
+            fields.insert("type".to_owned(), self.random_word(rng));
         }
         fields.into()
     }
 
-    fn random_word(&self, dice: &mut SeededRng) -> Value {
-        dice.choose(&self.words).cloned().unwrap_or_default().into()
+    fn random_word(&self, rng: &mut SeededRng) -> Value {
+        rng.choose(&self.words).cloned().unwrap_or_default().into()
     }
 
     /// Returns a random value, at most `depth` levels deep.
-    pub fn random_value(&self, dice: &mut SeededRng, depth: usize) -> Value {
-        match dice.next_below(if depth == 0 { 7 } else { 10 }) {
+    fn random_value(&self, rng: &mut SeededRng, depth: usize) -> Value {
+        match rng.next_below(if depth == 0 { 7 } else { 10 }) {
             0 => Value::Null,
-            1 => dice.once_in(2).into(),
-            2 => (dice.next_u64() % 1_000).into(),
-            3 => odd_number(dice),
+            1 => rng.once_in(2).into(),
+            2 => (rng.next_u64() % 1_000).into(),
+            3 => odd_number(rng),
             4 => "".into(),
-            5 | 6 => self.random_word(dice),
-            7 => (0..dice.next_below(3)).map(|_| self.random_value(dice, depth - 1)).collect(),
-            _ => self.random_object(dice, depth - 1),
+            5 | 6 => self.random_word(rng),
+            7 => (0..rng.next_below(3)).map(|_| self.random_value(rng, depth - 1)).collect(),
+            _ => self.random_object(rng, depth - 1),
         }
     }
 }
 
-fn odd_number(dice: &mut SeededRng) -> Value {
+fn odd_number(rng: &mut SeededRng) -> Value {
     let odd = [
         Value::from(-1),
         Value::from(i64::MIN),
@@ -247,7 +248,7 @@ fn odd_number(dice: &mut SeededRng) -> Value {
         Value::from(-1e300),
         Value::from(1e300),
     ];
-    dice.choose(&odd).cloned().unwrap_or_default()
+    rng.choose(&odd).cloned().unwrap_or_default()
 }
 
 fn collect_words(value: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
@@ -265,5 +266,37 @@ fn collect_words(value: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSe
             }
         }
         _ => {}
+    }
+}
+
+/// Removes lines as long as the rest still fails, large blocks first.
+#[must_use]
+pub fn shrink_stream(stream: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = stream.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut block = lines.len().div_ceil(2);
+    while block > 0 {
+        let mut at = 0;
+        while at < lines.len() {
+            let end = lines.len().min(at + block);
+            let rest: Vec<&[u8]> = lines.iter().take(at).chain(lines.iter().skip(end)).copied().collect();
+            if fails(&rest.concat()) {
+                lines = rest;
+            } else {
+                at = end;
+            }
+        }
+        block /= 2;
+    }
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shrink_stream;
+
+    #[test]
+    fn only_what_is_needed_stays() {
+        let fails = |stream: &[u8]| stream.contains(&b'x') && stream.contains(&b'y');
+        assert_eq!(shrink_stream(b"a\nx\nb\nc\ny\nd\n", fails), b"x\ny\n");
     }
 }

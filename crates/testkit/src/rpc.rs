@@ -110,7 +110,6 @@ impl RpcTestClient {
         }
     }
 
-    /// Returns the next message.
     pub fn next_message(&mut self) -> anyhow::Result<ReceivedMessage> {
         match self.unheard.pop_front() {
             Some(message) => Ok(message),

@@ -7,11 +7,9 @@ use std::{fs, path::Path, time::Duration};
 use rustix::process::Signal;
 use switchboard_agents::find_source;
 use switchboard_event::{Details, EventBody, Outcome};
-use switchboard_testkit::{
-    fake,
-    play::stream_events,
-    stage::{AgentStage, StageProcess, StageProcessOutput, StagePrograms},
-};
+use switchboard_testkit::fake;
+use switchboard_testkit::recording::stream_events;
+use switchboard_testkit::stage::{AgentStage, StageProcess, StageProcessOutput, StagePrograms};
 
 fn new_stage() -> AgentStage {
     AgentStage::new(&StagePrograms { clis: "/nowhere".into(), node: "/nowhere".into() }).unwrap()

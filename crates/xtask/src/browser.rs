@@ -6,16 +6,12 @@ use std::{path::PathBuf, process::Command};
 use anyhow::anyhow;
 use clap::Args;
 
-use crate::{
-    isolation::NetworkIsolation,
-    place::AgentEnvironment,
-    print_line,
-    process::{
-        build_directory, build_workspace, cargo_command, is_available, is_root, new_command, read_output, run_program,
-    },
-    scenarios::ScenarioSelection,
-    steps::TestStepOutcome,
+use crate::print_line;
+use crate::process::{
+    ScenarioSelection, TestStepOutcome, build_directory, build_workspace, cargo_command, is_available, is_root,
+    new_command, read_output, run_program,
 };
+use crate::tools::{AgentEnvironment, NetworkIsolation};
 
 /// Program names of browsers and of the driver.
 const BROWSER_NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -54,14 +50,14 @@ fn run_scenarios(which: &ScenarioSelection) -> anyhow::Result<TestStepOutcome> {
     run_program(&mut browser).map(|()| TestStepOutcome::Passed)
 }
 
-pub struct BrowserInstallation {
+struct BrowserInstallation {
     browser: PathBuf,
     driver: PathBuf,
 }
 
 impl BrowserInstallation {
     /// Returns the installed browser; installs it first if permitted. Otherwise returns the reason.
-    pub fn find_or_install() -> Result<Self, String> {
+    fn find_or_install() -> Result<Self, String> {
         if let Some(found) = Self::find_installed() {
             return Ok(found);
         }

@@ -2,13 +2,8 @@
 
 use clap::Args;
 
-use crate::{
-    clis::CliVersions,
-    place::{AgentEnvironment, debug_program},
-    process::run_program,
-    scenarios::ScenarioSelection,
-    steps::TestStepOutcome,
-};
+use crate::process::{ScenarioSelection, TestStepOutcome, run_program};
+use crate::tools::{AgentEnvironment, CliVersions, debug_program};
 
 /// Run the real agents against scripted models, without a network
 ///

@@ -3,24 +3,13 @@
 
 mod bench;
 mod browser;
-mod clis;
-mod fmt;
-mod fuzz;
-mod isolation;
-mod lint;
 mod live;
 mod load;
-mod npm;
-mod place;
 mod process;
-mod pypi;
-mod scenarios;
-mod screenshots;
-mod snapshots;
 mod soak;
-mod stage;
-mod steps;
+mod tasks;
 mod test;
+mod tools;
 mod types;
 
 use std::{
@@ -41,37 +30,37 @@ struct XtaskCli {
 #[derive(Subcommand)]
 enum XtaskCommand {
     Test(test::TestTask),
-    Lint(lint::LintTask),
-    Fmt(fmt::FmtTask),
-    Snapshots(snapshots::SnapshotsTask),
+    Lint(tasks::LintTask),
+    Fmt(tasks::FmtTask),
+    Snapshots(tasks::SnapshotsTask),
     Types(types::TypesTask),
-    Fuzz(fuzz::FuzzTask),
+    Fuzz(load::FuzzTask),
     Soak(soak::SoakTask),
     Live(live::LiveTask),
     Browser(browser::BrowserTask),
-    Screenshots(screenshots::ScreenshotsTask),
-    Stage(stage::StageTask),
+    Screenshots(tasks::ScreenshotsTask),
+    Stage(tasks::StageTask),
     #[command(subcommand)]
     Bench(bench::BenchCommand),
     #[command(name = "__floor", hide = true)]
-    Floor(bench::floor::FloorArgs),
+    Floor(bench::FloorArgs),
 }
 
 fn main() -> ExitCode {
     let result = match XtaskCli::parse().command {
         XtaskCommand::Test(args) => test::run(&args),
-        XtaskCommand::Lint(args) => lint::run_lint(&args),
-        XtaskCommand::Fmt(args) => fmt::run_fmt(&args),
-        XtaskCommand::Snapshots(args) => snapshots::update_snapshots(&args),
+        XtaskCommand::Lint(args) => tasks::run_lint(&args),
+        XtaskCommand::Fmt(args) => tasks::run_fmt(&args),
+        XtaskCommand::Snapshots(args) => tasks::update_snapshots(&args),
         XtaskCommand::Types(args) => types::run(&args),
-        XtaskCommand::Fuzz(args) => fuzz::run(&args),
-        XtaskCommand::Soak(args) => soak::run(&args),
+        XtaskCommand::Fuzz(args) => load::run_fuzz(&args),
+        XtaskCommand::Soak(args) => soak::run_soak(&args),
         XtaskCommand::Live(args) => live::run(&args),
         XtaskCommand::Browser(args) => browser::run(&args),
-        XtaskCommand::Screenshots(args) => screenshots::take_screenshots(&args),
-        XtaskCommand::Stage(args) => stage::run_on_stage(&args),
+        XtaskCommand::Screenshots(args) => tasks::take_screenshots(&args),
+        XtaskCommand::Stage(args) => tasks::run_on_stage(&args),
         XtaskCommand::Bench(args) => bench::run(&args),
-        XtaskCommand::Floor(args) => bench::floor::run(&args),
+        XtaskCommand::Floor(args) => bench::run_floor(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,11 +1,14 @@
-//! Starts programs and reads the environment. No other module does either.
+//! Starts programs and reads the environment; no other module does either. Also named steps with a summary, and the
+//! selection of scenarios.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
+use clap::Args;
+
+use crate::print_line;
 
 pub fn repository_root() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect()
@@ -83,7 +86,7 @@ pub fn is_available(command: &mut Command) -> bool {
 
 /// Returns whether this runs in CI, where a skipped check must not look like a passed one.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-pub fn is_unattended() -> bool {
+fn is_unattended() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
@@ -106,4 +109,77 @@ pub fn nats_server_override() -> Option<PathBuf> {
 fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+pub struct TestStep {
+    pub name: &'static str,
+    pub run: fn() -> anyhow::Result<TestStepOutcome>,
+}
+
+/// The result of a step that did not fail.
+pub enum TestStepOutcome {
+    Passed,
+    /// It cannot run here, with the reason.
+    NotRun(String),
+}
+
+/// Runs all steps and fails if one failed. In CI, a skipped step is a failure too.
+pub fn run_steps(steps: &[TestStep]) -> anyhow::Result<()> {
+    let (mut passed, mut failed, mut not_run, mut times) = (0, Vec::new(), Vec::new(), Vec::new());
+    for step in steps {
+        print_line(&format!("── {}", step.name));
+        let begun = Instant::now();
+        let outcome = (step.run)();
+        times.push((begun.elapsed(), step.name));
+        match outcome {
+            Ok(TestStepOutcome::Passed) => passed += 1,
+            Ok(TestStepOutcome::NotRun(why)) => not_run.push(format!("{}: {why}", step.name)),
+            Err(error) => failed.push(format!("{}: {error:#}", step.name)),
+        }
+    }
+    print_line("──");
+    times.iter().for_each(|(time, step)| print_line(&format!("{:6.1} s  {step}", time.as_secs_f64())));
+    failed.iter().for_each(|step| print_line(&format!("FAILED   {step}")));
+    not_run.iter().for_each(|step| print_line(&format!("NOT RUN  {step}")));
+    let failures = failed.len() + if is_unattended() { not_run.len() } else { 0 };
+    print_line(&format!("{passed} passed, {failures} failed"));
+    if failures > 0 {
+        bail!("not all steps passed");
+    }
+    Ok(())
+}
+
+/// Which, and how many at a time.
+#[derive(Args)]
+pub struct ScenarioSelection {
+    /// Only those with this in their name
+    #[arg(long, default_value = "")]
+    only: String,
+    /// How many at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
+impl ScenarioSelection {
+    pub fn all_with_jobs(jobs: usize) -> Self {
+        Self { only: String::new(), jobs }
+    }
+
+    /// Scenarios whose name contains a text, `jobs` at a time.
+    pub fn matching(name: &str, jobs: usize) -> Self {
+        Self { only: name.to_owned(), jobs }
+    }
+
+    /// Returns the arguments for a scenario program.
+    pub fn to_args(&self) -> [String; 4] {
+        ["--only".to_owned(), self.only.clone(), "--jobs".to_owned(), self.jobs.to_string()]
+    }
+
+    /// Runs the scenarios; a skipped run is an error.
+    pub fn run_or_fail(&self, run: impl FnOnce(&Self) -> anyhow::Result<TestStepOutcome>) -> anyhow::Result<()> {
+        match run(self)? {
+            TestStepOutcome::Passed => Ok(()),
+            TestStepOutcome::NotRun(why) => bail!("NOT RUN: {why}"),
+        }
+    }
 }

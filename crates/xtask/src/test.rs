@@ -4,20 +4,13 @@ use std::thread;
 
 use clap::Args;
 
-use crate::{
-    browser,
-    clis::{self, CliVersions},
-    live,
-    load::{self, BuildProfile},
-    place::debug_program,
-    process::{
-        build_workspace, cargo_command, is_available, nats_server_override, new_command, read_output, run_program,
-        testkit_command,
-    },
-    pypi::NATS_SERVER,
-    steps::{self, TestStep, TestStepOutcome},
-    types,
+use crate::load::BuildProfile;
+use crate::process::{
+    TestStep, TestStepOutcome, build_workspace, cargo_command, is_available, nats_server_override, new_command,
+    read_output, run_program, testkit_command,
 };
+use crate::tools::{CliVersions, NATS_SERVER, debug_program};
+use crate::{browser, live, load, process, tools, types};
 
 /// Run every test, and say at the end what could not be run
 #[derive(Args)]
@@ -42,14 +35,14 @@ const TEST_STEPS: &[TestStep] = &[
 ];
 
 pub fn run(_: &TestTask) -> anyhow::Result<()> {
-    steps::run_steps(TEST_STEPS)
+    process::run_steps(TEST_STEPS)
 }
 
 /// Also builds the test kit: fake agents are started from it, and cargo builds it only for its own tests. Meanwhile the
 /// real agents and the NATS server are downloaded; if that fails, the step that needs them retries and reports the reason.
 fn build_all() -> anyhow::Result<TestStepOutcome> {
     thread::scope(|scope| {
-        scope.spawn(|| [CliVersions::Newest, CliVersions::Earlier].map(clis::programs_directory));
+        scope.spawn(|| [CliVersions::Newest, CliVersions::Earlier].map(tools::programs_directory));
         scope.spawn(|| NATS_SERVER.find());
         build_workspace().map(|()| TestStepOutcome::Passed)
     })

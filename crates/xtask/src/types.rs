@@ -9,13 +9,11 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
-use crate::{
-    npm::NpmPackages,
-    place::debug_program,
-    print_line,
-    process::{build_directory, build_workspace, is_available, new_command, repository_root, run_program},
-    steps::TestStepOutcome,
+use crate::print_line;
+use crate::process::{
+    TestStepOutcome, build_directory, build_workspace, is_available, new_command, repository_root, run_program,
 };
+use crate::tools::{NpmPackages, debug_program};
 
 /// Write the TypeScript types of the protocols anew, from the schemas
 #[derive(Args)]

@@ -33,7 +33,7 @@ impl ToolCallTracker {
     }
 
     /// Returns the open call that shows a terminal.
-    pub fn by_terminal(&mut self, terminal: &str) -> Option<&mut ToolCall> {
+    fn by_terminal(&mut self, terminal: &str) -> Option<&mut ToolCall> {
         self.open.iter_mut().find(|call| call.shows(terminal))
     }
 

@@ -108,7 +108,7 @@ pub enum AgentRequestKind {
 
 impl AcpReader {
     /// Creates a reader for an agent that prefixes call ids with the tool name.
-    pub fn with_prefixed_ids() -> Self {
+    fn with_prefixed_ids() -> Self {
         Self { prefixed_ids: true, ..Self::default() }
     }
 }
@@ -244,7 +244,7 @@ pub(super) fn answer_notice(method: &str, fields: &JsonObject<'_>) -> Notice {
 /// The id of a request as written: `1` and `"1"` are different ids.
 pub type RpcId = String;
 
-pub fn rpc_id(id: Option<JsonView<'_>>) -> Option<RpcId> {
+fn rpc_id(id: Option<JsonView<'_>>) -> Option<RpcId> {
     id.map(|id| id.raw_text().to_owned())
 }
 

@@ -306,7 +306,7 @@ fn image_block(image: &PromptImage) -> Value {
 
 /// Ids for prompts: UUIDs, as Claude Code requires. Another process of the same conversation must not generate the same
 /// ones, so they are derived from a secret of this one.
-pub struct PromptIds {
+struct PromptIds {
     seed: u128,
     given: u128,
 }

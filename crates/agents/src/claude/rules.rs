@@ -166,18 +166,18 @@ fn server_json(server: &McpServerConfig) -> Value {
 
 /// Rules that allow all tools of the session's servers. Claude Code 2.1.197 does not accept `mcp__*` here: the user's
 /// own servers are left to the approval channel.
-pub fn allow_rules(config: &SessionConfig) -> Vec<String> {
+fn allow_rules(config: &SessionConfig) -> Vec<String> {
     config.mcp_servers.keys().map(|name| format!("mcp__{}", sanitize_tool_name(name))).collect()
 }
 
 /// Rules that allow the tools of trusted servers.
-pub fn trusted_tool_rules(config: &SessionConfig) -> Vec<String> {
+fn trusted_tool_rules(config: &SessionConfig) -> Vec<String> {
     let trusted = config.mcp_servers.iter().filter(|(_, server)| server.trust);
     trusted.flat_map(|(name, server)| tool_rules(name, server.include_tools.as_deref())).collect()
 }
 
 /// Rules that forbid excluded tools.
-pub fn excluded_tool_rules(config: &SessionConfig) -> Vec<String> {
+fn excluded_tool_rules(config: &SessionConfig) -> Vec<String> {
     let servers = config.mcp_servers.iter().filter(|(_, server)| !server.exclude_tools.is_empty());
     servers.flat_map(|(name, server)| tool_rules(name, Some(&server.exclude_tools))).collect()
 }
@@ -192,7 +192,7 @@ fn tool_rules(server: &str, tools: Option<&[String]>) -> Vec<String> {
 
 /// Hooks that block all tools except the included ones: there is no rule for "all but these", and only the server knows
 /// its other tools.
-pub fn include_list_hooks(config: &SessionConfig) -> Vec<Value> {
+fn include_list_hooks(config: &SessionConfig) -> Vec<Value> {
     let limited = config.mcp_servers.iter().filter_map(|(name, server)| Some((name, server.include_tools.as_ref()?)));
     limited.map(|(name, tools)| include_list_hook(&sanitize_tool_name(name), tools)).collect()
 }

@@ -52,7 +52,7 @@ pub const SOURCES: &[RecordSource] = &[
 
 /// Reads the one-way stream.
 #[derive(Default)]
-pub struct CodexExecReader {
+struct CodexExecReader {
     thread: Option<String>,
     totals: Option<usage::ThreadUsageTotals>,
     prompted: bool,

@@ -271,7 +271,7 @@ fn interrupt_turn(name: &str, recorder: &mut RunRecorder) {
 
 /// Pending approvals. A request is named by its call; an answer may name the item instead.
 #[derive(Default)]
-pub struct LegacyApprovals {
+struct LegacyApprovals {
     waiting: Vec<(String, Id)>,
 }
 

@@ -40,7 +40,7 @@ pub const AGENT: Agent = Agent {
 
 /// Reads tasks and their echoes.
 #[derive(Default)]
-pub struct EchoReader {
+struct EchoReader {
     messages: u64,
 }
 

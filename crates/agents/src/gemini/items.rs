@@ -26,7 +26,7 @@ pub fn parse_tool_item(name: &str, parameters: Option<JsonView<'_>>, recorder: &
     Item::new(parse_details(name, &args, recorder)).with_call(call)
 }
 
-pub fn is_built_in(name: &str) -> bool {
+fn is_built_in(name: &str) -> bool {
     tool_kind(name).0 != CallKind::Other || matches!(name, "ask_user" | "invoke_agent" | "complete_task")
 }
 

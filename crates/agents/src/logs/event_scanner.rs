@@ -139,7 +139,7 @@ fn unknown_record_notice(record: JsonView<'_>) -> Notice {
 pub type ReplyKey = fn(&str, &str, &Usage, Option<Timestamp>) -> String;
 
 /// The state that later events need.
-pub struct EventExtractor {
+struct EventExtractor {
     key: ReplyKey,
     /// The session, and its working directory.
     pub session: Option<String>,
@@ -176,7 +176,7 @@ impl EventExtractor {
     }
 
     /// Writes the current facts about the session.
-    pub fn write_facts(&self, found: &mut ScanOutput) {
+    fn write_facts(&self, found: &mut ScanOutput) {
         let facts = &mut found.facts;
         facts.session.clone_from(&self.session);
         facts.cwd.clone_from(&self.cwd);
@@ -188,7 +188,7 @@ impl EventExtractor {
         }
     }
 
-    pub fn extract_event(&mut self, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
+    fn extract_event(&mut self, event: &Event, depth: ScanDepth, found: &mut ScanOutput) {
         match &event.body {
             EventBody::SessionStarted(started) => self.info.apply_update(&started.info),
             EventBody::SessionUpdated(updated) => self.info.apply_update(&updated.info),

@@ -254,7 +254,7 @@ pub fn notice(event: &BusEvent<'_>) -> Option<Notice> {
 }
 
 /// Returns the notice for an event of another conversation.
-pub fn foreign_notice(event: &BusEvent<'_>) -> Notice {
+fn foreign_notice(event: &BusEvent<'_>) -> Notice {
     Notice::new(Topic::Control).with_level(Level::Debug).with_name(&*event.kind)
 }
 
@@ -297,7 +297,7 @@ impl<'a> BusEvent<'a> {
     }
 
     /// Returns the event's own timestamp, if it has one.
-    pub fn own_timestamp(&self) -> Option<Timestamp> {
+    fn own_timestamp(&self) -> Option<Timestamp> {
         self.fields.get("timestamp").or_else(|| self.fields.get("time")).and_then(time)
     }
 

@@ -254,7 +254,7 @@ impl super::turn::OpenCodeTurn {
 
 /// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenCodeRoute<'a> {
+enum OpenCodeRoute<'a> {
     /// Creates a session.
     Create,
     /// Reads or changes a session.

@@ -221,7 +221,7 @@ fn answer(output: &str) -> String {
 
 /// The final output of a command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct CommandOutput {
+struct CommandOutput {
     /// The output without remarks.
     pub output: String,
     /// Part of the output is missing.
@@ -231,7 +231,7 @@ pub struct CommandOutput {
 }
 
 /// Separates an output from OpenCode's remarks.
-pub fn parse_printed(output: &str, meta: &JsonObject<'_>) -> CommandOutput {
+fn parse_printed(output: &str, meta: &JsonObject<'_>) -> CommandOutput {
     let (output, remark) = remark(output);
     let cut = output.strip_prefix("...output truncated...\n\n");
     let body = cut.map_or(output, |rest| rest.split_once("\n\n").map_or(rest, |(_, body)| body));
@@ -262,7 +262,7 @@ fn remark(output: &str) -> (&str, Option<&str>) {
 
 /// Returns the part of `shown` that is not in `known`. OpenCode shows only the end of an output that is longer than
 /// 30,000 characters.
-pub fn new_output<'a>(known: &str, shown: &'a str) -> &'a str {
+fn new_output<'a>(known: &str, shown: &'a str) -> &'a str {
     if let Some(rest) = shown.strip_prefix(known) {
         return rest;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Deserializer;
 
 /// Maximum number of pieces of a burst.
-pub const LARGEST_BURST: u64 = 1_000_000;
+const LARGEST_BURST: u64 = 1_000_000;
 
 /// Maximum size of a literal.
 const LARGEST: usize = 16 << 20;

@@ -6,7 +6,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use super::kinds::scroll_to;
-use crate::{tab::BrowserTab, trial::PageTrial};
+use crate::scenario::PageTrial;
+use crate::tab::BrowserTab;
 
 /// Far above the normal response time, far below a tab that hangs.
 const MAX_RESPONSE_TIME: Duration = Duration::from_secs(5);

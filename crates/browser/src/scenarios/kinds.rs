@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::trial::PageTrial;
+use crate::scenario::PageTrial;
 
 /// A script with every kind of entry.
 pub const ALL_ENTRIES_SCRIPT: &str = r####"think I should look at the code first, and at what it is for

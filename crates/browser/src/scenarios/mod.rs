@@ -1,13 +1,9 @@
 //! The scenarios, by topic.
 
-pub mod asked;
-pub mod begun;
-pub mod entry;
+pub mod appearance;
+pub mod approvals;
+pub mod connection;
+pub mod history;
 pub mod hostile;
 pub mod kinds;
-pub mod line;
-pub mod long;
-pub mod looks;
-pub mod past;
-pub mod real;
-pub mod typed;
+pub mod prompts;

@@ -14,12 +14,9 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use switchboard_dialects::{MessageBuffer, acp::DIALECT};
-use switchboard_testkit::{
-    editor::{self, AcpTestEditor, EditorUserAction, prompt_request, update_text, updates_of_kind},
-    parallel,
-    play::stream_events,
-    recording::load_recordings,
-};
+use switchboard_testkit::editor::{AcpTestEditor, EditorUserAction, prompt_request, update_text, updates_of_kind};
+use switchboard_testkit::recording::{load_recordings, stream_events};
+use switchboard_testkit::{editor, parallel};
 use tempfile::TempDir;
 
 use crate::{binary, verdict};

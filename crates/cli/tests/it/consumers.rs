@@ -7,22 +7,15 @@ use std::{
 };
 
 use serde_json::json;
-use switchboard_dialects::{
-    consumer::{
-        ConsumerState,
-        map::map_message,
-        reduce::StateReducer,
-        route::{MessageHandling, ROUTES, SPECIFIED_ROUTES, find_handling},
-        unified::{CONTENT_TYPES, UnifiedContent, UnifiedMessage, UnifiedMessageType},
-        wire::{Sequenced, TaskStatus},
-    },
-    find_dialect,
-};
-use switchboard_testkit::{
-    play::{project_messages, stream_events},
-    recording::{Recording, load_recordings},
-    repository_root,
-};
+use switchboard_dialects::consumer::ConsumerState;
+use switchboard_dialects::consumer::map::map_message;
+use switchboard_dialects::consumer::reduce::StateReducer;
+use switchboard_dialects::consumer::route::{MessageHandling, ROUTES, SPECIFIED_ROUTES, find_handling};
+use switchboard_dialects::consumer::unified::{CONTENT_TYPES, UnifiedContent, UnifiedMessage, UnifiedMessageType};
+use switchboard_dialects::consumer::wire::{Sequenced, TaskStatus};
+use switchboard_dialects::find_dialect;
+use switchboard_testkit::recording::{Recording, load_recordings, project_messages, stream_events};
+use switchboard_testkit::repository_root;
 
 use crate::verdict;
 

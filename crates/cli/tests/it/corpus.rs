@@ -7,13 +7,11 @@ use std::{
 };
 
 use serde_json::Value;
-use switchboard_testkit::corpus::{
-    self, CorpusOptions, CorpusTokens,
-    agents::{claude, codex, gemini},
-    calendar::TIME_ZONES,
-    files::{CorpusWriter, insert_junk, junk_lines},
-    words::ZipfVocabulary,
-};
+use switchboard_testkit::corpus;
+use switchboard_testkit::corpus::agents::{claude, codex, gemini};
+use switchboard_testkit::corpus::files::{CorpusWriter, ZipfVocabulary, insert_junk, junk_lines};
+use switchboard_testkit::corpus::plan::TIME_ZONES;
+use switchboard_testkit::corpus::{CorpusOptions, CorpusTokens};
 
 use crate::binary::run;
 

@@ -9,10 +9,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use switchboard_dialects::Dialect;
-use switchboard_testkit::{
-    play::{project_messages, stream_events},
-    wire::TextRule,
-};
+use switchboard_testkit::recording::{project_messages, stream_events};
+use switchboard_testkit::wire::TextRule;
 
 use crate::verdict;
 

@@ -10,10 +10,7 @@ use std::{
 use serde_json::Value;
 use switchboard_agents::SOURCES;
 use switchboard_event::{Dir, Event};
-use switchboard_testkit::{
-    play::stream_events,
-    recording::{Recording, load_recordings},
-};
+use switchboard_testkit::recording::{Recording, load_recordings, stream_events};
 
 use crate::verdict;
 

@@ -6,11 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::{
-    FeedRoute, ReconnectPolicy,
-    place::{FeedCursor, FeedError},
-    socket::{FeedSocket, SocketEvent, SocketOpenError},
-};
+use super::cursor::{FeedCursor, FeedError};
+use super::socket::{FeedSocket, SocketEvent, SocketOpenError};
+use super::{FeedRoute, ReconnectPolicy};
 use crate::{AgentError, AgentErrorKind, RemoteServer, SessionView, http::HttpClient};
 
 /// The number of WebSockets in a row that may end without news before polling starts: a proxy may not let them live.
@@ -121,8 +119,8 @@ impl<P: FeedCursor> SessionFeed<P> {
                 (self.failures, self.fruitless, self.gap) = (0, 0, None);
                 Ok(Some(item))
             }
-            Err(amiss) => {
-                self.handle_feed_error(amiss, text)?;
+            Err(error) => {
+                self.handle_feed_error(error, text)?;
                 self.handle_disconnect(false, "something is missing").await?;
                 Ok(None)
             }
@@ -130,13 +128,13 @@ impl<P: FeedCursor> SessionFeed<P> {
     }
 
     /// Tolerates a gap once, since the next connection may fill it; the same gap again is an error.
-    fn handle_feed_error(&mut self, amiss: FeedError, text: &str) -> Result<(), AgentError> {
-        match amiss {
+    fn handle_feed_error(&mut self, error: FeedError, text: &str) -> Result<(), AgentError> {
+        match error {
             FeedError::Gap(gap) if self.gap.as_ref() != Some(&gap) => {
                 self.gap = Some(gap);
                 Ok(())
             }
-            FeedError::Gap(cause) | FeedError::Strange(cause) => {
+            FeedError::Gap(cause) | FeedError::Malformed(cause) => {
                 Err(self.server.malformed_response(&cause, text.as_bytes()))
             }
         }
@@ -165,7 +163,7 @@ impl<P: FeedCursor> SessionFeed<P> {
 
     async fn fetch_page(&mut self) -> Result<(), AgentError> {
         let path = format!("{}{}", self.route.pages, self.place.page_query());
-        let asked = Instant::now();
+        let requested_at = Instant::now();
         let messages = match self.request_messages(&path).await {
             Ok(messages) => messages,
             Err(error) => return self.retry_or_fail(error).await,
@@ -174,18 +172,18 @@ impl<P: FeedCursor> SessionFeed<P> {
         for message in &messages {
             match self.place.take_page_message(message.get()) {
                 Ok(item) => self.page.extend(item),
-                Err(amiss) => return self.handle_feed_error(amiss, message.get()),
+                Err(error) => return self.handle_feed_error(error, message.get()),
             }
         }
         if !messages.is_empty() {
             self.gap = None;
             return Ok(());
         }
-        self.handle_empty_page(asked).await
+        self.handle_empty_page(requested_at).await
     }
 
     /// Handles an empty page, the last one if the session had ended before the request.
-    async fn handle_empty_page(&mut self, asked: Instant) -> Result<(), AgentError> {
+    async fn handle_empty_page(&mut self, requested_at: Instant) -> Result<(), AgentError> {
         if self.mode == FeedMode::LastPages {
             self.mode = FeedMode::Over;
             return Ok(());
@@ -193,7 +191,7 @@ impl<P: FeedCursor> SessionFeed<P> {
         match self.has_ended().await {
             Ok(true) => self.mode = FeedMode::LastPages,
             // After a long poll that took its time, the next request may follow at once.
-            Ok(false) => tokio::time::sleep_until(asked + self.reconnect.poll).await,
+            Ok(false) => tokio::time::sleep_until(requested_at + self.reconnect.poll).await,
             Err(error) => self.retry_or_fail(error).await?,
         }
         Ok(())

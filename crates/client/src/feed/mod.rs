@@ -1,24 +1,21 @@
 //! Follows a session on a server, each message once and in order across broken connections: over a WebSocket that is
 //! reopened at the last position, or by polling where WebSockets do not work.
 
+mod cursor;
 mod follow;
-mod patience;
-mod place;
 mod socket;
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use cursor::{CountCursor, FeedCursor, SeqCursor};
+use follow::SessionFeed;
 use futures_util::stream::{BoxStream, StreamExt as _, unfold};
 use switchboard_event::Event;
 
-pub use self::patience::ReconnectPolicy;
-use self::{
-    follow::SessionFeed,
-    place::{CountCursor, FeedCursor, SeqCursor},
-};
-use crate::{
-    AgentError,
-    http::HttpClient,
-    remote::{percent_encode, session_path},
-};
+use crate::AgentError;
+use crate::http::HttpClient;
+use crate::remote::{percent_encode, session_path};
 
 /// The paths of a followed session on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,4 +68,62 @@ pub type MessageStream<T> = BoxStream<'static, Result<T, AgentError>>;
 
 fn into_stream<P: FeedCursor>(feed: SessionFeed<P>) -> MessageStream<P::Item> {
     unfold(feed, |mut feed| async move { Some((feed.next().await?, feed)) }).boxed()
+}
+
+/// The policy for reconnecting. Delays double, with jitter so that the clients of one server do not all return at once.
+#[derive(Clone, Copy, Debug)]
+pub struct ReconnectPolicy {
+    /// The first delay.
+    pub first: Duration,
+    /// The longest delay.
+    pub longest: Duration,
+    /// The maximum number of failures in a row.
+    pub attempts: u32,
+    /// The time of silence after which a ping is sent. After the same time again the connection counts as broken.
+    pub heartbeat: Duration,
+    /// The polling interval for servers without long polling.
+    pub poll: Duration,
+    /// Poll only, without WebSockets.
+    pub polling_only: bool,
+}
+
+impl Default for ReconnectPolicy {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(5),
+            attempts: 12,
+            heartbeat: Duration::from_secs(20),
+            poll: Duration::from_millis(500),
+            polling_only: false,
+        }
+    }
+}
+
+impl ReconnectPolicy {
+    /// Returns the delay after a number of failures, from 1.
+    fn retry_delay(&self, failures: u32) -> Duration {
+        let whole = self.first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(self.longest);
+        // Jitter between half and all of it. Every hasher has its own random seed.
+        let half = whole / 2;
+        let dice = u32::try_from(RandomState::new().hash_one(failures) % 1024).unwrap_or_default();
+        half + half * dice / 1024
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::ReconnectPolicy;
+
+    #[test]
+    fn pauses_grow_and_are_bounded() {
+        let reconnect = ReconnectPolicy::default();
+        for (failures, longest) in [(1, 100), (2, 200), (3, 400), (7, 5000), (40, 5000)] {
+            let pause = reconnect.retry_delay(failures);
+            let longest = Duration::from_millis(longest);
+            assert!(pause >= longest / 2 && pause <= longest, "{failures}: {pause:?}");
+        }
+    }
 }

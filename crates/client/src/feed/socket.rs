@@ -50,7 +50,7 @@ pub struct FeedSocket {
     stream: WebSocketStream<Box<dyn ServerConnection>>,
     heartbeat: Duration,
     /// A ping was sent and not yet answered.
-    asked: bool,
+    ping_sent: bool,
 }
 
 impl FeedSocket {
@@ -69,7 +69,7 @@ impl FeedSocket {
                 .max_frame_size(Some(MAX_MESSAGE_BYTES));
             let opened = client_async_with_config(request, connection, Some(config)).await;
             let (stream, _) = opened.map_err(|error| socket_open_error(server, error))?;
-            Ok(Self { stream, heartbeat, asked: false })
+            Ok(Self { stream, heartbeat, ping_sent: false })
         };
         timeout(SOCKET_OPEN_TIMEOUT, opening)
             .await
@@ -80,20 +80,20 @@ impl FeedSocket {
     pub async fn next(&mut self) -> SocketEvent {
         loop {
             match timeout(self.heartbeat, self.stream.next()).await {
-                Err(_) if self.asked => {
+                Err(_) if self.ping_sent => {
                     return SocketEvent::Broken(format!("no sign of the server for {:?}", self.heartbeat * 2));
                 }
                 Err(_) => {
-                    self.asked = true;
+                    self.ping_sent = true;
                     // A ping that cannot be written shows as further silence.
                     drop(timeout(self.heartbeat, self.stream.send(Message::Ping(Bytes::new()))).await);
                 }
                 Ok(Some(Ok(Message::Text(text)))) => {
-                    self.asked = false;
+                    self.ping_sent = false;
                     return SocketEvent::Text(text);
                 }
                 Ok(Some(Ok(Message::Close(frame)))) => return close_event(frame),
-                Ok(Some(Ok(_))) => self.asked = false,
+                Ok(Some(Ok(_))) => self.ping_sent = false,
                 Ok(Some(Err(error))) => return SocketEvent::Broken(error.to_string()),
                 Ok(None) => return SocketEvent::Broken("the connection ended".to_owned()),
             }

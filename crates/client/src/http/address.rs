@@ -1,20 +1,16 @@
 //! Addresses of servers: a host and a port, or a Unix socket. TLS is not supported, and the error says so.
 
-use std::{
-    fmt, io,
-    net::IpAddr,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::net::IpAddr;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use futures_util::future::BoxFuture;
 use hyper::Uri;
 use thiserror::Error;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpStream, UnixStream},
-};
-
-use super::SocketPath;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 
 /// A byte stream to a server, TCP or Unix.
 pub trait ServerConnection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -30,7 +26,7 @@ pub trait ServerConnector: fmt::Debug + Send + Sync {
 /// The address of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerAddress {
-    place: ServerEndpoint,
+    endpoint: ServerEndpoint,
     /// The prefix of every path, for a server behind a proxy.
     prefix: String,
 }
@@ -79,13 +75,13 @@ impl ServerAddress {
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(unknown)?;
         let port = authority.port_u16().or(uri.scheme().map(|_| 80)).ok_or_else(unknown)?;
         let prefix = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { place: ServerEndpoint::Tcp(format!("{}:{port}", authority.host())), prefix })
+        Ok(Self { endpoint: ServerEndpoint::Tcp(format!("{}:{port}", authority.host())), prefix })
     }
 
     /// Creates the address of a Unix socket.
     #[must_use]
     pub fn from_socket_path(path: impl Into<PathBuf>) -> Self {
-        Self { place: ServerEndpoint::Unix(path.into()), prefix: String::new() }
+        Self { endpoint: ServerEndpoint::Unix(path.into()), prefix: String::new() }
     }
 
     /// Parses `http://HOST:PORT` of this machine: for an address that the user did not give, because secrets are sent
@@ -94,7 +90,7 @@ impl ServerAddress {
     /// # Errors
     /// Fails if it is on another machine or has a path or query.
     pub fn parse_local(text: &str) -> Result<Self, AddressError> {
-        let here = |address: &Self| match &address.place {
+        let here = |address: &Self| match &address.endpoint {
             ServerEndpoint::Unix(_) => true,
             ServerEndpoint::Tcp(_) => address.prefix.is_empty() && address.is_loopback(),
         };
@@ -106,8 +102,8 @@ impl ServerAddress {
     /// Returns whether only this machine can listen on the address.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let ServerEndpoint::Tcp(place) = &self.place else { return true };
-        let host = place.rsplit_once(':').map_or(place.as_str(), |(host, _)| host);
+        let ServerEndpoint::Tcp(endpoint) = &self.endpoint else { return true };
+        let host = endpoint.rsplit_once(':').map_or(endpoint.as_str(), |(host, _)| host);
         let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         number.map_or(host == "localhost", |ip| ip.is_loopback())
     }
@@ -115,7 +111,7 @@ impl ServerAddress {
     /// Returns the path of a Unix socket.
     #[must_use]
     pub fn socket_path(&self) -> Option<&Path> {
-        match &self.place {
+        match &self.endpoint {
             ServerEndpoint::Unix(path) => Some(path),
             ServerEndpoint::Tcp(_) => None,
         }
@@ -123,8 +119,8 @@ impl ServerAddress {
 
     /// Returns the value of the `Host` header.
     pub(crate) fn host_header(&self) -> &str {
-        match &self.place {
-            ServerEndpoint::Tcp(place) => place,
+        match &self.endpoint {
+            ServerEndpoint::Tcp(endpoint) => endpoint,
             ServerEndpoint::Unix(_) => "localhost",
         }
     }
@@ -135,10 +131,10 @@ impl ServerAddress {
     }
 
     pub(crate) async fn connect(&self) -> io::Result<Box<dyn ServerConnection>> {
-        match &self.place {
+        match &self.endpoint {
             ServerEndpoint::Unix(path) => Ok(Box::new(UnixStream::connect(SocketPath::new(path)?.as_path()).await?)),
-            ServerEndpoint::Tcp(place) => {
-                let stream = TcpStream::connect(place).await?;
+            ServerEndpoint::Tcp(endpoint) => {
+                let stream = TcpStream::connect(endpoint).await?;
                 stream.set_nodelay(true)?;
                 Ok(Box::new(stream))
             }
@@ -148,8 +144,8 @@ impl ServerAddress {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            ServerEndpoint::Tcp(place) => write!(f, "http://{place}{}", self.prefix),
+        match &self.endpoint {
+            ServerEndpoint::Tcp(endpoint) => write!(f, "http://{endpoint}{}", self.prefix),
             ServerEndpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -161,9 +157,43 @@ impl fmt::Debug for ServerAddress {
     }
 }
 
+/// The longest path of a socket address, without the terminating byte.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+
+/// A path to a socket that system calls accept. One that is too long goes through an open directory.
+#[derive(Debug)]
+pub struct SocketPath {
+    path: PathBuf,
+    /// Kept open as long as the path is used.
+    _folder: Option<File>,
+}
+
+impl SocketPath {
+    /// Makes a path of any length usable.
+    ///
+    /// # Errors
+    /// Fails if the path is too long and its directory cannot be opened.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let parts = path.parent().zip(path.file_name()).filter(|_| path.as_os_str().len() > MAX_SOCKET_PATH_BYTES);
+        let Some((folder, name)) = parts else { return Ok(Self { path: path.to_owned(), _folder: None }) };
+        let folder = File::open(folder)?;
+        let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        Ok(Self { path, _folder: Some(folder) })
+    }
+
+    /// Returns the path to use, valid as long as this value lives.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        &self.path
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{AddressError, ServerAddress};
+    use std::fs;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use super::{AddressError, ServerAddress, SocketPath};
 
     #[test]
     fn addresses_as_people_write_them() {
@@ -216,5 +246,19 @@ mod tests {
         check("http://127.0.0.1:4096/path", None);
         check("unix:/run/board.sock", None);
         check("no address", None);
+    }
+
+    #[test]
+    fn a_short_path_is_left_alone_and_a_long_one_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let short = folder.path().join("x.sock");
+        assert_eq!(SocketPath::new(&short).unwrap().as_path(), short);
+        let deep = folder.path().join("a-folder-with-a-long-name/".repeat(8));
+        fs::create_dir_all(&deep).unwrap();
+        let long = deep.join("x.sock");
+        assert!(UnixListener::bind(&long).is_err());
+        let _listener = UnixListener::bind(SocketPath::new(&long).unwrap().as_path()).unwrap();
+        UnixStream::connect(SocketPath::new(&long).unwrap().as_path()).unwrap();
+        assert!(SocketPath::new(&folder.path().join("missing/".repeat(20)).join("x.sock")).is_err());
     }
 }

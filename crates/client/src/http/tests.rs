@@ -21,10 +21,10 @@ impl ScriptedServer {
     async fn new(pieces: &'static [&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (heard, asked) = mpsc::unbounded_channel();
+        let (requests, asked) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(answer_connection(stream, heard.clone(), pieces));
+                tokio::spawn(answer_connection(stream, requests.clone(), pieces));
             }
         });
         let address = ServerAddress::parse_local(&url).unwrap();
@@ -32,14 +32,14 @@ impl ScriptedServer {
     }
 }
 
-async fn answer_connection(mut stream: TcpStream, heard: mpsc::UnboundedSender<String>, pieces: &[&str]) {
+async fn answer_connection(mut stream: TcpStream, requests: mpsc::UnboundedSender<String>, pieces: &[&str]) {
     let mut asked = Vec::new();
     while !is_complete_request(&asked) {
         if stream.read_buf(&mut asked).await.unwrap() == 0 {
             return;
         }
     }
-    heard.send(String::from_utf8(asked).unwrap()).unwrap();
+    requests.send(String::from_utf8(asked).unwrap()).unwrap();
     for piece in pieces {
         if *piece == HANG_MARKER {
             return std::future::pending().await;
@@ -129,11 +129,11 @@ async fn what_goes_wrong_is_said() {
 async fn collect_sse_events(client: &HttpClient) -> Vec<SseEvent> {
     let (out, mut stream) = mpsc::channel(1);
     client.subscribe_sse("/event", out);
-    let mut heard = Vec::new();
+    let mut requests = Vec::new();
     while let Some(event) = stream.recv().await {
-        heard.push(event);
+        requests.push(event);
     }
-    heard
+    requests
 }
 
 const SSE_RESPONSE_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";

@@ -11,13 +11,13 @@ use crate::{AgentError, AgentErrorKind, SessionLifecycle, SessionQuery, http::Se
 
 /// Answers a connection with the given bytes and returns the request.
 async fn answer_connection(mut stream: impl ServerConnection, bytes: String) -> String {
-    let mut asked = Vec::new();
-    while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
-        stream.read_buf(&mut asked).await.unwrap();
+    let mut request = Vec::new();
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        stream.read_buf(&mut request).await.unwrap();
     }
     stream.write_all(bytes.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
-    String::from_utf8(asked).unwrap()
+    String::from_utf8(request).unwrap()
 }
 
 fn http_response(status: &str, body: &str) -> String {
@@ -30,9 +30,9 @@ async fn request_error(bytes: String) -> AgentError {
     let remote = RemoteServer::new(&format!("http://{}", listener.local_addr().unwrap()), Some("secret")).unwrap();
     let server = tokio::spawn(async move { answer_connection(listener.accept().await.unwrap().0, bytes).await });
     let error = remote.get_session("s/1").await.unwrap_err();
-    let asked = server.await.unwrap();
-    assert!(asked.starts_with("GET /api/sessions/s%2F1 "), "{asked}");
-    assert!(asked.contains("authorization: Bearer secret\r\n"), "{asked}");
+    let request = server.await.unwrap();
+    assert!(request.starts_with("GET /api/sessions/s%2F1 "), "{request}");
+    assert!(request.contains("authorization: Bearer secret\r\n"), "{request}");
     error
 }
 
@@ -97,9 +97,9 @@ async fn a_socket_in_the_file_system() {
     let page =
         RemoteServer::new(&format!("unix:{}", path.display()), None).unwrap().list_sessions(&query).await.unwrap();
     assert_eq!((page.sessions[0].state, page.next.as_deref()), (SessionLifecycle::Cancelled, Some("b")));
-    let asked = server.await.unwrap();
-    assert!(asked.starts_with("GET /api/sessions?text=a%20b%26c&limit=3 "), "{asked}");
-    assert!(asked.contains("host: localhost\r\n") && !asked.contains("authorization"), "{asked}");
+    let request = server.await.unwrap();
+    assert!(request.starts_with("GET /api/sessions?text=a%20b%26c&limit=3 "), "{request}");
+    assert!(request.contains("host: localhost\r\n") && !request.contains("authorization"), "{request}");
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! Typed events for programs. They are parsed from the messages of the first dialect, so that there is one definition
 //! of their meaning; requests of the agent, which that dialect lacks, are added.
 
-mod fields;
-mod read;
+mod json;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use std::collections::BTreeMap;
 

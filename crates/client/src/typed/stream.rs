@@ -11,14 +11,14 @@ use crate::{AgentError, Approval, feed};
 
 /// Returns the typed events of a log after a `seq`.
 pub fn typed_events(log: feed::MessageStream<Event>, after: u64) -> feed::MessageStream<AgentEvent> {
-    let reading = TypedEventStream { log, after, typist: AgentEventDecoder::default(), ready: VecDeque::new() };
+    let reading = TypedEventStream { log, after, decoder: AgentEventDecoder::default(), ready: VecDeque::new() };
     unfold(reading, |mut reading| async move { Some((reading.next().await?, reading)) }).boxed()
 }
 
 struct TypedEventStream {
     log: feed::MessageStream<Event>,
     after: u64,
-    typist: AgentEventDecoder,
+    decoder: AgentEventDecoder,
     ready: VecDeque<AgentEvent>,
 }
 
@@ -32,7 +32,7 @@ impl TypedEventStream {
                 Err(error) => return Some(Err(error)),
                 // Earlier events are decoded too, since later ones can refer to them.
                 Ok(event) => {
-                    let typed = self.typist.decode_event(&event);
+                    let typed = self.decoder.decode_event(&event);
                     if event.seq > self.after {
                         self.ready.extend(typed);
                     }

@@ -3,17 +3,14 @@
 use serde_json::Value;
 use switchboard_dialects::{DIALECTS, MessageBuffer};
 use switchboard_event::{Event, EventBody};
-use switchboard_testkit::{
-    play,
-    recording::{Recording, load_recordings},
-};
+use switchboard_testkit::recording::{self, Recording, load_recordings};
 
 use super::{AgentEvent, AgentEventKind, stream::AgentEventDecoder};
 use crate::AgentErrorKind;
 
 /// Returns the events of a recording.
 fn recording_events(recording: &Recording) -> Vec<Event> {
-    play::stream_events(recording.source, &recording.bytes)
+    recording::stream_events(recording.source, &recording.bytes)
 }
 
 #[test]
@@ -44,9 +41,9 @@ fn requests_are_events_too() {
     let all = load_recordings().unwrap();
     let (mut opened, mut resolved) = (0, 0);
     for recording in &all {
-        let mut typist = AgentEventDecoder::default();
+        let mut decoder = AgentEventDecoder::default();
         for event in recording_events(recording) {
-            let typed = typist.decode_event(&event);
+            let typed = decoder.decode_event(&event);
             let is = |name: &str| typed.iter().filter(|event| event.kind.name() == name).count();
             match event.body {
                 EventBody::RequestOpened(_) => opened += is("approvalRequested"),
@@ -89,9 +86,9 @@ fn what_is_new_is_kept() {
 fn an_error_brings_the_agent_and_its_own_words() {
     let mut found = 0;
     for recording in load_recordings().unwrap() {
-        let mut typist = AgentEventDecoder::default();
+        let mut decoder = AgentEventDecoder::default();
         for event in recording_events(&recording) {
-            for typed in typist.decode_event(&event) {
+            for typed in decoder.decode_event(&event) {
                 if let AgentEventKind::SessionEnded { error: Some(error), .. } = typed.kind {
                     assert_eq!(error.agent_type.as_deref(), Some(&*event.agent));
                     found += usize::from(error.native_error.is_some() && error.kind != AgentErrorKind::Unknown);

@@ -7,13 +7,14 @@ use switchboard_client::{
     AgentClient, AgentErrorKind, AgentEvent, AgentEventKind, ApprovalDecision, CancelToken, EndReason, EventBuffer,
     MockTransport, SessionAction, SessionConfig, SessionLifecycle,
 };
-use switchboard_testkit::{play, recording::load_recordings};
+use switchboard_testkit::recording::{self, load_recordings};
 
 /// Returns the events of a recording with a request.
 fn lines_with_request() -> Vec<String> {
     let all = load_recordings().unwrap();
-    let events =
-        all.iter().map(|recording| play::stored_json(&play::stream_events(recording.source, &recording.bytes)));
+    let events = all
+        .iter()
+        .map(|recording| recording::stored_json(&recording::stream_events(recording.source, &recording.bytes)));
     let asks = |lines: &Vec<String>| lines.iter().any(|line| line.contains(r#""kind":"request.opened""#));
     events.into_iter().find(asks).unwrap()
 }

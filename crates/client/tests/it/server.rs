@@ -10,7 +10,7 @@ use std::{
 use futures_util::SinkExt as _;
 use parking_lot::Mutex;
 use switchboard_client::{ReconnectPolicy, http::ServerConnection};
-use switchboard_testkit::dice::SeededRng;
+use switchboard_testkit::random::SeededRng;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf},
     net::{TcpListener, TcpStream},

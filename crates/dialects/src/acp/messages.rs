@@ -6,14 +6,11 @@ use switchboard_event::{
     Content as Piece, ContentType, Details, Event, Field, Item, Level, Notice, Status, Topic, UserMessage,
 };
 
-use super::{
-    open_tool_calls::OpenToolCalls,
-    project::AcpSink,
-    tools,
-    wire::{
-        Chunk, CompactionStatus, Content, MessageRetracted, Meta, Method, Ours, Severity, SubagentRole, SubagentSaid,
-        ToolFields, ToolUpdate, Update, text_content,
-    },
+use super::project::AcpSink;
+use super::tool_calls::{self, OpenToolCalls};
+use super::wire::{
+    Chunk, CompactionStatus, Content, MessageRetracted, Meta, Method, Ours, Severity, SubagentRole, SubagentSaid,
+    ToolFields, ToolUpdate, Update, text_content,
 };
 use crate::track::{ItemTracker, SubagentLabels, TrackedItem, item_text};
 
@@ -157,7 +154,7 @@ fn push_user_chunk(content: Content<'_>, message_id: Option<&str>, out: &mut Acp
 fn push_attachment(piece: &Piece, out: &mut AcpSink<'_>) {
     let code = piece.kind == ContentType::Code;
     let language = piece.language.as_deref().unwrap_or_default();
-    let fenced = piece.text.as_deref().filter(|_| code).map(|said| tools::fence_text(said, language));
+    let fenced = piece.text.as_deref().filter(|_| code).map(|said| tool_calls::fence_text(said, language));
     let Some(content) = fenced.map(text_content).or_else(|| Content::from_piece(piece)) else { return };
     let meta = Meta::with_switchboard(Ours { channel: Some("beside"), ..Ours::default() });
     out.push_update(Update::AgentMessageChunk(Chunk { content, message_id: out.event.item.as_deref(), meta }));
@@ -194,7 +191,7 @@ fn push_subagent_message(
     if role == SubagentRole::Agent && cards.contains(call) {
         let meta = Meta::with_switchboard(Ours { thread, item: Some(id), ..Ours::default() });
         let fields =
-            ToolFields { content: Some(vec![tools::text_block(said.as_str())]), meta, ..ToolFields::default() };
+            ToolFields { content: Some(vec![tool_calls::text_block(said.as_str())]), meta, ..ToolFields::default() };
         return out.push_update(Update::ToolChanged(ToolUpdate { tool_call_id: call, title: None, fields }));
     }
     out.push_extension(Method::Subagent(SubagentSaid {

@@ -9,17 +9,14 @@ use switchboard_event::{
     Usage,
 };
 
-use super::{
-    config_options::{self, AgentConfigOptions},
-    messages::{self, CompactionCounter, ConversationState},
-    open_tool_calls::{self, OpenToolCalls},
-    requests::{self, AcpRequestKind},
-    tools,
-    wire::{
-        self, Cost, Entry, EntryStatus, Failure, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate,
-        StopReason, TokenUsage, ToolCall, ToolStatus, Update,
-    },
+use super::messages::{CompactionCounter, ConversationState};
+use super::requests::AcpRequestKind;
+use super::tool_calls::OpenToolCalls;
+use super::wire::{
+    Cost, Entry, EntryStatus, Failure, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate, StopReason,
+    TokenUsage, ToolCall, ToolStatus, Update,
 };
+use super::{AgentConfigOptions, messages, requests, slash_commands, tool_calls, wire};
 use crate::{
     MessageBuffer, Projection,
     tools::is_plan_in_effect,
@@ -76,12 +73,12 @@ pub struct AcpProjection {
 }
 
 impl Projection for AcpProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        let before = self.item_before(project_event);
-        self.track.observe_event(project_event);
-        self.usage.add_event(project_event);
-        let mut out = AcpSink { event: project_event, out, client: self.client };
-        match &project_event.body {
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        let before = self.item_before(event);
+        self.track.observe_event(event);
+        self.usage.add_event(event);
+        let mut out = AcpSink { event, out, client: self.client };
+        match &event.body {
             EventBody::SessionStarted(started) => self.session_started(started, &mut out),
             EventBody::SessionUpdated(updated) => self.apply_info(&updated.info, &mut out),
             EventBody::SessionEnded(ended) => self.session_ended(ended, &mut out),
@@ -186,7 +183,7 @@ impl AcpProjection {
             }
         }
         if !info.commands.is_empty() {
-            out.push_update(Update::Commands { available_commands: config_options::slash_commands(&info.commands) });
+            out.push_update(Update::Commands { available_commands: slash_commands(&info.commands) });
         }
         if let Some(title) = &info.title {
             out.push_update(Update::Info { title });
@@ -238,7 +235,7 @@ impl AcpProjection {
     /// Fails the tool calls that were announced but never started.
     fn fail_unstarted_calls(&mut self, out: &mut AcpSink<'_>) {
         for id in self.cards.take_unstarted() {
-            out.push_update(open_tool_calls::status_update(&id, ToolStatus::Failed));
+            out.push_update(tool_calls::status_update(&id, ToolStatus::Failed));
         }
     }
 
@@ -247,7 +244,7 @@ impl AcpProjection {
         if let Details::Subagent(subagent) = &item.details {
             self.subagents.record_subagent(id, subagent);
         }
-        if tools::is_tool_call(item) {
+        if tool_calls::is_tool_call(item) {
             out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
         messages::push_initial_text(item, &mut self.track, &mut self.speech, out);
@@ -261,7 +258,7 @@ impl AcpProjection {
                 let Some(grown) = self.track.append_text(id, *field, text) else { return };
                 if *field == Field::Output && matches!(grown.item.details, Details::Command(_)) {
                     if grown.shown && self.cards.contains(id) && self.client.streams_output() {
-                        out.push_update(open_tool_calls::output_update(id, text));
+                        out.push_update(tool_calls::output_update(id, text));
                     }
                 } else if grown.shown {
                     self.speech.push_text(grown.item, text, out);
@@ -272,7 +269,7 @@ impl AcpProjection {
                     self.subagents.record_subagent(id, subagent);
                 }
                 if let (true, Some(before)) = (self.cards.contains(id), before)
-                    && let Some(update) = open_tool_calls::change_update(id, before, patch)
+                    && let Some(update) = tool_calls::change_update(id, before, patch)
                 {
                     out.push_update(update);
                 }
@@ -282,7 +279,7 @@ impl AcpProjection {
                 if self.cards.contains(id) && self.client.extensions {
                     let ours =
                         Ours { text: text.as_deref(), ratio: *ratio, elapsed_ms: *elapsed_ms, ..Ours::default() };
-                    out.push_update(open_tool_calls::meta_update(id, Meta::with_switchboard(ours)));
+                    out.push_update(tool_calls::meta_update(id, Meta::with_switchboard(ours)));
                 }
             }
         }
@@ -297,11 +294,11 @@ impl AcpProjection {
         self.speech.finish_item(item, &tracked, &self.subagents, &self.cards, out);
         self.show_plan(item, out);
         let unheld = matches!(&item.details, Details::Plan(_)) && item.call.is_some() && !is_plan_in_effect(item);
-        if !self.cards.contains(id) && (unheld || tools::is_tool_call(item)) {
+        if !self.cards.contains(id) && (unheld || tool_calls::is_tool_call(item)) {
             out.push_update(self.cards.start_call(out.event, id, item, self.client));
         }
         if self.cards.close(id) {
-            out.push_update(open_tool_calls::end_update(out.event, id, item, &tracked, self.client));
+            out.push_update(tool_calls::end_update(out.event, id, item, &tracked, self.client));
         }
     }
 
@@ -357,10 +354,10 @@ impl AcpProjection {
         let agreed = matches!(resolved.outcome, Outcome::Allowed | Outcome::Answered);
         // An allowed tool may still start; a plain question is answered now.
         if agreed && id != resolved.request {
-            return out.push_update(open_tool_calls::status_update(&id, ToolStatus::InProgress));
+            return out.push_update(tool_calls::status_update(&id, ToolStatus::InProgress));
         }
         self.cards.close(&id);
-        out.push_update(open_tool_calls::status_update(
+        out.push_update(tool_calls::status_update(
             &id,
             if agreed { ToolStatus::Completed } else { ToolStatus::Failed },
         ));
@@ -415,12 +412,12 @@ pub fn token_usage(usage: &Usage) -> TokenUsage {
     }
 }
 
-pub fn to_failure(fault: &Fault) -> Failure<'_> {
+fn to_failure(fault: &Fault) -> Failure<'_> {
     Failure { message: &fault.message, code: fault.code, http_status: fault.http_status, retryable: fault.retryable }
 }
 
 /// Returns the failure of a turn, with a default message if the agent gave none.
-pub fn turn_failure(turn: &TurnCompleted) -> Option<Failure<'_>> {
+fn turn_failure(turn: &TurnCompleted) -> Option<Failure<'_>> {
     let silent = Failure { message: "the turn failed", code: Default::default(), http_status: None, retryable: None };
     stop_reason(turn).is_none().then(|| turn.error.as_ref().map_or(silent, to_failure))
 }

@@ -8,13 +8,10 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde_json::Value;
 use switchboard_event::{About, Choice, Event, Item, OptionKind as EventKind, Question, RequestOpened};
 
-use super::{
-    open_tool_calls::subagent_meta,
-    tools,
-    wire::{
-        Elicitation, EnumOption, Fields, Form, Items, Object, OptionKind, Permission, PermissionOption, Property,
-        PropertyType, ToolContent, ToolFields, ToolStatus, ToolUpdate,
-    },
+use super::tool_calls::{self, subagent_meta};
+use super::wire::{
+    Elicitation, EnumOption, Fields, Form, Items, Object, OptionKind, Permission, PermissionOption, Property,
+    PropertyType, ToolContent, ToolFields, ToolStatus, ToolUpdate,
 };
 
 /// Suffix of the form field for a free-text answer.
@@ -73,10 +70,10 @@ fn request_title<'a>(request: &'a RequestOpened, item: Option<&'a Item>) -> Cow<
     let called = request.call.as_ref().and_then(|call| call.title.as_deref()).filter(|title| !title.is_empty());
     match (&request.command, item) {
         (Some(command), _) if !command.is_empty() => Cow::Borrowed(command),
-        (_, Some(item)) => tools::tool_title(item),
+        (_, Some(item)) => tool_calls::tool_title(item),
         _ if !request.title.is_empty() => Cow::Borrowed(&request.title),
         _ if called.is_some() => Cow::Borrowed(called.unwrap_or_default()),
-        _ if !request.changes.is_empty() => Cow::Owned(tools::changes_title(&request.changes)),
+        _ if !request.changes.is_empty() => Cow::Owned(tool_calls::changes_title(&request.changes)),
         _ => Cow::Borrowed(request.call.as_ref().map_or("Permission", |call| &call.name)),
     }
 }
@@ -86,7 +83,7 @@ pub fn tool_call_fields<'a>(event: &'a Event, request: &'a RequestOpened, item: 
     let content = request_content(request, item);
     let mut fields = ToolFields {
         content: (!content.is_empty()).then_some(content),
-        locations: Some(tools::change_locations(&request.changes)).filter(|places| !places.is_empty()),
+        locations: Some(tool_calls::change_locations(&request.changes)).filter(|places| !places.is_empty()),
         meta: subagent_meta(event),
         ..ToolFields::default()
     };
@@ -94,7 +91,7 @@ pub fn tool_call_fields<'a>(event: &'a Event, request: &'a RequestOpened, item: 
         let call = request.call.as_deref();
         fields.name = call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
         fields.kind =
-            Some(call.map_or_else(|| requested_tool_kind(request.about), |call| tools::to_tool_kind(call.kind)));
+            Some(call.map_or_else(|| requested_tool_kind(request.about), |call| tool_calls::to_tool_kind(call.kind)));
         fields.status = Some(ToolStatus::Pending);
         fields.raw_input = call.and_then(|call| call.input.as_deref()).map(Cow::Borrowed);
     }
@@ -123,10 +120,10 @@ fn request_content<'a>(request: &'a RequestOpened, item: Option<&'a Item>) -> Ve
         }
     }
     let changes = match (request.changes.as_slice(), item) {
-        ([], Some(item)) => tools::planned_content(item),
-        (changes, _) => tools::change_content(changes),
+        ([], Some(item)) => tool_calls::planned_content(item),
+        (changes, _) => tool_calls::change_content(changes),
     };
-    said.into_iter().map(tools::text_block).chain(changes).collect()
+    said.into_iter().map(tool_calls::text_block).chain(changes).collect()
 }
 
 fn permission_options(request: &RequestOpened) -> Vec<PermissionOption<'_>> {
@@ -177,7 +174,7 @@ pub fn question_permission<'a>(
         Some(format!("- {}: {description}", choice.label))
     });
     let details: Vec<_> = details.collect();
-    fields.content = (!details.is_empty()).then(|| vec![tools::text_block(details.join("\n"))]);
+    fields.content = (!details.is_empty()).then(|| vec![tool_calls::text_block(details.join("\n"))]);
     let title = Some(Cow::Borrowed(question.question.as_str()));
     let choices = question.choices.iter().zip(0..);
     let choices = choices.map(|(choice, at): (&Choice, usize)| {

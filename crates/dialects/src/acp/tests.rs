@@ -173,7 +173,7 @@ fn a_list_of_things_to_do_is_a_plan_and_no_tool() {
 
 #[test]
 fn a_permission_has_the_agents_own_options_and_says_what_it_is_about() {
-    let asked = json!({
+    let requests = json!({
         "about": "command", "title": "Run it", "reason": "outside", "command": "rm x", "call": {"name": "Bash", "title": "Remove"},
         "options": [
             {"id": "yes", "label": "Yes", "kind": "allow_once"}, {"id": "all", "label": "All", "kind": "allow_session"},
@@ -185,34 +185,35 @@ fn a_permission_has_the_agents_own_options_and_says_what_it_is_about() {
         &DIALECT,
         &session_with_turn(&[
             item_started("t", command.clone()),
-            request_opened("q", Some("t"), asked),
+            request_opened("q", Some("t"), requests),
             request_resolved("q", Some("t"), "allowed"),
             item_finished("t", command),
         ]),
     );
-    let asked = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
+    let requests = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
     let said = ["Remove", "Run it", "outside"].map(|said| json!({"type": "content", "content": text_block(said)}));
-    assert_eq!(asked["id"], "q");
+    assert_eq!(requests["id"], "q");
     assert_eq!(
-        asked["params"]["toolCall"],
+        requests["params"]["toolCall"],
         json!({
             "toolCallId": "t", "title": "rm x",
             "content": said,
         })
     );
-    let kinds: Vec<_> = asked["params"]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
+    let kinds: Vec<_> =
+        requests["params"]["options"].as_array().unwrap().iter().map(|option| &option["kind"]).collect();
     assert_eq!(kinds, ["allow_once", "allow_always", "reject_once", "reject_once"]);
 }
 
 #[test]
 fn no_comes_first_where_only_a_person_may_answer() {
-    let kinds = |asked: Value| -> Vec<Value> {
+    let kinds = |requests: Value| -> Vec<Value> {
         let messages = project_events(
             &DIALECT,
-            &session_with_turn(&[request_opened("q", None, asked), request_resolved("q", None, "declined")]),
+            &session_with_turn(&[request_opened("q", None, requests), request_resolved("q", None, "declined")]),
         );
-        let asked = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
-        asked["params"]["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect()
+        let requests = messages.iter().find(|message| message["method"] == "session/request_permission").unwrap();
+        requests["params"]["options"].as_array().unwrap().iter().map(|option| option["kind"].clone()).collect()
     };
     assert_eq!(kinds(json!({"about": "tool", "title": "x"})), ["allow_once", "reject_once"]);
     let for_a_person = json!({"about": "tool", "title": "x", "requires_person": true});
@@ -221,7 +222,7 @@ fn no_comes_first_where_only_a_person_may_answer() {
 
 #[test]
 fn a_tool_that_was_only_asked_for_ends_once() {
-    let asked =
+    let requests =
         || json!({"about": "tool", "title": "Use it", "call": {"name": "Tool", "kind": "fetch", "input": {"a": 1}}});
     let statuses = |inner: &[Value]| {
         let shown = session_updates(inner).into_iter().filter(|update| update["toolCallId"] == "t");
@@ -245,7 +246,7 @@ fn a_tool_that_was_only_asked_for_ends_once() {
             vec![open.clone(), (false, json!("in_progress")), (false, json!("failed"))],
         ),
     ] {
-        assert_eq!(statuses(&[vec![request_opened("q", Some("t"), asked())], after].concat()), want);
+        assert_eq!(statuses(&[vec![request_opened("q", Some("t"), requests())], after].concat()), want);
     }
 }
 
@@ -274,18 +275,18 @@ fn questions_are_a_form() {
 
 #[test]
 fn what_was_filled_in_answers_the_questions() {
-    let asked = build_events(&[request_opened("q", None, two_questions())]);
-    let [Event { body: EventBody::RequestOpened(asked), .. }] = asked.as_slice() else { panic!("no request") };
+    let requests = build_events(&[request_opened("q", None, two_questions())]);
+    let [Event { body: EventBody::RequestOpened(requests), .. }] = requests.as_slice() else { panic!("no request") };
     for (content, want) in [
         (json!({"colour": "red", "sizes": ["S", "L"]}), json!({"colour": ["red"], "sizes": ["S", "L"]})),
         (json!({"colour": "red", "colour.other": "green", "sizes": []}), json!({"colour": ["green"]})),
         (json!({"colour": true, "sizes": null}), json!({"colour": ["true"]})),
         (json!("nothing"), json!({})),
     ] {
-        assert_eq!(serde_json::to_value(form_answers(asked, &content)).unwrap(), want);
+        assert_eq!(serde_json::to_value(form_answers(requests, &content)).unwrap(), want);
     }
-    assert_eq!(chosen_label(&asked.questions[0], "choice_1"), Some("blue"));
-    assert_eq!(chosen_label(&asked.questions[0], "reject"), None);
+    assert_eq!(chosen_label(&requests.questions[0], "choice_1"), Some("blue"));
+    assert_eq!(chosen_label(&requests.questions[0], "reject"), None);
 }
 
 #[test]
@@ -293,9 +294,10 @@ fn without_forms_each_question_is_a_permission() {
     let session =
         session_with_turn(&[request_opened("q", None, two_questions()), request_resolved("q", None, "answered")]);
     let messages = project_for_client(NO_CAPABILITIES, &session);
-    let asked: Vec<_> = messages.iter().filter(|message| message["method"] == "session/request_permission").collect();
-    assert_eq!(asked.iter().map(|message| &message["id"]).collect::<Vec<_>>(), ["q.0", "q.1"]);
-    let options = asked[0]["params"]["options"].as_array().unwrap();
+    let requests: Vec<_> =
+        messages.iter().filter(|message| message["method"] == "session/request_permission").collect();
+    assert_eq!(requests.iter().map(|message| &message["id"]).collect::<Vec<_>>(), ["q.0", "q.1"]);
+    let options = requests[0]["params"]["options"].as_array().unwrap();
     assert_eq!(options.iter().map(|option| &option["name"]).collect::<Vec<_>>(), ["red", "blue", "Do not answer"]);
     let card = messages.iter().filter_map(|message| message.pointer("/params/update/status")).collect::<Vec<_>>();
     assert_eq!(card, ["pending", "completed"]);

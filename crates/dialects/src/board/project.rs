@@ -9,7 +9,7 @@ use switchboard_event::{
     SessionEnded, Status, Topic, TurnCompleted, TurnStarted, TurnStatus, UserMessage,
 };
 
-use super::wire::{
+use super::{
     ActionPayload, BoardMessageId, BoardPayload, BoardSessionEvent, CancelledPayload, DiffPayload, ErrorPayload,
     LogPayload, PlanPayload, ToolResultPayload,
 };
@@ -46,10 +46,10 @@ enum ExpectedPrompt {
 }
 
 impl Projection for BoardProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        self.track.observe_event(project_event);
-        let mut out = BoardSink { event: project_event, out, part: 0 };
-        match &project_event.body {
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(event);
+        let mut out = BoardSink { event, out, part: 0 };
+        match &event.body {
             EventBody::SessionEnded(ended) => send_session_end(ended, &mut out),
             EventBody::TurnStarted(turn) => self.turn_started(turn),
             EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
@@ -321,7 +321,7 @@ fn send_notice(notice: &Notice, out: &mut BoardSink<'_>) {
 
 /// Unfinished lines of the messages in progress.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct MessageLineBuffer {
+struct MessageLineBuffer {
     open: BTreeMap<Id, String>,
 }
 
@@ -355,7 +355,7 @@ impl MessageLineBuffer {
     }
 
     /// Ends a message and emits its last line unless it is empty.
-    pub fn finish_message(&mut self, message: &Id, mut give: impl FnMut(&str)) {
+    fn finish_message(&mut self, message: &Id, mut give: impl FnMut(&str)) {
         if let Some(line) = self.open.remove(message) {
             give(&line);
         }

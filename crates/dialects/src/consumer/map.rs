@@ -45,7 +45,7 @@ pub fn map_message(message: &UnifiedMessage, state: &ConsumerState) -> Option<Se
 
 /// Maps content to blocks. Types unknown to the protocol become empty text; their types and blocks are returned
 /// separately.
-pub fn map_blocks(content: &[UnifiedContent]) -> (Vec<Block>, Vec<String>, Vec<VerbatimJson>) {
+fn map_blocks(content: &[UnifiedContent]) -> (Vec<Block>, Vec<String>, Vec<VerbatimJson>) {
     let (mut kinds, mut dropped) = (Vec::new(), Vec::new());
     let blocks = content.iter().map(|content| match content {
         UnifiedContent::Other { kind, block } => {
@@ -88,12 +88,12 @@ fn map_tool_result(content: VerbatimJson) -> VerbatimJson {
 }
 
 /// Returns the subtype of a message.
-pub fn message_subtype(message: &UnifiedMessage) -> String {
+fn message_subtype(message: &UnifiedMessage) -> String {
     message.metadata.get_text("subtype").unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Maps the result of a turn.
-pub fn map_result(message: &UnifiedMessage, state: &ConsumerState) -> ServerMessage {
+fn map_result(message: &UnifiedMessage, state: &ConsumerState) -> ServerMessage {
     let about = &message.metadata;
     let (is_error, error_code) = (about.is_true("is_error"), about.get_text("error_code"));
     ServerMessage::Result {
@@ -132,7 +132,7 @@ fn result_subtype(is_error: bool, code: Option<&str>) -> ResultSubtype {
 
 /// Maps a request of the agent. Per the specification only tool requests are permission requests; other requests also
 /// need an answer and have a separate type.
-pub fn map_permission_request(message: &UnifiedMessage) -> ServerMessage {
+fn map_permission_request(message: &UnifiedMessage) -> ServerMessage {
     let request = Box::new(map_permission(message));
     match request.subtype.as_str() {
         "can_use_tool" => ServerMessage::PermissionRequest { request },
@@ -165,7 +165,7 @@ pub fn map_permission(message: &UnifiedMessage) -> Permission {
 }
 
 /// Maps a request that no longer needs an answer.
-pub fn map_permission_cancelled(message: &UnifiedMessage) -> ServerMessage {
+fn map_permission_cancelled(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     ServerMessage::PermissionCancelled(PermissionCancelled {
         request_id: about.get_text("request_id").unwrap_or_default(),
@@ -177,7 +177,7 @@ pub fn map_permission_cancelled(message: &UnifiedMessage) -> ServerMessage {
 }
 
 /// Maps an authentication status.
-pub fn map_auth_status(message: &UnifiedMessage) -> ServerMessage {
+fn map_auth_status(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     let error = about.first_text(&["error", "error_message"]);
     let stage = about.get_text("stage").unwrap_or_default();
@@ -194,7 +194,7 @@ pub fn map_auth_status(message: &UnifiedMessage) -> ServerMessage {
 }
 
 /// Maps a line that the agent's process printed outside its protocol.
-pub fn map_process_output(message: &UnifiedMessage) -> Option<ServerMessage> {
+fn map_process_output(message: &UnifiedMessage) -> Option<ServerMessage> {
     let about = &message.metadata;
     let stream = match about.get_text("subtype").as_deref() {
         Some("stdout") => Stream::Stdout,
@@ -209,7 +209,7 @@ fn printed_text(about: &VerbatimFields) -> Option<String> {
 }
 
 /// Maps a complete message, reasoning block or tool call of the agent.
-pub fn map_assistant(message: &UnifiedMessage, state: &ConsumerState) -> ServerMessage {
+fn map_assistant(message: &UnifiedMessage, state: &ConsumerState) -> ServerMessage {
     let about = &message.metadata;
     let (content, kinds, dropped) = map_blocks(&message.content);
     let (told_kinds, told) =
@@ -240,7 +240,7 @@ pub fn map_assistant(message: &UnifiedMessage, state: &ConsumerState) -> ServerM
 }
 
 /// Maps a stream event: the agent's native event if present, else our own delta.
-pub fn map_stream_event(message: &UnifiedMessage) -> ServerMessage {
+fn map_stream_event(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     ServerMessage::StreamEvent {
         event: about
@@ -265,8 +265,7 @@ fn stream_piece(message: &UnifiedMessage) -> StreamPiece {
     StreamPiece { kind: "content_block_delta", index: 0, delta }
 }
 
-/// Maps a user message.
-pub fn map_user_message(message: &UnifiedMessage) -> ServerMessage {
+fn map_user_message(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     let (blocks, ..) = map_blocks(&message.content);
     let is_text = matches!(blocks.as_slice(), [] | [Block::Text { .. }]);
@@ -291,7 +290,7 @@ fn tool_use_id(about: &VerbatimFields) -> Option<String> {
 }
 
 /// Maps the progress of a tool.
-pub fn map_progress(message: &UnifiedMessage) -> ServerMessage {
+fn map_progress(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     ServerMessage::ToolProgress(Box::new(ToolProgress {
         tool_use_id: tool_use_id(about).unwrap_or_else(|| "unknown".to_owned()),
@@ -310,7 +309,7 @@ pub fn map_progress(message: &UnifiedMessage) -> ServerMessage {
 }
 
 /// Maps the end of a tool call, or a summary of several.
-pub fn map_summary(message: &UnifiedMessage) -> ServerMessage {
+fn map_summary(message: &UnifiedMessage) -> ServerMessage {
     let about = &message.metadata;
     let is_result = |content: &&UnifiedContent| matches!(content, UnifiedContent::ToolResult { .. });
     let rest: Vec<UnifiedContent> = match tool_use_id(about) {

@@ -81,7 +81,7 @@ impl StateReducer {
 
 impl ConsumerState {
     /// Begins a run, in which nothing is open.
-    pub(super) fn begin_run(&mut self, message: &UnifiedMessage) {
+    fn begin_run(&mut self, message: &UnifiedMessage) {
         let about = &message.metadata;
         set_text(&mut self.session_id, about.get_text("session_id"));
         set_text(&mut self.agent, about.get_text("agent"));
@@ -94,7 +94,7 @@ impl ConsumerState {
     }
 
     /// Applies changed settings; reported values replace the previous ones.
-    pub(super) fn apply_settings(&mut self, about: &VerbatimFields) {
+    fn apply_settings(&mut self, about: &VerbatimFields) {
         set_text(&mut self.model, about.first_text(&["model", "model_id"]));
         set_text(&mut self.cwd, about.get_text("cwd"));
         set_text(&mut self.permission_mode, about.first_text(&["mode", "permissionMode", "permission_mode"]));
@@ -125,7 +125,7 @@ impl ConsumerState {
     }
 
     /// Applies the session status, context usage and plan.
-    pub(super) fn apply_status(&mut self, message: &UnifiedMessage) {
+    fn apply_status(&mut self, message: &UnifiedMessage) {
         let about = &message.metadata;
         if let Some(status) = about.read::<SessionStatus>("status") {
             self.status = Some(status);
@@ -145,7 +145,7 @@ impl ConsumerState {
     }
 
     /// Adds the usage of an ended turn, once.
-    pub(super) fn apply_result(&mut self, message: &UnifiedMessage) {
+    fn apply_result(&mut self, message: &UnifiedMessage) {
         let about = &message.metadata;
         self.num_turns += 1;
         self.usage.add(&Tokens::from(about.read::<TurnTokens>("usage").unwrap_or_default()));
@@ -156,7 +156,7 @@ impl ConsumerState {
     }
 
     /// Ends a run, after which nothing is open.
-    pub(super) fn apply_lifecycle(&mut self, message: &UnifiedMessage) {
+    fn apply_lifecycle(&mut self, message: &UnifiedMessage) {
         if message.metadata.get_text("subtype").as_deref() == Some("session_ended") {
             self.connected = false;
             self.reset_activity();
@@ -209,7 +209,7 @@ fn used_percent(context: Context) -> Option<f64> {
 
 /// Open calls that affect the team once they end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TeamCalls(Vec<TeamCall>);
+struct TeamCalls(Vec<TeamCall>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct TeamCall {
@@ -222,7 +222,7 @@ struct TeamCall {
 
 impl TeamCalls {
     /// Returns whether the message is about a team call.
-    pub fn is_affected_by(&self, message: &UnifiedMessage) -> bool {
+    fn is_affected_by(&self, message: &UnifiedMessage) -> bool {
         let about = &message.metadata;
         about.get("team_type").is_some() || about.get_text("tool_use_id").is_some_and(|id| self.is_open(&id))
     }
@@ -232,7 +232,7 @@ impl TeamCalls {
     }
 
     /// Records calls that start in a message, and applies those that end.
-    pub fn scan_message(&mut self, message: &UnifiedMessage, team: &mut Option<Team>) {
+    fn scan_message(&mut self, message: &UnifiedMessage, team: &mut Option<Team>) {
         let Some(team_type) = message.metadata.get_text("team_type") else {
             return self.end_calls(message, team);
         };

@@ -7,7 +7,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A unified message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnifiedMessage {
     /// The message id.
@@ -26,7 +25,6 @@ pub struct UnifiedMessage {
 
 /// The message types of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are the protocol's, and `route.rs` says what becomes of each")]
 pub enum UnifiedMessageType {
     SessionInit,
     StatusChange,
@@ -137,7 +135,6 @@ pub enum UnifiedContent {
         /// The tool input.
         input: VerbatimJson,
     },
-    /// A tool result.
     ToolResult {
         /// The id of the call.
         tool_use_id: String,
@@ -155,7 +152,6 @@ pub enum UnifiedContent {
     },
     /// An embedded image.
     Image {
-        /// The media type.
         media_type: String,
         /// The data, base64-encoded.
         data: String,
@@ -225,7 +221,6 @@ fn read_image(fields: &VerbatimFields, block: &VerbatimJson) -> UnifiedContent {
     }
 }
 
-/// Verbatim JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct VerbatimJson(pub Box<RawValue>);
@@ -248,9 +243,8 @@ impl VerbatimJson {
         Self(to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
-    /// Returns an empty object.
     #[must_use]
-    pub fn empty_object() -> Self {
+    fn empty_object() -> Self {
         Self::from_value(&VerbatimFields::default())
     }
 

@@ -20,8 +20,8 @@ pub const DIALECT: Dialect = Dialect {
 struct EventsProjection;
 
 impl Projection for EventsProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        out.write(|bytes| project_event.write_json(bytes));
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        out.write(|bytes| event.write_json(bytes));
     }
 
     fn snapshot(&self) -> Box<dyn Projection> {

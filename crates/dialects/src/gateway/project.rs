@@ -13,7 +13,7 @@ use switchboard_event::{
     to_raw_json, to_raw_string,
 };
 
-use super::wire::{GatewayChangedFile, GatewayOutputEvent, GatewayTokens, ToolStage};
+use super::{GatewayChangedFile, GatewayOutputEvent, GatewayTokens, ToolStage};
 use crate::{
     MessageBuffer, Projection, tools,
     track::{self, ItemTracker, SubagentLabels, TrackedItem, TurnUsage, item_text},
@@ -45,10 +45,10 @@ pub struct GatewayProjection {
 }
 
 impl Projection for GatewayProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        self.track.observe_event(project_event);
-        self.usage.add_event(project_event);
-        match &project_event.body {
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(event);
+        self.usage.add_event(event);
+        match &event.body {
             EventBody::TurnStarted(_) => self.answered_bytes = 0,
             EventBody::TurnCompleted(turn) => self.turn_completed(turn, out),
             EventBody::SessionEnded(ended) => self.session_ended(ended, out),
@@ -58,13 +58,11 @@ impl Projection for GatewayProjection {
                     self.cumulative = Some(GatewayTokens::from(&**usage));
                 }
             }
-            EventBody::Notice(notice) => self.push_notice(notice, project_event, out),
-            EventBody::ItemStarted(item) => self.item_started(item, project_event, out),
-            EventBody::ItemDelta(Delta::Append { field, text, .. }) => {
-                self.append_text(*field, text, project_event, out)
-            }
-            EventBody::ItemDelta(Delta::Set { patch }) => self.start_tool(patch, project_event, out),
-            EventBody::ItemCompleted(item) => self.item_completed(item, project_event, out),
+            EventBody::Notice(notice) => self.push_notice(notice, event, out),
+            EventBody::ItemStarted(item) => self.item_started(item, event, out),
+            EventBody::ItemDelta(Delta::Append { field, text, .. }) => self.append_text(*field, text, event, out),
+            EventBody::ItemDelta(Delta::Set { patch }) => self.start_tool(patch, event, out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, event, out),
             EventBody::SessionStarted(_)
             | EventBody::SessionUpdated(_)
             | EventBody::ItemDelta(Delta::Progress { .. })
@@ -309,13 +307,13 @@ fn changed_files(changes: &[switchboard_event::Change]) -> Box<RawValue> {
 
 /// The open hooks by name, with their assigned ids.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct OpenHooks {
+struct OpenHooks {
     open: VecDeque<(String, String)>,
 }
 
 impl OpenHooks {
     /// Returns the id of this hook run: its own, that of its start, or the event's.
-    pub fn run_id(&mut self, notice: &Notice, event: &Event) -> String {
+    fn run_id(&mut self, notice: &Notice, event: &Event) -> String {
         if let Some(id) = own_id(notice) {
             return id;
         }
@@ -343,7 +341,7 @@ fn own_id(notice: &Notice) -> Option<String> {
 
 /// Returns whether a hook belongs to the session lifecycle, which only concerns the agent's host. The name may have a
 /// suffix after a colon.
-pub fn is_lifecycle(name: &str) -> bool {
+fn is_lifecycle(name: &str) -> bool {
     let event = name.split(':').next().unwrap_or_default();
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase();
     ["sessionstart", "stop", "notification"].contains(&letters(event).as_str())
@@ -351,7 +349,7 @@ pub fn is_lifecycle(name: &str) -> bool {
 
 /// The last lines of standard error.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct StderrTail {
+struct StderrTail {
     lines: VecDeque<String>,
     bytes: usize,
 }

@@ -11,15 +11,13 @@ use switchboard_event::{
     RequestResolved, SessionStarted, Timestamp, TurnCompleted, TurnStarted, Usage,
 };
 
-use super::{
-    approvals, items, notices,
-    turn_items::TurnItems,
-    wire::{
-        DeltaMeta, Growth, ItemBody, ItemDelta, ItemNotification, ItemStatus, Notification, PlanEntry, PlanUpdated,
-        Progress, Thread, ThreadItem, ThreadMeta, ThreadStarted, ThreadUpdated, TokenUsage, TokenUsageUpdated, Turn,
-        TurnError, TurnId, TurnMeta, TurnNotification, TurnStatus, UsageMeta,
-    },
+use super::turn_items::TurnItems;
+use super::wire::{
+    DeltaMeta, Growth, ItemBody, ItemDelta, ItemNotification, ItemStatus, Notification, PlanEntry, PlanUpdated,
+    Progress, Thread, ThreadItem, ThreadMeta, ThreadStarted, ThreadUpdated, TokenUsage, TokenUsageUpdated, Turn,
+    TurnError, TurnId, TurnMeta, TurnNotification, TurnStatus, UsageMeta,
 };
+use super::{items, notifications};
 use crate::{MessageBuffer, Projection, tools};
 
 /// Maximum length of the thread preview taken from the first prompt.
@@ -95,41 +93,36 @@ struct ShownPlan {
 }
 
 impl Projection for HarnessProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        match &project_event.body {
-            EventBody::SessionStarted(started) => self.session_started(project_event, started, out),
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        match &event.body {
+            EventBody::SessionStarted(started) => self.session_started(event, started, out),
             EventBody::SessionUpdated(updated) => {
                 self.thread.apply_info(&updated.info);
                 let params = ThreadUpdated {
-                    thread_id: &project_event.session,
-                    info: notices::thread_info(&updated.info),
+                    thread_id: &event.session,
+                    info: notifications::thread_info(&updated.info),
                     meta: None,
                 };
                 out.push(&Notification::ThreadUpdated(params));
             }
             EventBody::SessionEnded(ended) => {
-                self.close_announced(project_event, out);
-                out.push(&notices::thread_ended(project_event, ended));
+                self.close_announced(event, out);
+                out.push(&notifications::thread_ended(event, ended));
             }
-            EventBody::TurnStarted(turn) => self.turn_started(project_event, turn, out),
-            EventBody::TurnCompleted(turn) => self.turn_completed(project_event, turn, out),
-            EventBody::ItemStarted(item) => self.item_started(project_event, item, out),
-            EventBody::ItemDelta(delta) => self.item_delta(project_event, delta, out),
-            EventBody::ItemCompleted(item) => self.item_completed(project_event, item, out),
+            EventBody::TurnStarted(turn) => self.turn_started(event, turn, out),
+            EventBody::TurnCompleted(turn) => self.turn_completed(event, turn, out),
+            EventBody::ItemStarted(item) => self.item_started(event, item, out),
+            EventBody::ItemDelta(delta) => self.item_delta(event, delta, out),
+            EventBody::ItemCompleted(item) => self.item_completed(event, item, out),
             // The request is already answered; clients must not answer it again.
             EventBody::RequestOpened(request) if request.decided => {}
             EventBody::RequestOpened(request) => {
-                self.announce_item(project_event, request, out);
-                out.push(&approvals::request_message(
-                    project_event,
-                    self.turn_of(project_event),
-                    request,
-                    &self.thread.cwd,
-                ));
+                self.announce_item(event, request, out);
+                out.push(&notifications::request_message(event, self.turn_of(event), request, &self.thread.cwd));
             }
-            EventBody::RequestResolved(resolved) => self.request_resolved(project_event, resolved, out),
-            EventBody::Usage(usage) => self.push_usage(project_event, usage, out),
-            EventBody::Notice(notice) => notices::push_notice(project_event, notice, out),
+            EventBody::RequestResolved(resolved) => self.request_resolved(event, resolved, out),
+            EventBody::Usage(usage) => self.push_usage(event, usage, out),
+            EventBody::Notice(notice) => notifications::push_notice(event, notice, out),
         }
     }
 
@@ -189,7 +182,7 @@ impl HarnessProjection {
                     run: Some(event.run),
                     agent_session: started.agent_session.as_deref(),
                     resumed: started.resumed.as_ref(),
-                    info: Some(notices::thread_info(&started.info)),
+                    info: Some(notifications::thread_info(&started.info)),
                     ..ThreadMeta::default()
                 }),
             },
@@ -288,7 +281,7 @@ impl HarnessProjection {
     }
 
     fn request_resolved(&mut self, event: &Event, resolved: &RequestResolved, out: &mut MessageBuffer) {
-        out.push(&approvals::resolved_notification(event, self.turn_of(event), resolved));
+        out.push(&notifications::resolved_notification(event, self.turn_of(event), resolved));
         let status = match resolved.outcome {
             Outcome::Allowed | Outcome::Answered => ItemStatus::Completed,
             _ => ItemStatus::Declined,
@@ -485,5 +478,5 @@ fn delta_notification<'a>(
 /// Returns the error of a failed turn, with a default message if the agent gave none.
 fn turn_error(fault: Option<&Fault>) -> TurnError<'_> {
     let silent = TurnError { message: "the turn failed", error_info: None, http_status_code: None, meta: None };
-    fault.map_or(silent, notices::to_turn_error)
+    fault.map_or(silent, notifications::to_turn_error)
 }

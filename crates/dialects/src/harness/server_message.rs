@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{Id, Level, Origin, Topic, to_raw_json};
 
-use super::{
-    HarnessRequestId,
-    approvals::HarnessRequestKind,
-    wire::{NoticeParams, Notification, ReplayCompleted, RpcError, Thread, ThreadStarted},
-};
+use super::HarnessRequestId;
+use super::notifications::HarnessRequestKind;
+use super::wire::{NoticeParams, Notification, ReplayCompleted, RpcError, Thread, ThreadStarted};
 
 /// The beginnings of all messages that the projection writes.
 const REQUEST_PREFIX: &[u8] = b"{\"id\":";

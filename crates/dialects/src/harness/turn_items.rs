@@ -1,9 +1,9 @@
 //! The items of the running turn, kept because the protocol repeats them when the turn ends.
 //!
-//! Memory is bounded even if a turn is not. Up to [`ROOM`] bytes of items are kept in full. Beyond that, texts of the
-//! oldest items are cut to [`HEAD`] bytes and marked with `_meta.truncated`; if that is not enough, the oldest items
-//! are dropped and the turn reports their number. Clients that follow the stream have received every item in full with
-//! `item/completed`.
+//! Memory is bounded even if a turn is not. Up to [`MAX_TURN_ITEM_BYTES`] bytes of items are kept in full. Beyond that,
+//! texts of the oldest items are cut to [`MAX_CUT_TEXT_BYTES`] bytes and marked with `_meta.truncated`; if that is not
+//! enough, the oldest items are dropped and the turn reports their number. Clients that follow the stream have received
+//! every item in full with `item/completed`.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 use super::wire::{FileUpdateChange, ItemBody, ItemMeta, ThreadItem, UserInput};
 
 /// Maximum size of the kept items.
-pub const MAX_TURN_ITEM_BYTES: usize = 4 << 20;
+const MAX_TURN_ITEM_BYTES: usize = 4 << 20;
 /// Length of a text after it is cut.
-pub const MAX_CUT_TEXT_BYTES: usize = 512;
+const MAX_CUT_TEXT_BYTES: usize = 512;
 /// Estimated size of an item without its texts.
 const ITEM_OVERHEAD_BYTES: usize = 256;
 

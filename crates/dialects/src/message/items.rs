@@ -10,14 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use switchboard_event::{AgentMessage, Delta, Details, Field, Id, Item, Notice, Plan, Reasoning, Status};
 
-use super::{
-    project::{MessageProjection, MessageSink},
-    tools::{self, content_blocks, drop_block},
-    wire::{
-        Assistant, Content, Dropped, EventType, Kind, LifecycleSubtype, ProgressStatus, SessionLifecycle,
-        StatusSubtype, StreamEvent, Tool, ToolProgress, ToolUseSummary, UserMessage,
-    },
+use super::tools::{content_blocks, drop_block};
+use super::wire::{
+    Assistant, Content, Dropped, EventType, Kind, LifecycleSubtype, ProgressStatus, SessionLifecycle, StatusSubtype,
+    StreamEvent, Tool, ToolProgress, ToolUseSummary, UserMessage,
 };
+use super::{MessageProjection, MessageSink, tools};
 use crate::{
     tools::is_plan_in_effect,
     track::{TrackedItem, item_text},
@@ -336,7 +334,7 @@ impl ParentMessages {
     }
 
     /// Marks a call as ended.
-    pub fn end_call(&mut self, item: &str) {
+    fn end_call(&mut self, item: &str) {
         self.ended.extend(self.open.remove_entry(item));
         if self.ended.len() > MAX_ENDED_CALLS {
             self.ended.pop_front();

@@ -7,14 +7,12 @@ use switchboard_event::{
     TurnCompleted, TurnStarted, TurnStatus,
 };
 
-use super::{
-    project::{MessageProjection, MessageSink},
-    wire::{
-        AuthStatus, ConfigurationChange, Content, ControlResponse, Denial, EndStatus, Facts, Failure, Interrupt, Kind,
-        LifecycleSubtype, Remark, SessionInit, SessionLifecycle, StatusChange, StatusSubtype, Tokens, ToolUseSummary,
-        TurnResult, Unknown,
-    },
+use super::wire::{
+    AuthStatus, ConfigurationChange, Content, ControlResponse, Denial, EndStatus, Facts, Failure, Interrupt, Kind,
+    LifecycleSubtype, Remark, SessionInit, SessionLifecycle, StatusChange, StatusSubtype, Tokens, ToolUseSummary,
+    TurnResult, Unknown,
 };
+use super::{MessageProjection, MessageSink};
 
 /// Maximum number of remembered errors per turn.
 const MAX_TURN_ERRORS: usize = 16;
@@ -125,7 +123,7 @@ impl MessageProjection {
     }
 
     /// Records an error for the result of the turn. The latest error is always kept.
-    pub(super) fn record_error(&mut self, fault: Option<&Fault>) {
+    fn record_error(&mut self, fault: Option<&Fault>) {
         let Some(fault) = fault else { return };
         if self.errors.last() == Some(&fault.message) {
             return;
@@ -135,7 +133,7 @@ impl MessageProjection {
     }
 
     /// Reports missing or rejected credentials once per turn.
-    pub(super) fn push_auth_status(&mut self, fault: Option<&Fault>, out: &mut MessageSink<'_>) {
+    fn push_auth_status(&mut self, fault: Option<&Fault>, out: &mut MessageSink<'_>) {
         let Some(fault) = fault.filter(|fault| fault.code == ErrorCode::ProviderAuth && !self.told_auth) else {
             return;
         };

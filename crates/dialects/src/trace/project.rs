@@ -9,13 +9,11 @@ use switchboard_event::{
     Usage, UserMessage,
 };
 
-use super::{
-    prompts::{EarlyMeta, PendingPrompt, PromptTracker},
-    session::{self, PendingTokens, ReplyModels, TraceSessionContext, without_body},
-    wire::{
-        AgentEventV1, SerializedFields, TraceAttribution, TraceChannel, TraceEventType, TraceOccurrence, TraceTool,
-    },
+use super::session::{PendingTokens, ReplyModels, TraceSessionContext, without_body};
+use super::wire::{
+    AgentEventV1, SerializedFields, TraceAttribution, TraceChannel, TraceEventType, TraceOccurrence, TraceTool,
 };
+use super::{EarlyMeta, PendingPrompt, PromptTracker, session};
 use crate::{MessageBuffer, Projection, projection};
 
 /// Maximum number of records about a session that wait for its first user message.
@@ -42,39 +40,37 @@ pub struct TraceProjection {
 }
 
 impl Projection for TraceProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        self.record.record_event(project_event);
-        if let Some(held) = self.held.take_if(|held| !held.keeps_waiting(project_event)) {
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        self.record.record_event(event);
+        if let Some(held) = self.held.take_if(|held| !held.keeps_waiting(event)) {
             self.write_tokens(&held, out);
         }
-        if let Some(awaited) = self.awaited.take_if(|awaited| !awaited.keeps_waiting(project_event)) {
+        if let Some(awaited) = self.awaited.take_if(|awaited| !awaited.keeps_waiting(event)) {
             self.write_prompt(&awaited, out);
         }
-        if !self.early.is_empty() && self.ends_wait_for_prompt(project_event) {
-            self.write_early(project_event, out);
+        if !self.early.is_empty() && self.ends_wait_for_prompt(event) {
+            self.write_early(event, out);
         }
-        match &project_event.body {
+        match &event.body {
             EventBody::ItemDelta(_) => {}
-            EventBody::ItemStarted(item) => self.item_started(item, project_event, out),
-            EventBody::ItemCompleted(item) => self.item_completed(item, project_event, out),
-            EventBody::Usage(usage) => self.hold_usage(usage, project_event, out),
-            EventBody::Notice(notice) => session::write_notice(notice, &mut self.event_sink(project_event, out)),
-            EventBody::TurnStarted(turn) => self.turn_started(turn, project_event, out),
-            EventBody::TurnCompleted(turn) => self.turn_completed(turn, project_event, out),
+            EventBody::ItemStarted(item) => self.item_started(item, event, out),
+            EventBody::ItemCompleted(item) => self.item_completed(item, event, out),
+            EventBody::Usage(usage) => self.hold_usage(usage, event, out),
+            EventBody::Notice(notice) => session::write_notice(notice, &mut self.event_sink(event, out)),
+            EventBody::TurnStarted(turn) => self.turn_started(turn, event, out),
+            EventBody::TurnCompleted(turn) => self.turn_completed(turn, event, out),
             EventBody::SessionStarted(started) => {
                 self.about.start_run(started);
-                self.write_own_meta("session started", project_event, out);
+                self.write_own_meta("session started", event, out);
             }
             EventBody::SessionUpdated(updated) => {
                 self.about.apply_info(&updated.info);
-                self.write_own_meta("session updated", project_event, out);
+                self.write_own_meta("session updated", event, out);
             }
-            EventBody::SessionEnded(ended) => write_session_end(ended, &mut self.event_sink(project_event, out)),
-            EventBody::RequestOpened(request) => {
-                self.event_sink(project_event, out).send_request("asked", &request.title)
-            }
+            EventBody::SessionEnded(ended) => write_session_end(ended, &mut self.event_sink(event, out)),
+            EventBody::RequestOpened(request) => self.event_sink(event, out).send_request("asked", &request.title),
             EventBody::RequestResolved(request) => {
-                self.event_sink(project_event, out).send_request("answered", outcome_word(request.outcome))
+                self.event_sink(event, out).send_request("answered", outcome_word(request.outcome))
             }
         }
     }
@@ -136,7 +132,7 @@ impl TraceSink<'_> {
     }
 
     /// Changes the id, so that a further event can be written for the same source event.
-    pub fn advance_id(&mut self) {
+    fn advance_id(&mut self) {
         self.id.push_str(".1");
     }
 
@@ -366,14 +362,14 @@ pub struct LastRecord {
 
 impl LastRecord {
     /// Remembers the event's record.
-    pub fn record_event(&mut self, event: &Event) {
+    fn record_event(&mut self, event: &Event) {
         if let Some(native) = &event.native {
             (self.seq, self.body) = (event.seq, Some(native.body.to_wire().0.into_owned()));
         }
     }
 
     /// Returns the record that caused the event, if any.
-    pub fn record_of(&self, event: &Event) -> Option<Cow<'_, RawValue>> {
+    fn record_of(&self, event: &Event) -> Option<Cow<'_, RawValue>> {
         let is_its = event.native.is_some() || event.cause == Some(self.seq);
         self.body.as_ref().filter(|_| is_its).map(|body| Cow::Borrowed(&**body))
     }

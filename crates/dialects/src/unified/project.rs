@@ -7,7 +7,7 @@ use switchboard_event::{
     Timestamp, Topic, TurnCompleted, TurnStatus,
 };
 
-use super::wire::{self, SessionJson, TextChunk, UnifiedEvent, UnifiedTokenUsage};
+use super::{SessionJson, TextChunk, UnifiedEvent, UnifiedTokenUsage, write_text_chunk};
 use crate::{
     MessageBuffer, Projection, tools,
     track::{ItemTracker, TurnUsage, item_text},
@@ -28,22 +28,22 @@ pub struct UnifiedProjection {
 }
 
 impl Projection for UnifiedProjection {
-    fn project_event(&mut self, project_event: &Event, out: &mut MessageBuffer) {
-        self.track.observe_event(project_event);
-        self.usage.add_event(project_event);
+    fn project_event(&mut self, event: &Event, out: &mut MessageBuffer) {
+        self.track.observe_event(event);
+        self.usage.add_event(event);
         let mut session = std::mem::take(&mut self.session);
-        let mut out = UnifiedSink { event: project_event, out, part: 0, session: &mut session };
-        match &project_event.body {
+        let mut out = UnifiedSink { event, out, part: 0, session: &mut session };
+        match &event.body {
             EventBody::SessionStarted(started) => out.send("sessionStarted", |m| {
                 // A session on another server has the agent type of that server.
-                m.agent_type = Some(started.config.agent_type.as_deref().unwrap_or(&project_event.agent));
+                m.agent_type = Some(started.config.agent_type.as_deref().unwrap_or(&event.agent));
                 m.config = Some(&started.config);
             }),
             EventBody::SessionEnded(ended) => send_session_end(ended, &mut out),
             EventBody::TurnStarted(turn) => {
-                (self.turn_began, self.prompt) = (project_event.at, turn.prompt.clone());
+                (self.turn_began, self.prompt) = (event.at, turn.prompt.clone());
                 let prompt = Some(turn.prompt.as_deref().unwrap_or_default());
-                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (project_event.turn, prompt));
+                out.send("turnStarted", |m| (m.turn_number, m.prompt) = (event.turn, prompt));
             }
             EventBody::TurnCompleted(turn) => self.turn_completed(turn, &mut out),
             EventBody::ItemStarted(item) => self.item_started(item, &mut out),
@@ -88,7 +88,7 @@ impl<'a> UnifiedSink<'a> {
 
     fn send_text(&mut self, content: &str, is_complete: bool, channel: Option<&'static str>) {
         if self.part == 0 && self.event.thread.is_none() && self.event.parent.is_none() {
-            wire::write_text_chunk(self.event, &TextChunk { content, is_complete, channel }, self.session, self.out);
+            write_text_chunk(self.event, &TextChunk { content, is_complete, channel }, self.session, self.out);
             self.part += 1;
             return;
         }

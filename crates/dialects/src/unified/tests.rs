@@ -1,8 +1,10 @@
 //! Hand-written sessions and the unified events they produce.
 
 use serde_json::{Value, json};
+use switchboard_event::{Event, EventBody, Id, Notice, Timestamp};
 
-use super::DIALECT;
+use super::{DIALECT, SessionJson, TextChunk, UnifiedEvent, write_text_chunk};
+use crate::MessageBuffer;
 use crate::test_events::{in_subagent, item_finished, item_started, project_events, session_with_turn, text_appended};
 
 /// Returns the text chunks of a turn: content, completeness, channel and retracted text.
@@ -35,4 +37,36 @@ fn text_that_was_taken_back_is_named() {
         item_finished("r", thought),
     ];
     assert_eq!(text_chunks(&reasoning), json!([["hm", false, "reasoning", null], ["", true, "reasoning", "hm"]]));
+}
+
+fn sample_event() -> Event {
+    Event {
+        seq: 7,
+        session: Id::from("a \"quoted\" session"),
+        at: Timestamp::parse("2026-11-15T10:00:00.5Z").unwrap(),
+        agent: Id::from("any"),
+        run: 1,
+        turn: Some(1),
+        item: None,
+        parent: None,
+        thread: None,
+        body: EventBody::Notice(Box::<Notice>::default()),
+        native: None,
+        cause: None,
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_any_other_message() {
+    let (event, mut session) = (sample_event(), SessionJson::default());
+    for (content, is_complete, channel) in
+        [("plain", false, None), ("\"\n\u{1}é", true, None), ("", true, Some("reasoning"))]
+    {
+        let (mut by_hand, mut derived) = (MessageBuffer::default(), MessageBuffer::default());
+        write_text_chunk(&event, &TextChunk { content, is_complete, channel }, &mut session, &mut by_hand);
+        let mut message = UnifiedEvent::new(&event, 0, "textChunk");
+        (message.content, message.is_complete, message.channel) = (Some(content), Some(is_complete), channel);
+        derived.push(&message);
+        assert!(by_hand.iter().eq(derived.iter()));
+    }
 }

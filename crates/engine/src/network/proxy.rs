@@ -99,7 +99,7 @@ pub(super) enum ConnectError {
     Unreachable(io::Error),
 }
 
-pub trait ProxiedStream: AsyncRead + AsyncWrite + Send + Unpin {}
+trait ProxiedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ProxiedStream for T {}
 

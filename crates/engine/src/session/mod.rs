@@ -58,7 +58,7 @@ impl SessionCommand {
     }
 }
 
-pub(crate) type QueuedCommand = (SessionCommand, oneshot::Sender<Result<(), CommandError>>);
+type QueuedCommand = (SessionCommand, oneshot::Sender<Result<(), CommandError>>);
 
 /// The actor's ends of the channels to the handles of its session.
 pub(crate) struct ActorChannels {

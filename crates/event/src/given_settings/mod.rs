@@ -2,10 +2,9 @@
 //! accepted where its meaning is clear, and refused with the right name where it is not. A setting that limits an agent
 //! is never ignored. Other unknown fields are ignored and listed.
 
-mod names;
+mod spellings;
 #[cfg(test)]
 mod tests;
-mod values;
 
 use std::{borrow::Cow, fmt};
 
@@ -15,12 +14,11 @@ use serde::{
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
-pub use values::limits_agent_by_name;
+pub use spellings::limits_agent_by_name;
 
-use names::{MCP_LIMIT_ALIASES, fold_name, suggest_setting};
-use values::{
-    APPROVAL_MODES, APPROVAL_POLICIES, SANDBOX_MODES, check_setting, has_synonyms, is_canonical, limits_agent,
-    parse_sandbox_policy, resolve_synonym,
+use spellings::{
+    APPROVAL_MODES, APPROVAL_POLICIES, MCP_LIMIT_ALIASES, SANDBOX_MODES, check_setting, fold_name, has_synonyms,
+    is_canonical, limits_agent, parse_sandbox_policy, resolve_synonym, suggest_setting,
 };
 
 use crate::SessionConfig;

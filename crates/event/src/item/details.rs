@@ -13,7 +13,7 @@ pub struct UserMessage {
     /// What was said.
     #[serde(default)]
     pub content: Vec<Content>,
-    /// Nobody typed it: the agent or its host put it there.
+    /// Not typed by a user: added by the agent or its host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub synthetic: bool,
     /// Whether it was sent during a turn.
@@ -157,7 +157,11 @@ pub struct Mcp {
     /// The tool.
     pub tool: String,
     /// What it gave back.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
     /// The reason for a failure.
@@ -172,7 +176,11 @@ pub struct WebSearch {
     #[serde(default)]
     pub queries: Vec<String>,
     /// The results.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub results: Option<Box<RawValue>>,
 }
@@ -249,7 +257,11 @@ pub struct Tool {
     #[serde(default)]
     pub output: String,
     /// What it gave back, where that is more than text.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Box<RawValue>>,
 }
@@ -261,7 +273,11 @@ pub struct Unknown {
     #[serde(default)]
     pub name: String,
     /// All of it.
-    #[serde(default, deserialize_with = "crate::text::deserialize_present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::envelope::deserialize_present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<serde_json::Value>")]
     pub raw: Option<Box<RawValue>>,
 }

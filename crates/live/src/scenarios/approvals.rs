@@ -7,17 +7,17 @@ use crate::trial::LiveTrial;
 
 /// Without a client, requests are declined. The agent and the log both get the decision.
 pub fn decline_without_client(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
-    let heard = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &["--approval", "ask"])?;
-    heard.session_end()?;
-    heard.check_closed()?;
-    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", heard.ended.describe_output());
-    let resolutions = heard.request_resolutions();
+    let observed = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &["--approval", "ask"])?;
+    observed.session_end()?;
+    observed.check_closed()?;
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", observed.ended.describe_output());
+    let resolutions = observed.request_resolutions();
     let [resolved] = resolutions.as_slice() else {
-        anyhow::bail!("{resolutions:?}\n{}", heard.ended.describe_output())
+        anyhow::bail!("{resolutions:?}\n{}", observed.ended.describe_output())
     };
     ensure!(resolved.outcome == Outcome::Declined && resolved.by == Decider::Policy, "{resolved:?}");
-    ensure!(heard.notice_text().contains("no client can answer"), "{:?}", heard.notice_text());
-    heard.check_end(0, EndReason::Completed)?;
+    ensure!(observed.notice_text().contains("no client can answer"), "{:?}", observed.notice_text());
+    observed.check_end(0, EndReason::Completed)?;
     Ok(())
 }
 
@@ -26,21 +26,22 @@ pub fn allow_by_rule(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let file = trial.stage.project_dir().join("written.txt");
     let calls =
         [trial.cli.shell_directive("touch made.txt"), trial.cli.write_directive(&file, "text\n")].join(" [[then]] ");
-    let heard = trial.run(&format!("{calls} go"), &["--approval", "ask", "--allow-tool", "command"])?;
-    heard.check_end(0, EndReason::Completed)?;
-    trial.check_written("made.txt").with_context(|| heard.ended.describe_output())?;
-    ensure!(!file.exists(), "it was written\n{}", heard.ended.describe_output());
-    let declined = heard.request_resolutions().iter().filter(|resolved| resolved.outcome == Outcome::Declined).count();
-    ensure!(declined == 1, "{:?}", heard.request_resolutions());
+    let observed = trial.run(&format!("{calls} go"), &["--approval", "ask", "--allow-tool", "command"])?;
+    observed.check_end(0, EndReason::Completed)?;
+    trial.check_written("made.txt").with_context(|| observed.ended.describe_output())?;
+    ensure!(!file.exists(), "it was written\n{}", observed.ended.describe_output());
+    let declined =
+        observed.request_resolutions().iter().filter(|resolved| resolved.outcome == Outcome::Declined).count();
+    ensure!(declined == 1, "{:?}", observed.request_resolutions());
     Ok(())
 }
 
 /// A tool blocked by kind does not run, whatever else is allowed.
 pub fn block_tool(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     let flags = ["--approval", "auto-all", "--block-tool", "command"];
-    let heard = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &flags)?;
-    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", heard.ended.describe_output());
-    heard.check_closed()
+    let observed = trial.run(&format!("{} go", trial.cli.shell_directive("touch made.txt")), &flags)?;
+    ensure!(!trial.stage.project_dir().join("made.txt").exists(), "it ran\n{}", observed.ended.describe_output());
+    observed.check_closed()
 }
 
 /// A user on a terminal allows and declines.

@@ -3,11 +3,8 @@
 
 use jiff::tz::TimeZone;
 
-use super::{
-    TranscriptDocument,
-    formatting::{self, format_duration, format_usage},
-    story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn},
-};
+use super::story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn};
+use super::{TranscriptDocument, format_duration, format_minute, format_usage, visible_line, visible_text};
 
 /// Renders the page, with times in `zone`.
 #[must_use]
@@ -24,7 +21,7 @@ pub fn render_markdown(story: &TranscriptDocument, zone: &TimeZone) -> String {
 
 fn push_turn(turn: &TranscriptTurn, zone: &TimeZone, out: &mut String) {
     if turn.number > 0 {
-        let at = turn.at.map(|at| format!(" · {}", formatting::format_minute(at, zone))).unwrap_or_default();
+        let at = turn.at.map(|at| format!(" · {}", format_minute(at, zone))).unwrap_or_default();
         out.push_str(&format!("\n## Turn {}{at}\n", turn.number));
     }
     if let Some(prompt) = &turn.prompt {
@@ -90,7 +87,7 @@ fn push_tool_call(did: &TranscriptToolCall, inner: &[TranscriptStep], depth: usi
 
 /// Appends a code block with a fence longer than any run of backticks inside it.
 fn push_code_block(language: &str, text: &str, out: &mut String) {
-    let text = formatting::visible_text(text.trim_end());
+    let text = visible_text(text.trim_end());
     if text.trim().is_empty() {
         return;
     }
@@ -115,8 +112,8 @@ struct ParagraphEscaper {
 }
 
 /// Sanitizes a text of several lines.
-pub fn escape_text(given: &str) -> String {
-    let given = formatting::visible_text(given.trim_matches('\n'));
+fn escape_text(given: &str) -> String {
+    let given = visible_text(given.trim_matches('\n'));
     let (mut out, mut fence, mut paragraph) = (String::new(), None::<&str>, ParagraphEscaper::default());
     for line in given.split('\n') {
         match fence {
@@ -142,9 +139,9 @@ pub fn escape_text(given: &str) -> String {
 }
 
 /// Escapes a text as a single line without any Markdown.
-pub fn escape_single_line(given: &str) -> String {
+fn escape_single_line(given: &str) -> String {
     let mut out = String::new();
-    for c in formatting::visible_line(given).chars() {
+    for c in visible_line(given).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),

@@ -1,7 +1,7 @@
 //! Bloom filter over the words of a block. A word sets a few bits of one 64-bit lane, so inserting a word is a single
 //! write, without a check for duplicates. Lanes are grouped into buckets by word hash: a lookup reads one bucket.
 
-use super::row_codec::{RowDecoder, RowEncoder};
+use super::block::{RowDecoder, RowEncoder};
 
 pub const FILTER_BUCKET_COUNT: usize = 64;
 

@@ -9,7 +9,7 @@ use switchboard_agents::ReplyTokens;
 use switchboard_event::Timestamp;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::row_codec::{RowDecoder, RowEncoder};
+use super::block::{RowDecoder, RowEncoder};
 
 type ReplyKeyHasher = foldhash::fast::FixedState;
 
@@ -64,7 +64,7 @@ impl StoredReply {
     }
 
     /// Adds calls with new IDs.
-    pub fn merge_calls(&mut self, tools: Vec<(u32, u32)>) {
+    fn merge_calls(&mut self, tools: Vec<(u32, u32)>) {
         for call in tools {
             if !self.tools.iter().any(|known| known.0 == call.0) {
                 self.tools.push(call);
@@ -268,7 +268,8 @@ mod tests {
     use switchboard_event::Timestamp;
 
     use super::{ReplyEncoder, ReplyRowReader, StoredReply, reply_keys};
-    use crate::index::{LogIndex, row_codec::RowEncoder};
+    use crate::index::LogIndex;
+    use crate::index::block::RowEncoder;
 
     fn sample_usage(key: &str, at: i64, output: u64, tool: &str) -> ReplyTokens {
         let tools = vec![ToolCallRef { id: format!("{key}{tool}"), name: tool.to_owned() }];

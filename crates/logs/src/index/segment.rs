@@ -3,11 +3,8 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{
-    block::{BlockEncoder, TextBlock},
-    filter::{self, FILTER_BUCKET_COUNT},
-    row_codec::{RowDecoder, RowEncoder},
-};
+use super::block::{BlockEncoder, RowDecoder, RowEncoder, TextBlock};
+use super::filter::{self, FILTER_BUCKET_COUNT};
 
 /// At least this many blocks written together get a segment of their own.
 pub const MIN_SEGMENT_BLOCKS: usize = 64;

@@ -28,7 +28,7 @@ pub struct IndexHealth {
 }
 
 /// Agent and session ID.
-pub type AgentSessionName = (String, String);
+type AgentSessionName = (String, String);
 
 impl LogLibrary {
     /// Checks the whole index, which takes long if it is large.

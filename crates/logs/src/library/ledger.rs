@@ -10,15 +10,13 @@ use hashbrown::HashTable;
 use rusqlite::Connection;
 use switchboard_event::Timestamp;
 
-use super::{LogLibrary, session_totals::SessionTotals, sessions::UnitFilter};
-use crate::{
-    LedgerEntry, LedgerName, LogFilter, LogsError, UsageLedger,
-    index::{
-        reply_rows::{self, ReplyRowReader, StoredReply},
-        units::LogUnit,
-    },
-    usage::{self, Usage, UsageAggregator, UsageGrouping, UsageQuestion},
-};
+use super::LogLibrary;
+use super::replies::SessionTotals;
+use super::sessions::UnitFilter;
+use crate::index::reply_rows::{ReplyRowReader, StoredReply};
+use crate::index::{LogUnit, reply_rows};
+use crate::usage::{Usage, UsageAggregator, UsageGrouping, UsageQuestion};
+use crate::{LedgerEntry, LedgerName, LogFilter, LogsError, UsageLedger, usage};
 
 type LedgerHasher = foldhash::fast::FixedState;
 

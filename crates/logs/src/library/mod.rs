@@ -1,12 +1,10 @@
 //! All logs of this machine, and the index over them.
 
-mod deduplication;
 mod health;
 mod ledger;
+mod replies;
 mod search;
-mod session_totals;
 mod sessions;
-mod terms;
 mod transcript;
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc, thread};
@@ -15,18 +13,14 @@ use parking_lot::Mutex;
 use switchboard_agents::ScanDepth;
 use switchboard_store::{SessionLog, StoreError};
 
-use super::{
-    AgentHome, LogReadError, LogsError, ScanProgress, ScanReport,
-    index::{
-        IndexVersion, LogIndex,
-        units::{DatabaseSessionLists, LogUnits},
-    },
-    scan::{self, OwnLogSource, ScanOptions},
-    usage::TokenPrices,
-};
+use super::index::{IndexVersion, LogIndex};
+use super::scan::{OwnLogSource, ScanOptions};
+use super::usage::TokenPrices;
+use super::{AgentHome, LogReadError, LogsError, ScanProgress, ScanReport, scan};
+use crate::index::{DatabaseSessionLists, LogUnits};
 
-pub use deduplication::ReplyDeduplicator;
 pub use health::IndexHealth;
+pub use replies::ReplyDeduplicator;
 
 /// In each round, at least one of the concurrent writers makes progress.
 const MAX_REFRESH_ROUNDS: usize = 1000;

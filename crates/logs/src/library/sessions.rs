@@ -11,14 +11,9 @@ use std::{
 use switchboard_event::Timestamp;
 
 use super::{LibraryConfig, LogLibrary};
-use crate::{
-    AgentHome, LogFilter, LogSession, LogsError, OwnSession, SessionCandidates,
-    index::{
-        LogIndex,
-        units::{self, LogUnit, LogUnits},
-    },
-    query::contains_ignore_case,
-};
+use crate::index::{LogIndex, LogUnit, LogUnits};
+use crate::query::contains_ignore_case;
+use crate::{AgentHome, LogFilter, LogSession, LogsError, OwnSession, SessionCandidates, index};
 
 type SessionKey = (String, String, Option<String>);
 
@@ -97,7 +92,7 @@ impl LogLibrary {
         if let Some((_, units)) = known.as_ref().filter(|(then, _)| *then == now) {
             return Ok(units.clone());
         }
-        let units = Arc::new(units::read_units(&index.connection).map_err(|error| index.wrap_error(error))?);
+        let units = Arc::new(index::read_units(&index.connection).map_err(|error| index.wrap_error(error))?);
         *known = Some((now, units.clone()));
         Ok(units)
     }
@@ -287,7 +282,7 @@ impl UnitFilter {
     }
 
     /// Returns whether a session matches, with any of its activity in the time range.
-    pub fn matches_session(&self, unit: &LogUnit) -> bool {
+    fn matches_session(&self, unit: &LogUnit) -> bool {
         let facts = &unit.facts;
         self.matches_unit(unit.id)
             && self.matches_project(facts.cwd.as_deref().unwrap_or_default())

@@ -9,12 +9,12 @@ use switchboard_agents::{
 };
 use switchboard_event::{Details, Event, EventBody, Id};
 
-use super::{LogLibrary, ReplyDeduplicator, deduplication::UnitEvents, sessions::belongs_to_session};
-use crate::{
-    KeptPassage, LogSession, LogsError, Transcript,
-    index::{block::TextBlock, units::LogUnit},
-    read,
-};
+use super::replies::UnitEvents;
+use super::sessions::belongs_to_session;
+use super::{LogLibrary, ReplyDeduplicator};
+use crate::index::LogUnit;
+use crate::index::block::TextBlock;
+use crate::{KeptPassage, LogSession, LogsError, Transcript, read};
 
 /// Limits the chain of forks, in case it is circular.
 const MAX_FORK_DEPTH: usize = 64;
@@ -49,8 +49,8 @@ impl LogLibrary {
             }
         }
         if logs.iter().all(|log| log.events.is_empty()) {
-            let kept = self.kept_passages(session)?;
-            return unreadable.filter(|_| kept.is_empty()).map_or(Ok(Transcript::Kept(kept)), Err);
+            let passages = self.kept_passages(session)?;
+            return unreadable.filter(|_| passages.is_empty()).map_or(Ok(Transcript::Kept(passages)), Err);
         }
         counted.deduplicate_usage(&mut logs);
         let before = self.read_fork_base(session, &all)?;
@@ -90,18 +90,18 @@ impl LogLibrary {
     pub fn kept_passages(&self, session: &LogSession) -> Result<Vec<KeptPassage>, LogsError> {
         let units = self.selected_units()?;
         let index = self.index.lock();
-        let mut kept = Vec::new();
+        let mut passages = Vec::new();
         for unit in units.iter().filter(|unit| belongs_to_session(unit, session)) {
             let blocks = read_blocks(&index.connection, unit.id).map_err(|error| index.wrap_error(error))?;
-            kept.extend(blocks.iter().flat_map(TextBlock::iter_passages).map(|(line, text)| KeptPassage {
+            passages.extend(blocks.iter().flat_map(TextBlock::iter_passages).map(|(line, text)| KeptPassage {
                 kind: line.kind,
                 at: line.at,
                 tool: line.tool.clone(),
                 text: text.to_owned(),
             }));
         }
-        kept.sort_by_key(|kept| kept.at);
-        Ok(kept)
+        passages.sort_by_key(|passages| passages.at);
+        Ok(passages)
     }
 
     /// Returns the events of a log as events of `session`: from the file if it exists, else from copies of its records.

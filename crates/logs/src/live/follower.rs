@@ -114,7 +114,7 @@ impl DatabaseFollower {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn changed_sessions(&mut self, path: &Path, now: Timestamp, within: Duration) -> io::Result<Vec<String>> {
+    fn changed_sessions(&mut self, path: &Path, now: Timestamp, within: Duration) -> io::Result<Vec<String>> {
         self.due = false;
         let sessions: HashMap<String, String> = read::list_database_sessions(path, self.queries)?.into_iter().collect();
         let is_new = |(id, state): &(&String, &String)| match &self.known {
@@ -128,7 +128,7 @@ impl DatabaseFollower {
     }
 
     /// Returns the known session IDs with this prefix.
-    pub fn session_ids_with_prefix<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a String> {
+    fn session_ids_with_prefix<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a String> {
         self.known.iter().flat_map(HashMap::keys).filter(move |known| known.starts_with(id))
     }
 }

@@ -12,7 +12,8 @@ use switchboard_event::Timestamp;
 use switchboard_store::{SessionFilter, SessionPhase, SessionRecord};
 
 use super::{file_watcher::FileWatcher, follower::session_change_times, tail::LogTail, watcher::LogWatcher};
-use crate::{AgentHome, LogsError, places::expand_pattern};
+use crate::query::expand_pattern;
+use crate::{AgentHome, LogsError};
 
 #[derive(Clone)]
 pub struct LiveLogFile {

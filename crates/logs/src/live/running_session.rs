@@ -1,20 +1,18 @@
 //! Combines sessions from their logs, those of their subagents, and Switchboard's own log.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::time::Instant;
 
+use jiff::tz::TimeZone;
 use switchboard_agents::{ReplyTokens, SessionFacts};
 use switchboard_event::{Id, Timestamp};
 
-use super::{
-    activity::SessionActivity,
-    follower::LogFollower,
-    session_usage::{SessionIdentity, SessionUsage, SessionUsageCache, UsageCacheStamp},
-    watcher::LogWatcher,
-};
-use crate::{LogFilter, usage::TokenPrices};
+use super::follower::LogFollower;
+use super::own_sessions::SessionActivity;
+use super::watcher::LogWatcher;
+use crate::usage::{TokenPrices, UsageGrouping, UsageQuestion, aggregate_usage};
+use crate::{LedgerEntry, LedgerName, LogFilter, UsageLedger};
 
 /// A subagent without output for this long is not working.
 const SUBAGENT_IDLE_MS: u64 = 60_000;
@@ -161,7 +159,6 @@ impl<'a> SessionLogs<'a> {
     }
 }
 
-/// A running session.
 #[derive(Clone, Debug, Default)]
 pub struct RunningSession {
     /// The agent's ID, or Switchboard's if it has none.
@@ -191,13 +188,98 @@ pub struct RunningSession {
 impl RunningSession {
     /// Returns whether the ID or prefix means this session. Switchboard's ID works too.
     #[must_use]
-    pub fn matches_id(&self, id: &str) -> bool {
+    fn matches_id(&self, id: &str) -> bool {
         self.id.starts_with(id) || self.own.as_ref().is_some_and(|own| own.starts_with(id))
     }
 
     /// Returns whether the session matches the filter.
     #[must_use]
-    pub fn matches_filter(&self, filter: &LogFilter) -> bool {
+    fn matches_filter(&self, filter: &LogFilter) -> bool {
         filter.matches_session(&self.agent, self.machine.as_deref(), &self.facts)
     }
 }
+
+/// The sum of replies, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SessionUsage {
+    /// Excludes cached tokens.
+    pub input: u64,
+    /// Includes reasoning tokens.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache, with any lifetime.
+    pub cache_write: u64,
+    /// Part of `output`.
+    pub reasoning: u64,
+    /// All tokens of every kind.
+    pub total: u64,
+    /// The number of replies.
+    pub replies: u64,
+    /// As reported by the agent, else computed from prices; `None` if no price is known.
+    pub cost_usd: Option<f64>,
+}
+
+impl SessionUsage {
+    /// Sums replies.
+    pub fn from_replies<'a>(replies: impl Iterator<Item = &'a ReplyTokens>, prices: &TokenPrices) -> Self {
+        let question = UsageQuestion {
+            by: UsageGrouping::Model,
+            zone: &TimeZone::UTC,
+            now: Timestamp::default(),
+            prices,
+            breakdown: false,
+        };
+        let sum = aggregate_usage(&replies_ledger(replies), &question).total;
+        let is_priced = sum.replies > 0 && (sum.cost_usd > 0.0 || sum.unpriced_models.is_empty());
+        Self {
+            input: sum.input_tokens,
+            output: sum.output_tokens,
+            cache_read: sum.cache_read_tokens,
+            cache_write: sum.cache_write_tokens,
+            reasoning: sum.reasoning_tokens,
+            total: sum.total_tokens,
+            replies: sum.replies,
+            cost_usd: is_priced.then_some(sum.cost_usd),
+        }
+    }
+}
+
+fn replies_ledger<'a>(replies: impl Iterator<Item = &'a ReplyTokens>) -> UsageLedger {
+    let mut ledger = UsageLedger { names: vec![String::new()], entries: Vec::new(), tools: vec![Vec::new()] };
+    for spent in replies {
+        let model = intern_name(&mut ledger.names, spent.model.as_deref().unwrap_or_default());
+        ledger.entries.push(LedgerEntry {
+            at: spent.at.unwrap_or_default(),
+            model,
+            input: spent.input,
+            output: spent.output,
+            cache_read: spent.cache_read,
+            cache_write: spent.cache_write,
+            cache_write_1h: spent.cache_write_1h,
+            reasoning: spent.reasoning,
+            cost_usd: spent.cost_usd,
+            ..LedgerEntry::default()
+        });
+    }
+    ledger
+}
+
+fn intern_name(names: &mut Vec<String>, name: &str) -> LedgerName {
+    let known = names.iter().position(|known| known == name);
+    let place = known.unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    });
+    LedgerName(u32::try_from(place).unwrap_or_default())
+}
+
+/// The cached usage of sessions, with the state of the logs it is based on.
+pub type SessionUsageCache = HashMap<SessionIdentity, (UsageCacheStamp, SessionUsage)>;
+
+/// A session: its agent, machine and ID.
+type SessionIdentity = (&'static str, Option<String>, String);
+
+/// The number of logs of a session, and when one was last read. It changes whenever the usage can have changed: a log
+/// that replaces another is read later.
+type UsageCacheStamp = (usize, Option<Instant>);

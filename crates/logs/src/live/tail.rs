@@ -15,7 +15,7 @@ use switchboard_agents::{
 };
 use switchboard_event::{Event, Id, Timestamp};
 
-use super::activity::ActivityTracker;
+use super::own_sessions::ActivityTracker;
 use crate::read;
 
 /// In a long log, the head describes the session and the tail its activity. Everything between is scanned only for
@@ -35,7 +35,7 @@ pub struct LogTail {
     identity: Option<(u64, u64)>,
     /// Records from this position on are translated to events.
     deep: u64,
-    told: HashSet<u64>,
+    reported: HashSet<u64>,
     known: LogTailState,
     skim: Box<dyn LogScanner>,
     reader: Option<RecordTranslator>,
@@ -56,9 +56,9 @@ impl LogTail {
     pub fn new(logs: &'static AgentLogs, file: LogFile, path: &Path, part: Option<&str>) -> Self {
         let skim = (logs.skim)(&file, None);
         let (path, part) = (path.to_owned(), part.map(str::to_owned));
-        let (told, mut known) = (HashSet::new(), LogTailState::default());
+        let (reported, mut known) = (HashSet::new(), LogTailState::default());
         known.facts.cwd = read::working_directory(logs, &path);
-        Self { logs, file, path, part, place: 0, identity: None, deep: 0, told, known, skim, reader: None }
+        Self { logs, file, path, part, place: 0, identity: None, deep: 0, reported, known, skim, reader: None }
     }
 
     pub fn agent_name(&self) -> &'static str {
@@ -121,7 +121,7 @@ impl LogTail {
 
     /// Reads the whole log and appends only new events.
     fn reread_all(&mut self, now: Timestamp, out: &mut Vec<Event>) -> io::Result<bool> {
-        let told = std::mem::take(&mut self.told);
+        let reported = std::mem::take(&mut self.reported);
         self.reset();
         let mut events = Vec::new();
         self.read_records(0, now, &mut events)?;
@@ -130,11 +130,11 @@ impl LogTail {
         self.known.apply_scan(found);
         for event in events {
             let mark = event_hash(&event);
-            if !told.contains(&mark) {
+            if !reported.contains(&mark) {
                 changed = true;
                 out.push(event);
             }
-            self.told.insert(mark);
+            self.reported.insert(mark);
         }
         Ok(changed)
     }

@@ -15,14 +15,12 @@ use std::{
 use switchboard_event::{Event, Timestamp};
 use switchboard_store::{SessionLog, SessionRecord};
 
-use super::{
-    file_watcher::{FileWatcher, WatchSignal},
-    follower::{DatabaseFollower, IdleLog, LogFollower, LogGrowth, LogKey},
-    log_files::{self, LiveLogFile},
-    own_sessions::OwnSessionTracker,
-    running_session::{self, RunningSession},
-    session_usage::SessionUsageCache,
-};
+use super::file_watcher::{FileWatcher, WatchSignal};
+use super::follower::{DatabaseFollower, IdleLog, LogFollower, LogGrowth, LogKey};
+use super::log_files::LiveLogFile;
+use super::own_sessions::OwnSessionTracker;
+use super::running_session::{RunningSession, SessionUsageCache};
+use super::{log_files, running_session};
 use crate::{AgentHome, LogFilter, LogsError, read::database_of_side_file, usage::TokenPrices};
 
 pub struct WatcherConfig {
@@ -86,7 +84,7 @@ pub struct LogWatcher {
     pub(super) logs: BTreeMap<LogKey, LogFollower>,
     pub(super) bases: BTreeMap<PathBuf, DatabaseFollower>,
     /// Known files, and when each last changed.
-    heard: HashMap<PathBuf, Option<Instant>>,
+    changed_paths: HashMap<PathBuf, Option<Instant>>,
     /// Logs that do not grow, by session. A session that waits for a subagent is one of them.
     pub(super) asleep: HashMap<String, IdleLog>,
     pub(super) own: Option<OwnSessionTracker>,
@@ -126,7 +124,7 @@ impl LogWatcher {
             tell,
             logs: BTreeMap::new(),
             bases: BTreeMap::new(),
-            heard: HashMap::new(),
+            changed_paths: HashMap::new(),
             asleep: HashMap::new(),
             own,
             sums: SessionUsageCache::new(),
@@ -185,8 +183,8 @@ impl LogWatcher {
             }
             match self.inbox.recv_timeout(self.next_wake(deadline).saturating_duration_since(now)) {
                 Ok(WatchSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return WatchUpdate::Stopped,
-                Ok(heard) => {
-                    if self.handle_signals(heard).is_break() {
+                Ok(changed_paths) => {
+                    if self.handle_signals(changed_paths).is_break() {
                         return WatchUpdate::Stopped;
                     }
                 }
@@ -205,8 +203,8 @@ impl LogWatcher {
     fn handle_signals(&mut self, first: WatchSignal) -> ControlFlow<()> {
         let mut next = Some(first);
         let mut last = None;
-        while let Some(heard) = next {
-            match heard {
+        while let Some(changed_paths) = next {
+            match changed_paths {
                 WatchSignal::Stop => return ControlFlow::Break(()),
                 WatchSignal::Lost => self.rescan_homes(),
                 // One write causes several signals.
@@ -245,7 +243,7 @@ impl LogWatcher {
         log_files::find_below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
         // It was written just now, whatever its modification time.
         for log in found {
-            let growth = match self.heard.insert(log.path.clone(), Some(Instant::now())) {
+            let growth = match self.changed_paths.insert(log.path.clone(), Some(Instant::now())) {
                 Some(before) if before.is_none_or(|before| before.elapsed() >= MIN_APPEND_PAUSE) => LogGrowth::Seen,
                 _ => LogGrowth::Recent,
             };
@@ -285,7 +283,7 @@ impl LogWatcher {
     }
 
     fn add_found_log(&mut self, log: LiveLogFile) {
-        self.heard.entry(log.path.clone()).or_default();
+        self.changed_paths.entry(log.path.clone()).or_default();
         let age = Duration::from_millis((self.setup.now)().millis_since(log.written));
         self.note_log(log, if age <= self.setup.within { LogGrowth::Recent } else { LogGrowth::None });
     }

@@ -9,16 +9,12 @@ use switchboard_agents::{
 use switchboard_event::Timestamp;
 use switchboard_store::{PageQuery, SessionFilter, SessionLog, StoreError};
 
-use super::{DiscoveredLog, ScanTask, plan};
-use crate::{
-    index::{
-        block::{self, BlockEncoder, BlockPassage, TextBlock},
-        reply_rows::ReplyEncoder,
-        units::LogUnit,
-        write::{IndexBatch, LogEnd},
-    },
-    read,
-};
+use super::{DiscoveredLog, ScanTask, compute_mark};
+use crate::index::block::{BlockEncoder, BlockPassage, TextBlock};
+use crate::index::reply_rows::ReplyEncoder;
+use crate::index::write::{IndexBatch, LogEnd};
+use crate::index::{LogUnit, block};
+use crate::read;
 
 /// How much is read before a batch is written, and at most lost by a crash.
 const MAX_UNWRITTEN_BYTES: u64 = 8 << 20;
@@ -32,7 +28,6 @@ const MAX_REPLY_TOKENS: u64 = 1_000_000_000_000;
 /// Compression level of raw records.
 const RAW_COMPRESSION_LEVEL: i32 = 3;
 
-/// Options of a scan.
 pub struct ScanOptions {
     /// What logs are read for.
     pub depth: ScanDepth,
@@ -319,8 +314,7 @@ impl<'a> UnitReader<'a> {
         }
         if matches!(self.task.seen.file.form, LogFormat::Lines) {
             let reached = at.max(self.counted);
-            portion.mark =
-                read::open_log_file(&self.task.seen.path).and_then(|file| plan::compute_mark(&file, reached)).ok();
+            portion.mark = read::open_log_file(&self.task.seen.path).and_then(|file| compute_mark(&file, reached)).ok();
         }
         self.from = at;
         self.stopped = !(self.send)(portion);

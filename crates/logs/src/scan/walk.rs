@@ -14,12 +14,9 @@ use std::{
 
 use switchboard_agents::{LogFile, LogFormat, SessionQueries};
 
-use crate::{
-    AgentHome,
-    index::units::{DatabaseSessionLists, SessionVersions},
-    places::expand_pattern,
-    read,
-};
+use crate::index::{DatabaseSessionLists, SessionVersions};
+use crate::query::expand_pattern;
+use crate::{AgentHome, read};
 
 /// An existing log.
 #[derive(Debug)]
@@ -273,7 +270,8 @@ mod tests {
     use switchboard_agents::{AgentLogs, LogFile, no_workspace_root, own_log_scanner, own_reply_key};
 
     use super::discover_logs;
-    use crate::{AgentHome, index::units::DatabaseSessionLists};
+    use crate::AgentHome;
+    use crate::index::DatabaseSessionLists;
 
     /// An agent whose logs are the same if they have the same name.
     const TEST_AGENT_LOGS: AgentLogs = AgentLogs {

@@ -15,16 +15,10 @@ use super::{
     ScanTask,
     unit_reader::{ResumeState, ScanOptions, UnitReader},
 };
-use crate::{
-    LogsError, ScanProgress,
-    index::{
-        LogIndex,
-        block::{BlockEncoder, FULL_BLOCK_BYTES, TextBlock},
-        units,
-        write::IndexBatch,
-    },
-    read,
-};
+use crate::index::LogIndex;
+use crate::index::block::{BlockEncoder, FULL_BLOCK_BYTES, TextBlock};
+use crate::index::write::IndexBatch;
+use crate::{LogsError, ScanProgress, index, read};
 
 /// The maximum number of reading threads.
 const MAX_READER_THREADS: usize = 8;
@@ -158,7 +152,7 @@ impl ScanWorker<'_> {
         if task.fresh {
             return ResumeState { keep, state: None, block: None };
         }
-        let state = units::read_scan_state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
+        let state = index::read_scan_state(&self.index.connection, task.unit, self.way.depth).ok().flatten();
         let block = if self.way.depth == ScanDepth::All { self.last_block(task.unit).ok().flatten() } else { None };
         ResumeState { keep, state, block }
     }

@@ -126,11 +126,11 @@ impl<'a> UsageAggregator<'a> {
 
 /// Maps names to groups.
 #[derive(Default)]
-pub struct GroupIndex(LedgerNameMap<usize>);
+struct GroupIndex(LedgerNameMap<usize>);
 
 impl GroupIndex {
     /// Returns the group of a name, creating it if necessary.
-    pub fn group_for(&mut self, name: LedgerName, unknown: &'static str, groups: &mut Vec<UsageGroup>) -> usize {
+    fn group_for(&mut self, name: LedgerName, unknown: &'static str, groups: &mut Vec<UsageGroup>) -> usize {
         *self.0.or_insert_with(name, || {
             // The first name is empty.
             groups.push(UsageGroup::new(if name.0 == 0 { GroupKey::Word(unknown) } else { GroupKey::Name(name) }));
@@ -144,7 +144,7 @@ impl UsageGroup {
         Self { key, models: Vec::new(), agents: Vec::new() }
     }
 
-    pub fn add_reply(&mut self, entry: &LedgerEntry, sums: &UsageSums) {
+    fn add_reply(&mut self, entry: &LedgerEntry, sums: &UsageSums) {
         self.add_model(entry.model, sums);
         self.add_agent(entry.agent);
     }
@@ -182,14 +182,14 @@ const ANSWER_KEY: &str = "(answer)";
 
 /// Groups replies by the tools they called.
 #[derive(Default)]
-pub struct ToolGroups {
+struct ToolGroups {
     places: GroupIndex,
     calls: ToolCallCounts,
 }
 
 impl ToolGroups {
     /// Adds a reply to the groups of its tools, and to the total.
-    pub fn add_reply(
+    fn add_reply(
         &mut self,
         ledger: &UsageLedger,
         entry: &LedgerEntry,

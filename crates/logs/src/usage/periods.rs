@@ -6,13 +6,10 @@ use std::collections::HashMap;
 use jiff::{ToSpan as _, civil::Date, tz::TimeZone};
 use switchboard_event::Timestamp;
 
-use super::{
-    UsageGrouping,
-    aggregate::UsageGroup,
-    report::{Block, BurnRate, Projection},
-    rows::GroupKey,
-    sums::{UsageSums, to_dollars},
-};
+use super::aggregate::UsageGroup;
+use super::rows::GroupKey;
+use super::sums::{UsageSums, to_dollars};
+use super::{Block, BurnRate, Projection, UsageGrouping};
 use crate::when;
 
 /// The periods seen so far.

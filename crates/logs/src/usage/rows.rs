@@ -26,7 +26,6 @@ pub enum GroupKey {
     Block(i64),
 }
 
-/// Builds the report.
 pub fn build_report(
     groups: Vec<UsageGroup>,
     mut total: UsageGroup,

@@ -9,7 +9,6 @@ use crate::{LedgerEntry, UsageLedger, ledger::LedgerNameMap};
 /// A trillionth of a dollar: the price of a token is a whole number of them.
 pub type PicoDollars = u128;
 
-/// Picodollars in a dollar.
 const PICODOLLARS_PER_DOLLAR: f64 = 1e12;
 
 /// Converts to dollars, for display and JSON.
@@ -20,7 +19,7 @@ pub fn to_dollars(pico: PicoDollars) -> f64 {
 
 /// Converts from dollars as reported by an agent. Invalid amounts are 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
-pub fn from_dollars(dollars: f64) -> PicoDollars {
+fn from_dollars(dollars: f64) -> PicoDollars {
     let pico = (dollars * PICODOLLARS_PER_DOLLAR).round();
     if pico.is_finite() && (0.0..1e30).contains(&pico) { pico as PicoDollars } else { 0 }
 }

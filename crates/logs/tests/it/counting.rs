@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, fmt::Debug, fs, path::Path};
 
 use serde_json::json;
-use switchboard_testkit::corpus::{
-    CorpusOptions, CorpusTruth, agents::opencode, calendar::TIME_ZONES, files::CorpusWriter,
-};
+use switchboard_testkit::corpus::agents::opencode;
+use switchboard_testkit::corpus::files::CorpusWriter;
+use switchboard_testkit::corpus::plan::TIME_ZONES;
+use switchboard_testkit::corpus::{CorpusOptions, CorpusTruth};
 
 use super::place::{
     LibraryFixture, full_ledger, hit_sessions, open_library, refresh_all, tokens_by, tokens_by_day, tokens_by_session,

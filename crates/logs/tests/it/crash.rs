@@ -11,10 +11,9 @@ use std::{
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use switchboard_agents::ScanDepth;
 use switchboard_logs::{LibraryConfig, LogLibrary};
-use switchboard_testkit::{
-    corpus::{CorpusOptions, agents::claude},
-    dice::SeededRng,
-};
+use switchboard_testkit::corpus::CorpusOptions;
+use switchboard_testkit::corpus::agents::claude;
+use switchboard_testkit::random::SeededRng;
 
 use super::place::{LibraryFixture, open_library, refresh_all, take_snapshot};
 

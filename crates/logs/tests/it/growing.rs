@@ -9,13 +9,9 @@ use std::{
 };
 
 use rustix::fs::{FileType, Mode};
-use switchboard_testkit::{
-    corpus::{
-        CorpusOptions,
-        agents::{claude, codex, gemini},
-    },
-    dice::SeededRng,
-};
+use switchboard_testkit::corpus::CorpusOptions;
+use switchboard_testkit::corpus::agents::{claude, codex, gemini};
+use switchboard_testkit::random::SeededRng;
 
 use crate::place::{LibraryFixture, hit_positions, refresh_all, take_snapshot};
 

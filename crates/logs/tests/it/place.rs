@@ -11,9 +11,9 @@ use switchboard_logs::{
     LedgerEntry, LibraryConfig, LogFilter, LogLibrary, LogSearchQuery, ScanReport, SearchWords, UsageLedger,
     candidate_homes,
 };
-use switchboard_testkit::corpus::{
-    self, CorpusOptions, CorpusTokens, CorpusTruth, calendar, files::CorpusWriter, words::ZipfVocabulary,
-};
+use switchboard_testkit::corpus;
+use switchboard_testkit::corpus::files::{CorpusWriter, ZipfVocabulary};
+use switchboard_testkit::corpus::{CorpusOptions, CorpusTokens, CorpusTruth, plan};
 use tempfile::TempDir;
 
 /// A directory with a home and an index.
@@ -187,7 +187,7 @@ pub fn tokens_by_session(ledger: &UsageLedger) -> BTreeMap<String, CorpusTokens>
 
 /// Sums by day in a time zone.
 pub fn tokens_by_day(ledger: &UsageLedger, zone: &str) -> BTreeMap<String, CorpusTokens> {
-    tokens_by(ledger, |_, entry| calendar::format_day(zone, entry.at.as_micros().div_euclid(1_000)))
+    tokens_by(ledger, |_, entry| plan::format_day(zone, entry.at.as_micros().div_euclid(1_000)))
 }
 
 fn entry_tokens(entry: &LedgerEntry) -> CorpusTokens {

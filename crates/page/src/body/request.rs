@@ -3,26 +3,22 @@
 use serde_json::Value;
 use switchboard_event::{About, Decider, Outcome, RequestOpened, RequestResolved};
 
-use super::{
-    EntryBody,
-    call::title_of,
-    change::changes,
-    pile::BodyBuilder,
-    value::{asked_input, read},
-};
-use crate::html::{SafeHtml, asked, code_title, element, line, markdown, words};
+use super::items::add_changes;
+use super::tool_calls::{approval_input, read, title_of};
+use super::{BodyBuilder, EntryBody};
+use crate::html::{SafeHtml, approval_text, code_title, element, line, markdown, words};
 
 /// Renders a request of an agent. Open questions are rendered by the form that lets users answer them; answered ones
 /// are in the body with their answers.
 #[must_use]
 pub fn request(opened: &RequestOpened, resolved: Option<&RequestResolved>) -> EntryBody {
-    let mut pile = BodyBuilder::default();
-    pile.note(opened.reason.as_deref());
-    what(&mut pile, opened);
+    let mut builder = BodyBuilder::default();
+    builder.note(opened.reason.as_deref());
+    what(&mut builder, opened);
     if let Some(resolved) = resolved {
-        outcome(&mut pile, opened, resolved);
+        outcome(&mut builder, opened, resolved);
     }
-    let mut body = pile.body("request", title(opened));
+    let mut body = builder.body("request", title(opened));
     body.label = resolved.map(label);
     body.fold = resolved.is_some() && opened.questions.is_empty();
     body
@@ -38,39 +34,39 @@ fn title(opened: &RequestOpened) -> SafeHtml {
 }
 
 /// Adds the complete action that would run, verbatim.
-fn what(pile: &mut BodyBuilder, opened: &RequestOpened) {
+fn what(builder: &mut BodyBuilder, opened: &RequestOpened) {
     if let Some(command) = &opened.command {
-        pile.add(asked(command, "bash"));
+        builder.add(approval_text(command, "bash"));
     }
     if let Some(cwd) = &opened.cwd {
-        pile.line(element("p", "note", &[words(&[line("in"), code_title(cwd)])]));
+        builder.line(element("p", "note", &[words(&[line("in"), code_title(cwd)])]));
     }
-    changes(pile, &opened.changes);
+    add_changes(builder, &opened.changes);
     let Some(call) = opened.call.as_deref() else { return };
     let plan = call.input.as_deref().and_then(read).and_then(|value| Some(value.get("plan")?.as_str()?.to_owned()));
     match (plan, &call.input) {
-        (Some(plan), _) if opened.about == About::Plan => pile.add(markdown(&plan)),
+        (Some(plan), _) if opened.about == About::Plan => builder.add(markdown(&plan)),
         (_, Some(given)) if opened.command.is_none() && opened.changes.is_empty() && opened.questions.is_empty() => {
-            pile.line(element("p", "", &[title_of(call)]));
-            asked_input(pile, given);
+            builder.line(element("p", "", &[title_of(call)]));
+            approval_input(builder, given);
         }
         // The command shows what would run; the rest of the tool's input is folded.
-        (_, Some(given)) if opened.questions.is_empty() => folded(pile, given),
+        (_, Some(given)) if opened.questions.is_empty() => folded(builder, given),
         _ => {}
     }
 }
 
 /// Adds the whole input of a call, if it has more than what is already shown.
-fn folded(pile: &mut BodyBuilder, given: &serde_json::value::RawValue) {
+fn folded(builder: &mut BodyBuilder, given: &serde_json::value::RawValue) {
     let is_more = read(given).is_none_or(|value| value.as_object().is_none_or(|fields| fields.len() > 1));
     if is_more {
         let mut inner = BodyBuilder::default();
-        asked_input(&mut inner, given);
-        pile.folded("All of the call", inner.shown());
+        approval_input(&mut inner, given);
+        builder.folded("All of the call", inner.shown());
     }
 }
 
-fn outcome(pile: &mut BodyBuilder, opened: &RequestOpened, resolved: &RequestResolved) {
+fn outcome(builder: &mut BodyBuilder, opened: &RequestOpened, resolved: &RequestResolved) {
     let rows: Vec<SafeHtml> = opened
         .questions
         .iter()
@@ -85,16 +81,16 @@ fn outcome(pile: &mut BodyBuilder, opened: &RequestOpened, resolved: &RequestRes
         })
         .collect();
     if !rows.is_empty() {
-        pile.line(element("table", "kv", &[element("tbody", "", &rows)]));
+        builder.line(element("table", "kv", &[element("tbody", "", &rows)]));
     }
     if let Some(changed) = resolved.input.as_deref().filter(|_| resolved.outcome == Outcome::Allowed) {
         let same = opened.call.as_ref().and_then(|call| call.input.as_deref()).and_then(read);
         if same != read(changed) && !matches!(read(changed), Some(Value::Null)) {
-            pile.note(Some("Allowed with other input:"));
-            asked_input(pile, changed);
+            builder.note(Some("Allowed with other input:"));
+            approval_input(builder, changed);
         }
     }
-    pile.note(resolved.message.as_deref());
+    builder.note(resolved.message.as_deref());
 }
 
 fn label(resolved: &RequestResolved) -> String {

@@ -3,10 +3,8 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use switchboard_event::{Item, Notice, RequestOpened, RequestResolved, SessionEnded, SessionStarted, TurnCompleted};
-use switchboard_page::{
-    EntryBody,
-    body::{began, ended, item, notice, picture, request, turn},
-};
+use switchboard_page::EntryBody;
+use switchboard_page::body::{began, ended, item, notice, picture, request, turn};
 
 use crate::checker::check;
 

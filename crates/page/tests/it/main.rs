@@ -3,9 +3,7 @@
 #![cfg(test)]
 
 mod bodies;
-mod bombs;
 mod checker;
-mod hostile;
-mod nasty;
 mod recordings;
+mod safety;
 mod typical;

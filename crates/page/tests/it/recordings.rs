@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_event::{Event, EventBody as What};
-use switchboard_page::{
-    EntryBody,
-    body::{began, ended, item, notice, request, turn},
-};
-use switchboard_testkit::{play::stream_events, recording::load_recordings};
+use switchboard_page::EntryBody;
+use switchboard_page::body::{began, ended, item, notice, request, turn};
+use switchboard_testkit::recording::{load_recordings, stream_events};
 
 use crate::checker::safe;
 

@@ -92,7 +92,7 @@ impl EditorConnection {
         *self.0.capabilities.lock()
     }
 
-    pub fn set_client_capabilities(&self, capabilities: AcpClientCapabilities) {
+    fn set_client_capabilities(&self, capabilities: AcpClientCapabilities) {
         *self.0.capabilities.lock() = capabilities;
     }
 

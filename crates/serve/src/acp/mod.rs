@@ -194,7 +194,7 @@ impl UpdateLimiter {
     }
 
     /// Counts a written line.
-    pub fn count_written(&self, line: &str) {
+    fn count_written(&self, line: &str) {
         // The method comes first, so the agent's own text cannot be mistaken for it.
         let head = line.get(..line.floor_char_boundary(64)).unwrap_or_default();
         if head.contains(UPDATE_METHOD) {

@@ -71,7 +71,7 @@ impl OpenSession {
     }
 
     /// Marks the events up to this one as sent.
-    pub fn mark_sent(&self, seq: u64) {
+    fn mark_sent(&self, seq: u64) {
         self.sent.send_replace(seq);
     }
 
@@ -110,7 +110,7 @@ impl OpenSession {
         SettingChanges { mcp_servers: self.servers.lock().take(), ..SettingChanges::default() }
     }
 
-    pub fn set_updates(&self, updates: AbortHandle) {
+    fn set_updates(&self, updates: AbortHandle) {
         *self.updates.lock() = Some(updates);
     }
 

@@ -93,26 +93,26 @@ pub fn parse_slash_command(prompt: &AgentPrompt) -> Option<(&str, &str)> {
 
 /// The text of a prompt, joined from blocks that know nothing of each other.
 #[derive(Default)]
-pub struct PromptText {
+struct PromptText {
     text: String,
     /// The separator before the next block, unless there is whitespace already.
     gap: &'static str,
 }
 
 impl PromptText {
-    pub fn add_text(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         self.add(text);
         // Consecutive texts are paragraphs.
         self.gap = "\n";
     }
 
-    pub fn add_mention(&mut self, mention: &str) {
+    fn add_mention(&mut self, mention: &str) {
         self.gap = " ";
         self.add(mention);
     }
 
     /// Notes that an image or a similar block comes between the texts.
-    pub fn add_gap(&mut self) {
+    fn add_gap(&mut self) {
         self.gap = " ";
     }
 
@@ -130,7 +130,7 @@ impl PromptText {
 }
 
 /// Returns a mention of a file in the form that agents understand. Paths with spaces are quoted.
-pub fn file_mention(path: &str) -> String {
+fn file_mention(path: &str) -> String {
     if path.contains(char::is_whitespace) {
         return format!("@\"{}\"", path.replace('"', "\\\""));
     }
@@ -138,13 +138,13 @@ pub fn file_mention(path: &str) -> String {
 }
 
 /// Returns the path of a `file:` URI.
-pub fn file_uri_path(uri: &str) -> Option<String> {
+fn file_uri_path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let local = rest.strip_prefix("localhost").filter(|path| path.starts_with('/'));
     Some(decode_percent(local.unwrap_or(rest)))
 }
 
-pub fn path_or_uri(uri: &str) -> String {
+fn path_or_uri(uri: &str) -> String {
     file_uri_path(uri).unwrap_or_else(|| uri.to_owned())
 }
 

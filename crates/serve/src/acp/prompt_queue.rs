@@ -36,7 +36,7 @@ enum PromptStage {
 pub struct EditorPrompts {
     queue: VecDeque<EditorPrompt>,
     next: u64,
-    /// The current turn, whoever started it.
+    /// The current turn, started by any client.
     pub turn: Option<u32>,
     /// The last run that ended, and its error.
     last_ended: Option<(u32, Option<Fault>)>,

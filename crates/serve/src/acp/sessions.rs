@@ -33,7 +33,7 @@ const CAPABILITIES_TIMEOUT: Duration = Duration::from_secs(3);
 
 const CAPABILITIES_PAUSE: Duration = Duration::from_millis(300);
 
-pub const SESSIONS_PER_PAGE: usize = 50;
+const SESSIONS_PER_PAGE: usize = 50;
 
 const MAX_TITLE_BYTES: usize = 80;
 

@@ -147,7 +147,7 @@ fn page_response(page: &MessagePage) -> Response {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct MessageQuery {
+struct MessageQuery {
     /// The first message, counted from 0.
     pub offset: u64,
     /// Only messages of events after this one.
@@ -157,7 +157,7 @@ pub struct MessageQuery {
 }
 
 #[derive(Debug, Default)]
-pub struct MessagePage {
+struct MessagePage {
     pub messages: Vec<Bytes>,
     pub next_offset: u64,
     /// The last event whose messages are complete on this page or before.
@@ -192,7 +192,7 @@ impl MessagePage {
 
 impl Service {
     /// Returns a page of messages. While the session is open and there are none, waits for some.
-    pub async fn read_page(
+    async fn read_page(
         &self,
         session: &str,
         dialect: &'static Dialect,

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::Service;
 
-pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationMethod {
@@ -61,10 +61,10 @@ pub struct Operation {
 }
 
 /// The error statuses of every operation.
-pub const COMMON_REFUSALS: &[u16] = &[400, 401, 403, 408, 413, 414, 421, 429, 431, 500, 503];
+const COMMON_REFUSALS: &[u16] = &[400, 401, 403, 408, 413, 414, 421, 429, 431, 500, 503];
 
 /// The error statuses of operations with a body.
-pub const BODY_REFUSALS: &[u16] = &[415];
+const BODY_REFUSALS: &[u16] = &[415];
 
 /// The maximum size of a body without images.
 const MAX_SMALL_BODY_BYTES: usize = 1 << 20;

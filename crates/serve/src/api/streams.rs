@@ -200,7 +200,7 @@ async fn connect_harness(
     }))
 }
 
-pub(super) fn upgrade_required(rejection: &WebSocketUpgradeRejection) -> Problem {
+fn upgrade_required(rejection: &WebSocketUpgradeRejection) -> Problem {
     Problem::new(StatusCode::UPGRADE_REQUIRED, "not_websocket", rejection.body_text().to_lowercase())
         .with_hint("connect with a WebSocket client")
 }

@@ -116,7 +116,7 @@ impl SharedSessionState {
     }
 
     /// Replaces the outcome of a prompt that could not be sent.
-    pub fn mark_failed(&mut self, number: u64, reason: String) {
+    fn mark_failed(&mut self, number: u64, reason: String) {
         if let Some((_, outcome)) = self.outcomes.iter_mut().find(|(ended, _)| ended.number == number) {
             *outcome = WaitingPromptOutcome::Cancelled(Some(reason));
         }
@@ -197,7 +197,7 @@ pub enum WaitingPromptOutcome {
 
 impl WaitingPrompt {
     /// Returns a copy without images, which can be large.
-    pub fn without_images(&self) -> Arc<Self> {
+    fn without_images(&self) -> Arc<Self> {
         let input = UserInput { content: self.input.content.clone(), images: Vec::new() };
         Arc::new(Self { number: self.number, changed: self.changed, author: self.author.clone(), input, at: self.at })
     }

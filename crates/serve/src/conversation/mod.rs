@@ -62,7 +62,7 @@ impl Conversation {
     }
 
     /// Starts the agent's process if it is not running, which resumes the session.
-    pub async fn ensure_running(&self) -> Result<(), Problem> {
+    async fn ensure_running(&self) -> Result<(), Problem> {
         let _lock = self.lifecycle_lock().lock().await;
         match self.service().locate_session(self.id()).await? {
             SessionLocation::Here(_) | SessionLocation::Elsewhere(_) => Ok(()),

@@ -9,7 +9,7 @@ use axum::{
 
 use super::{AccessToken, Refusal};
 
-pub const COOKIE_NAME: &str = "switchboard";
+const COOKIE_NAME: &str = "switchboard";
 
 const OPEN_PREFIX: &str = "/static/";
 
@@ -27,7 +27,7 @@ const PAGE_PREFIXES: [&str; 2] = ["/s/", "/h/"];
 pub enum TokenSource {
     /// Explicitly by a program, for this request.
     Explicit,
-    /// Automatically by a browser, whoever caused the request.
+    /// Automatically by a browser, for requests of any origin.
     Cookie,
     /// No token is required.
     NotRequired,

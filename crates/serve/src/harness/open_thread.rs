@@ -100,7 +100,7 @@ impl OpenThread {
         self.progress.lock().starting.take().is_some()
     }
 
-    pub fn set_messages(&self, messages: AbortHandle) {
+    fn set_messages(&self, messages: AbortHandle) {
         self.progress.lock().messages = Some(messages);
     }
 

@@ -194,7 +194,7 @@ impl AgentSelectors {
         Self { selectors, has_modes }
     }
 
-    pub fn to_config_options(&self) -> Vec<ConfigOption<'_>> {
+    fn to_config_options(&self) -> Vec<ConfigOption<'_>> {
         self.selectors.iter().map(to_config_option).collect()
     }
 
@@ -272,7 +272,7 @@ fn mode_selector(info: &Info) -> Selector {
 
 /// Returns the models, exactly one of them as the default: the agent's, else the one in use, else the first. An agent
 /// that only reports the model in use offers that.
-pub fn list_models<'a>(info: &'a Info, used: Option<&'a str>) -> Vec<Model<'a>> {
+fn list_models<'a>(info: &'a Info, used: Option<&'a str>) -> Vec<Model<'a>> {
     let mut models: Vec<_> = info.models.iter().map(to_model).collect();
     let used = used.or(info.model.as_deref());
     if let (true, Some(id)) = (models.is_empty(), used) {

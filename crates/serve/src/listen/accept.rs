@@ -134,7 +134,7 @@ fn refuse_connection(stream: SocketStream, refusals: &Arc<Semaphore>) {
     });
 }
 
-pub struct HttpConnection {
+struct HttpConnection {
     pub router: Router,
     pub peer: Peer,
     pub scanner: ProcessScanner,

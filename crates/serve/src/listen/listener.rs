@@ -191,7 +191,7 @@ impl Drop for SocketFile {
 }
 
 /// Binds a Unix socket of any path length. Replaces the file of a dead process.
-pub fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenError> {
+fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenError> {
     let failed = |error: io::Error| ListenError::new(&format!("unix:{}", path.display()), error);
     let path = std::path::absolute(path).map_err(failed)?;
     remove_stale_socket(&path)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use switchboard_engine::session_view;
 use switchboard_event::Usage;
-use switchboard_page::sheet::SessionSummary;
+use switchboard_page::timeline::SessionSummary;
 use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, StoreError};
 
 use crate::{Problem, Service, api::json_response, extract::QueryParams};
@@ -170,7 +170,7 @@ fn filter_choices(
 }
 
 /// Returns the project of a session, or else the name of its directory.
-pub fn project_name(stored: &SessionRecord) -> String {
+fn project_name(stored: &SessionRecord) -> String {
     let folder = || Path::new(&stored.cwd).file_name().map(|name| name.to_string_lossy().into_owned());
     stored.project.clone().or_else(folder).unwrap_or_default()
 }

@@ -12,10 +12,8 @@ use serde::Deserialize;
 use switchboard_engine::{Follower, TailRead};
 use switchboard_event as event;
 use switchboard_event::{Delta, Details, Event, EventBody, Field, Item};
-use switchboard_page::{
-    body::{picture, whole},
-    sheet::{EntryKind, EntryRecord, GrowthFormat},
-};
+use switchboard_page::body::{picture, whole};
+use switchboard_page::timeline::{EntryKind, EntryRecord, GrowthFormat};
 use switchboard_store::StoreError;
 
 use super::session_timeline::SessionTimeline;
@@ -159,7 +157,7 @@ fn join_deltas(follower: Follower, line: &EntryRecord, item: &Item) -> Result<St
 }
 
 /// An image: its media type and its bytes.
-pub type DecodedImage = (&'static str, Vec<u8>);
+type DecodedImage = (&'static str, Vec<u8>);
 
 /// Returns an image of an event.
 pub fn read_image(timeline: &SessionTimeline, seq: u64, k: usize) -> Result<Option<DecodedImage>, StoreError> {

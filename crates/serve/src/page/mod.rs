@@ -61,7 +61,7 @@ pub fn routes(router: Router<Service>) -> Router<Service> {
 }
 
 /// The page, at all its URLs.
-pub async fn index_page(headers: HeaderMap) -> Response {
+async fn index_page(headers: HeaderMap) -> Response {
     asset_response("index.html", &headers)
 }
 
@@ -76,7 +76,7 @@ pub async fn icon(headers: HeaderMap) -> Response {
     asset_response("icon.svg", &headers)
 }
 
-pub async fn static_file(Path(path): Path<String>, headers: HeaderMap) -> Response {
+async fn static_file(Path(path): Path<String>, headers: HeaderMap) -> Response {
     asset_response(&path, &headers)
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_engine::Follower;
 use switchboard_event::Id;
-use switchboard_page::sheet::{TimelineCursor, TimelineOp};
+use switchboard_page::timeline::{TimelineCursor, TimelineOp};
 use switchboard_store::{SessionRecord, StoreError};
 use tokio::time::{Instant, sleep_until};
 

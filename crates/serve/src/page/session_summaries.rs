@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use switchboard_engine::{Engine, Follower, TailRead};
 use switchboard_event::{SessionState, Usage};
 use switchboard_logs::usage::TokenPrices;
-use switchboard_page::sheet::{ModelPrices, SessionSummary};
+use switchboard_page::timeline::{ModelPrices, SessionSummary};
 use switchboard_store::{Checkpoint, CheckpointPosition, SessionRecord, StoreError};
 
 const CHECKPOINT_NAME: &str = "session.summary";

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use switchboard_engine::{Engine, Follower, TailRead};
 use switchboard_event::{Event, Id};
-use switchboard_page::sheet::{
+use switchboard_page::timeline::{
     EntryRecord, EventLookup, ModelPrices, SessionSummary, SkippedText, Timeline, TimelineCursor, TimelineOp,
 };
 use switchboard_store::StoreError;
@@ -202,7 +202,7 @@ pub trait TimelineEvents: Send + Sync {
     fn media(&self) -> &str;
 }
 
-pub struct LoggedSessionEvents {
+struct LoggedSessionEvents {
     pub engine: Engine,
     pub session: Id,
     pub media: String,
@@ -219,7 +219,7 @@ impl TimelineEvents for LoggedSessionEvents {
 }
 
 /// The events that entries are rendered from.
-pub struct EntrySource<'a> {
+struct EntrySource<'a> {
     pub follower: &'a Follower,
     pub media: &'a str,
 }

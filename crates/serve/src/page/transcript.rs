@@ -7,7 +7,7 @@ use serde_json::Value;
 use switchboard_engine::{EventSource, Follower};
 use switchboard_event::{Event, Kind, Timestamp};
 use switchboard_logs::{LogLibrary, LogSession, SessionView, Transcript, export};
-use switchboard_page::sheet::SessionSummary;
+use switchboard_page::timeline::SessionSummary;
 use switchboard_store::{EventRow, PageQuery, StoreError};
 
 use super::{
@@ -102,7 +102,7 @@ impl TimelineEvents for TranscriptEvents {
 pub type TranscriptCache = LruCache<TranscriptKey, (usize, Arc<SessionTimeline>)>;
 
 /// The agent, the session, and what identifies its version.
-pub type TranscriptKey = (String, String, Option<Timestamp>, Option<u64>);
+type TranscriptKey = (String, String, Option<Timestamp>, Option<u64>);
 
 impl Service {
     /// Runs a query on the timeline of a session log.

@@ -132,7 +132,7 @@ pub(super) fn has_checksums(connection: &Connection) -> Result<bool, StoreError>
 }
 
 /// Returns the error for a log that this version cannot write.
-pub(super) fn newer_format_error(found: i64) -> StoreError {
+fn newer_format_error(found: i64) -> StoreError {
     StoreError::Newer { found, known: LATEST_FORMAT }
 }
 

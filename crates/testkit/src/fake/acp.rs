@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    FakeInput, FakeProtocol,
-    burst::{PIECE_PLACEHOLDER, ReplyTemplate},
-    print_line,
-};
+use super::{FakeInput, FakeProtocol, PIECE_PLACEHOLDER, ReplyTemplate, print_line};
 
 #[derive(Default)]
 pub struct FakeAcp {

@@ -9,16 +9,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::{
-    FakeInput, FakeProtocol,
-    acp::FakeAcp,
-    burst::print_burst,
-    print_line,
-    program::{self, CHILD_LIFETIME, run_fetches},
-    read_until,
-    stream_json::FakeStreamJson,
-    write_bytes,
-};
+use super::acp::FakeAcp;
+use super::stream_json::FakeStreamJson;
+use super::{CHILD_LIFETIME, FakeInput, FakeProtocol, print_burst, print_line, read_until, run_fetches, write_bytes};
+use crate::fake;
 
 /// Performs a script to its end, with the program's arguments.
 pub fn perform_script(script: &[FakeStep], args: &[String]) -> anyhow::Result<ExitCode> {
@@ -74,8 +68,8 @@ fn perform_step(step: &FakeStep, wire: &mut dyn FakeProtocol) -> anyhow::Result<
         FakeStep::Part(text) => write_bytes(text.as_bytes()),
         FakeStep::Garbage(size) => write_bytes(&[&vec![0xfe; *size], &b"\n"[..]].concat()),
         FakeStep::Complain(text) => drop(writeln!(io::stderr(), "{text}")),
-        FakeStep::Ignore => program::ignore_signals()?,
-        FakeStep::Child(words) => program::start_child(words)?,
+        FakeStep::Ignore => fake::ignore_signals()?,
+        FakeStep::Child(words) => fake::start_child(words)?,
         FakeStep::CloseStdin => rustix::stdio::dup2_stdin(File::open("/dev/null")?)?,
         FakeStep::CloseStdout => rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?,
         FakeStep::Sleep(time) => thread::sleep(*time),
@@ -140,7 +134,6 @@ pub fn unix_nanos() -> u128 {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the table in the module's documentation says what they are")]
 pub enum FakeStep {
     Version(String),
     Speak(String),

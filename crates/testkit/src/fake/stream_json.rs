@@ -3,9 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    FakeInput, FakeProtocol,
-    burst::{NUMBER_PLACEHOLDER, PIECE_PLACEHOLDER, REPLY_PLACEHOLDER, ReplyTemplate},
-    print_line,
+    FakeInput, FakeProtocol, NUMBER_PLACEHOLDER, PIECE_PLACEHOLDER, REPLY_PLACEHOLDER, ReplyTemplate, print_line,
 };
 
 #[derive(Default)]
@@ -13,7 +11,7 @@ pub struct FakeStreamJson {
     messages: u64,
     requests: u64,
     said: String,
-    asked: String,
+    prompt: String,
 }
 
 const FAKE_SESSION_ID: &str = "0f0f0f0f-0000-4000-8000-000000000001";
@@ -49,7 +47,7 @@ impl FakeProtocol for FakeStreamJson {
             "user" => {
                 let content = &message["message"]["content"];
                 let text = content.as_str().or_else(|| content[0]["text"].as_str());
-                text.unwrap_or_default().clone_into(&mut self.asked);
+                text.unwrap_or_default().clone_into(&mut self.prompt);
                 FakeInput::Prompt
             }
             "control_response" => FakeInput::Answer(message["response"]["response"]["behavior"] == "allow"),
@@ -63,7 +61,7 @@ impl FakeProtocol for FakeStreamJson {
     }
 
     fn last_prompt(&self) -> &str {
-        &self.asked
+        &self.prompt
     }
 
     fn print_opening(&mut self) {

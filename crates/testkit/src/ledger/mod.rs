@@ -1,18 +1,15 @@
 //! The invariants of a session's events, checked event by event in constant memory: the sequence is dense, everything
 //! that begins ends, and every native record is on exactly one event.
 
-mod books;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, fmt};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
 
-use books::LifecycleInvariants;
-use switchboard_event::{Event, EventBody, Id, Timestamp};
+use switchboard_event::{Delta, Event, EventBody, Id, Item, Status, Timestamp};
 
-use super::said::ExpectedRecord;
-
-pub use books::IdReuse;
+use crate::stream_checker::ExpectedRecord;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantViolation {
@@ -38,11 +35,12 @@ macro_rules! must {
         }
     };
 }
+
 pub(crate) use must;
 
 /// Records without an event yet, and the event that carries the last record.
 #[derive(Default)]
-pub struct NativeRecordInvariants {
+struct NativeRecordInvariants {
     waiting: VecDeque<ExpectedRecord>,
     carrier: Option<u64>,
     /// An event without a cause was seen, which only the end of the stream produces.
@@ -184,4 +182,149 @@ fn check_round_trip(event: &Event) -> Result<(), InvariantViolation> {
         event.seq
     );
     Ok(())
+}
+
+/// When an id may be used again after its item or request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdReuse {
+    /// After another reply of the model, or after it was superseded, as real agents do. Models number their calls anew
+    /// in each reply.
+    InAnotherReply,
+    /// At any time: the stream has repeated lines.
+    AfterEnd,
+}
+
+struct LifecycleInvariants {
+    reuse: IdReuse,
+    turn: Option<u32>,
+    turns: u32,
+    items: HashMap<Id, ItemParentAndThread>,
+    /// The first name of each open tool.
+    tools: HashMap<Id, String>,
+    requests: HashSet<Id>,
+    /// Ids that ended since the last usage event.
+    ended: HashSet<Id>,
+}
+
+type ItemParentAndThread = (Option<Id>, Option<Id>);
+
+impl LifecycleInvariants {
+    pub fn new(reuse: IdReuse) -> Self {
+        let (items, requests, ended) = (HashMap::new(), HashSet::new(), HashSet::new());
+        Self { reuse, turn: None, turns: 0, items, tools: HashMap::new(), requests, ended }
+    }
+
+    pub fn check_event(&mut self, event: &Event) -> Result<(), InvariantViolation> {
+        if matches!(event.body, EventBody::TurnStarted(_)) {
+            self.start_turn(event)?;
+        }
+        let (seq, turn, open) = (event.seq, event.turn, self.turn);
+        must!(turn == open, "every event names the open turn", "event {seq} names {turn:?}, {open:?} is open");
+        match &event.body {
+            EventBody::ItemStarted(item) => {
+                self.start_item(event, item.status)?;
+                self.check_tool_name(event, item)
+            }
+            EventBody::ItemDelta(Delta::Set { patch }) => {
+                self.check_item_open(event)?;
+                self.check_tool_name(event, patch)
+            }
+            EventBody::ItemDelta(_) => self.check_item_open(event),
+            EventBody::ItemCompleted(item) => {
+                self.check_tool_name(event, item)?;
+                self.tools.remove(item_id(event)?);
+                self.complete_item(event, item.status)
+            }
+            EventBody::RequestOpened(request) => self.open_request(&request.request),
+            EventBody::RequestResolved(request) => self.resolve_request(&request.request),
+            EventBody::TurnCompleted(_) => self.complete_turn(event),
+            EventBody::Usage(_) => {
+                self.ended.clear();
+                Ok(())
+            }
+            EventBody::SessionEnded(_) => self.finish(),
+            _ => Ok(()),
+        }
+    }
+
+    fn start_turn(&mut self, event: &Event) -> Result<(), InvariantViolation> {
+        must!(self.turn.is_none(), "a turn ends before the next", "event {} in turn {:?}", event.seq, self.turn);
+        self.turns += 1;
+        self.turn = Some(self.turns);
+        self.ended.clear();
+        Ok(())
+    }
+
+    fn complete_turn(&mut self, event: &Event) -> Result<(), InvariantViolation> {
+        must!(self.turn.take().is_some(), "a turn begins before it ends", "event {}", event.seq);
+        Ok(())
+    }
+
+    fn start_item(&mut self, event: &Event, status: Status) -> Result<(), InvariantViolation> {
+        let id = item_id(event)?;
+        must!(status == Status::Running, "an item that starts is running", "{id} starts as {status:?}");
+        must!(!self.items.contains_key(id), "an item starts once", "{id} starts again at {}", event.seq);
+        must!(!self.ended.contains(id), "what ended does not begin again", "{id} begins again at {}", event.seq);
+        self.items.insert(id.clone(), (event.parent.clone(), event.thread.clone()));
+        Ok(())
+    }
+
+    fn check_tool_name(&mut self, event: &Event, item: &Item) -> Result<(), InvariantViolation> {
+        let (id, call) = (item_id(event)?, item.call.as_ref());
+        let Some(name) = call.map(|call| &call.name).filter(|name| !name.is_empty()) else { return Ok(()) };
+        let known = self.tools.entry(id.clone()).or_insert_with(|| name.clone());
+        must!(known == name, "a tool has one name", "{id} is {known}, then {name} at {}", event.seq);
+        Ok(())
+    }
+
+    fn check_item_open(&self, event: &Event) -> Result<(), InvariantViolation> {
+        let (id, kind) = (item_id(event)?, event.body.kind());
+        let place = self.items.get(id);
+        must!(place.is_some(), "an item is open from its start to its end", "{kind:?} of {id} at {}", event.seq);
+        let now = (event.parent.clone(), event.thread.clone());
+        must!(place == Some(&now), "an item stays in its place", "{id} is in {place:?}, {kind:?} in {now:?}");
+        Ok(())
+    }
+
+    fn complete_item(&mut self, event: &Event, status: Status) -> Result<(), InvariantViolation> {
+        self.check_item_open(event)?;
+        let id = item_id(event)?;
+        must!(status != Status::Running, "an item that ended is not running", "{id} at {}", event.seq);
+        self.items.remove(id);
+        if status != Status::Superseded {
+            self.mark_ended(id);
+        }
+        Ok(())
+    }
+
+    fn open_request(&mut self, id: &Id) -> Result<(), InvariantViolation> {
+        must!(!self.ended.contains(id), "what ended does not begin again", "request {id}");
+        must!(self.requests.insert(id.clone()), "a request opens once", "{id} opens again");
+        Ok(())
+    }
+
+    fn resolve_request(&mut self, id: &Id) -> Result<(), InvariantViolation> {
+        must!(self.requests.remove(id), "a request opens before it is resolved", "{id} was not open");
+        self.mark_ended(id);
+        Ok(())
+    }
+
+    fn mark_ended(&mut self, id: &Id) {
+        if self.reuse == IdReuse::InAnotherReply {
+            self.ended.insert(id.clone());
+        }
+    }
+
+    pub fn finish(&self) -> Result<(), InvariantViolation> {
+        must!(self.items.is_empty(), "every item ends", "open: {:?}", self.items.keys().collect::<Vec<_>>());
+        must!(self.requests.is_empty(), "every request is resolved", "open: {:?}", self.requests);
+        must!(self.turn.is_none(), "every turn ends", "turn {:?} is open", self.turn);
+        Ok(())
+    }
+}
+
+fn item_id(event: &Event) -> Result<&Id, InvariantViolation> {
+    let missing =
+        || InvariantViolation { rule: "an item event names its item", why: format!("event {} does not", event.seq) };
+    event.item.as_ref().filter(|id| !id.is_empty()).ok_or_else(missing)
 }

@@ -3,7 +3,7 @@
 use switchboard_event::{Event, EventBody, Id, Kind, NativeBody, NativeRecord, Status};
 
 use super::{IdReuse, SessionInvariants};
-use crate::check::check_events;
+use crate::stream_checker::check_events;
 
 /// Native lines and their events: kind, turn, item, data, and the line or cause.
 const NATIVE_LINES: &str =

@@ -2,10 +2,7 @@
 
 use std::io;
 
-use super::{
-    api::{TestApiClient, read_chunk_size, read_head, read_response},
-    socket::BufferedSocket,
-};
+use super::client::{BufferedSocket, TestApiClient, read_chunk_size, read_head, read_response};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedTransport {
@@ -253,7 +250,7 @@ impl WebSocketFeed {
             let Some(frame) = self.next_frame()? else { return Ok(Some(FeedEnd::Broken)) };
             let whole = self.socket.buffered();
             let body = whole.get(frame.head..frame.head + frame.size).unwrap_or_default();
-            let told = match frame.kind {
+            let event = match frame.kind {
                 1 | 2 if frame.last => {
                     see(FeedMessage { text: body, id: None });
                     Some(None)
@@ -275,8 +272,8 @@ impl WebSocketFeed {
                 _ => None,
             };
             self.socket.consume(frame.head + frame.size);
-            if let Some(told) = told {
-                return Ok(told);
+            if let Some(event) = event {
+                return Ok(event);
             }
         }
     }
@@ -298,7 +295,7 @@ impl WebSocketFeed {
 }
 
 #[must_use]
-pub fn upgrade_request(api: &TestApiClient, path: &str) -> String {
+fn upgrade_request(api: &TestApiClient, path: &str) -> String {
     let headers = format!(
         "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {WEBSOCKET_KEY}\r\nSec-WebSocket-Version: 13\r\n"
     );

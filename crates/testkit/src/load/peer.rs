@@ -11,13 +11,10 @@ use std::{
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{
-    api::TestApiClient,
-    feed::{FeedOrigin, FeedTransport, LoadFeed},
-    reader::embedded_time,
-    server::{RunningServer, free_port, unix_nanos},
-    socket::BufferedSocket,
-};
+use super::client::{BufferedSocket, TestApiClient};
+use super::feed::{FeedOrigin, FeedTransport, LoadFeed};
+use super::reader::embedded_time;
+use super::{RunningServer, free_port, unix_nanos};
 use crate::{
     fake,
     stage::{AgentStage, StagePrograms},
@@ -102,24 +99,24 @@ impl PeerServer {
     /// Reads until the stream goes silent.
     #[must_use]
     pub fn read_to_end(feed: &mut LoadFeed, timed: bool) -> PeerFeedStats {
-        let (mut heard, mut last) = (PeerFeedStats::default(), 0);
+        let (mut stats, mut last) = (PeerFeedStats::default(), 0);
         loop {
             let end = feed.next(&mut |message| {
                 let at = unix_nanos();
                 let id = message.id.unwrap_or(last + 1);
-                heard.missing += id.abs_diff(last + 1);
+                stats.missing += id.abs_diff(last + 1);
                 last = id;
-                heard.messages += 1;
-                heard.pieces += u64::from(memchr::memmem::find(message.text, b"agent_message_chunk").is_some());
-                heard.at = at;
-                if heard.began.is_none() || timed {
+                stats.messages += 1;
+                stats.pieces += u64::from(memchr::memmem::find(message.text, b"agent_message_chunk").is_some());
+                stats.at = at;
+                if stats.began.is_none() || timed {
                     let said = embedded_time(message.text);
-                    heard.began = heard.began.or(said);
-                    heard.delays.extend(said.map(|said| at.saturating_sub(said)));
+                    stats.began = stats.began.or(said);
+                    stats.delays.extend(said.map(|said| at.saturating_sub(said)));
                 }
             });
             if !matches!(end, Ok(None)) {
-                return heard;
+                return stats;
             }
         }
     }

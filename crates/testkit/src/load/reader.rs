@@ -10,12 +10,9 @@ use anyhow::{Context as _, bail};
 use foldhash::fast::FixedState;
 use switchboard_dialects::Dialect;
 
-use super::{
-    api::TestApiClient,
-    feed::{FeedEnd, FeedOrigin, FeedTransport, LoadFeed, stream_path},
-    server::unix_nanos,
-    socket::BufferedSocket,
-};
+use super::client::{BufferedSocket, TestApiClient};
+use super::feed::{FeedEnd, FeedOrigin, FeedTransport, LoadFeed, stream_path};
+use super::unix_nanos;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReaderBehavior {

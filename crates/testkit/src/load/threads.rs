@@ -97,11 +97,11 @@ impl HarnessLoadClient {
         Ok(HarnessIncoming::Other)
     }
 
-    fn finish_turn(&mut self, thread: String, told: &Value) -> anyhow::Result<HarnessIncoming> {
+    fn finish_turn(&mut self, thread: String, completed: &Value) -> anyhow::Result<HarnessIncoming> {
         let turn = self.turns.remove(&thread).context("a turn ended that did not begin")?;
-        ensure!(told["status"] == "completed", "{told}");
+        ensure!(completed["status"] == "completed", "{completed}");
         let first = turn.first;
-        turn.check_completed(told)?;
+        turn.check_completed(completed)?;
         self.ended += 1;
         Ok(HarnessIncoming::Ended { thread, first })
     }
@@ -116,8 +116,8 @@ impl HarnessLoadClient {
 
 impl HarnessTurnState {
     /// Checks that the deltas add up to the completed turn.
-    fn check_completed(mut self, told: &Value) -> anyhow::Result<()> {
-        let items: Vec<&Value> = told["items"].as_array().into_iter().flatten().collect();
+    fn check_completed(mut self, completed: &Value) -> anyhow::Result<()> {
+        let items: Vec<&Value> = completed["items"].as_array().into_iter().flatten().collect();
         let mut listed: Vec<_> = items.iter().map(|item| item["id"].to_string()).collect();
         [&mut self.began, &mut self.ended, &mut listed].into_iter().for_each(|ids| ids.sort());
         ensure!(self.began == self.ended && self.ended == listed, "{:?}, {:?}, {listed:?}", self.began, self.ended);

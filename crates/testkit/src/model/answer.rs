@@ -68,7 +68,7 @@ impl ModelUsage {
     /// Returns the usage of request number `step` of a turn, from 0. It grows with every step, so that a sum, a last
     /// value and a doubled one can be distinguished.
     #[must_use]
-    pub fn for_step(step: usize, thinks: bool) -> Self {
+    fn for_step(step: usize, thinks: bool) -> Self {
         let step = u64::try_from(step).unwrap_or(0);
         let reasoning = if thinks { 7 } else { 0 };
         Self { input: 100 + 10 * step, cache_read: 40, cache_write: 0, output: 20 + 3 * step + reasoning, reasoning }
@@ -106,7 +106,7 @@ impl AnswerPiece {
 
 impl AnswerTextChunk {
     #[must_use]
-    pub fn chunk_text(&self) -> Option<&str> {
+    fn chunk_text(&self) -> Option<&str> {
         match self {
             Self::Say(text) => Some(text),
             Self::Hold => None,

@@ -1,13 +1,10 @@
-//! The interface of a model API. One file per API; add a new one to [`APIS`].
+//! The interface of a model API. One file per API; add a new one to [`MODEL_APIS`].
 
 use serde_json::{Value, json};
 
-use super::{
-    answer::{ModelAnswer, ModelUsage},
-    anthropic, chat,
-    conversation::{ConversationEntry, SideRequest},
-    google, responses,
-};
+use super::answer::{ModelAnswer, ModelUsage};
+use super::conversation::{ConversationEntry, SideRequest};
+use super::{anthropic, google, openai};
 
 pub trait ModelApi: Sync {
     /// The name of its file.
@@ -27,7 +24,7 @@ pub trait ModelApi: Sync {
 }
 
 pub const MODEL_APIS: &[&dyn ModelApi] =
-    &[&anthropic::AnthropicApi, &responses::ResponsesApi, &google::GenerateContentApi, &chat::ChatCompletionsApi];
+    &[&anthropic::AnthropicApi, &openai::ResponsesApi, &google::GenerateContentApi, &openai::ChatCompletionsApi];
 
 /// A request, independent of the API.
 #[derive(Debug, Default)]

@@ -49,29 +49,29 @@ impl ConversationEntry {
     }
 }
 
-pub fn current_turn(said: &[ConversationEntry]) -> ConversationTurn {
-    let words = |said: &ConversationEntry| match said {
+pub fn current_turn(entries: &[ConversationEntry]) -> ConversationTurn {
+    let words = |entries: &ConversationEntry| match entries {
         ConversationEntry::User(text) => Some(user_words(text)).filter(|words| !words.is_empty()),
         ConversationEntry::Model | ConversationEntry::Tool(_) => None,
     };
-    let newest = said.iter().enumerate().rev().find_map(|(at, said)| Some((at, words(said)?)));
+    let newest = entries.iter().enumerate().rev().find_map(|(at, entries)| Some((at, words(entries)?)));
     let (prompt, since) = match newest {
-        Some((at, prompt)) => (prompt, said.get(at..).unwrap_or_default()),
-        None => (String::new(), said),
+        Some((at, prompt)) => (prompt, entries.get(at..).unwrap_or_default()),
+        None => (String::new(), entries),
     };
     let rounds: Vec<Vec<String>> = tool_rounds(since);
     ConversationTurn { prompt, step: rounds.len(), results: rounds.last().cloned().unwrap_or_default() }
 }
 
 /// Groups tool results by request: the model speaks in between.
-fn tool_rounds(said: &[ConversationEntry]) -> Vec<Vec<String>> {
-    let by_the_model = said.split(|said| *said == ConversationEntry::Model);
-    let results = by_the_model.map(|said| said.iter().filter_map(tool_result).collect::<Vec<_>>());
+fn tool_rounds(entries: &[ConversationEntry]) -> Vec<Vec<String>> {
+    let by_the_model = entries.split(|entries| *entries == ConversationEntry::Model);
+    let results = by_the_model.map(|entries| entries.iter().filter_map(tool_result).collect::<Vec<_>>());
     results.filter(|results| !results.is_empty()).collect()
 }
 
-fn tool_result(said: &ConversationEntry) -> Option<String> {
-    match said {
+fn tool_result(entries: &ConversationEntry) -> Option<String> {
+    match entries {
         ConversationEntry::Tool(text) => Some(first_line(text)),
         ConversationEntry::User(_) | ConversationEntry::Model => None,
     }
@@ -93,12 +93,12 @@ fn user_words(text: &str) -> String {
 
 fn remove_element(text: &str, name: &str) -> String {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let mut kept = text.to_owned();
-    while let Some((before, rest)) = kept.split_once(&open) {
+    let mut remaining = text.to_owned();
+    while let Some((before, rest)) = remaining.split_once(&open) {
         let after = rest.split_once(&close).map_or("", |(_, after)| after);
-        kept = format!("{before}{after}");
+        remaining = format!("{before}{after}");
     }
-    kept
+    remaining
 }
 
 /// Returns whether the whole text is one element, which users do not type.
@@ -178,16 +178,16 @@ mod tests {
 
     #[test]
     fn only_the_newest_words_count() {
-        let said = [user_entry("[[text one]]"), ConversationEntry::Model, user_entry("[[text two]]")];
+        let entries = [user_entry("[[text one]]"), ConversationEntry::Model, user_entry("[[text two]]")];
         assert_eq!(
-            current_turn(&said),
+            current_turn(&entries),
             ConversationTurn { prompt: "[[text two]]".to_owned(), ..ConversationTurn::default() }
         );
     }
 
     #[test]
     fn what_no_user_said_is_not_a_prompt() {
-        let said = [
+        let entries = [
             user_entry("<session_context>\nthe date\n</session_context>"),
             user_entry("<system-reminder>be brief</system-reminder>\n go <system-reminder>again</system-reminder>"),
             ConversationEntry::Model,
@@ -196,14 +196,14 @@ mod tests {
             user_entry("[Request interrupted by user]"),
         ];
         assert_eq!(
-            current_turn(&said),
+            current_turn(&entries),
             ConversationTurn { prompt: "go".to_owned(), step: 1, results: vec!["x".to_owned()] }
         );
     }
 
     #[test]
     fn tools_that_run_together_are_one_step() {
-        let said = [
+        let entries = [
             user_entry("go"),
             ConversationEntry::Model,
             ConversationEntry::Model,
@@ -212,7 +212,7 @@ mod tests {
             ConversationEntry::Model,
             tool_entry(""),
         ];
-        let turn = current_turn(&said);
+        let turn = current_turn(&entries);
         assert_eq!((turn.step, turn.results), (2, vec!["nothing".to_owned()]));
     }
 

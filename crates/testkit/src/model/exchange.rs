@@ -22,12 +22,10 @@ use tokio::{
     time::sleep,
 };
 
-use super::{
-    answer::{AnswerPlan, ModelAnswer, plan_answer},
-    api::{MODEL_APIS, ModelApi, ModelQuestion, ModelReply, ReplyFrame},
-    conversation::{self, ConversationTurn},
-    request_log::{ModelRequestLog, RecordedModelRequest},
-};
+use super::answer::{AnswerPlan, ModelAnswer, plan_answer};
+use super::api::{MODEL_APIS, ModelApi, ModelQuestion, ModelReply, ReplyFrame};
+use super::conversation::ConversationTurn;
+use super::{ModelRequestLog, RecordedModelRequest, conversation};
 
 /// Model names that contain this are unknown to the API.
 pub const UNKNOWN_MODEL: &str = "no-such-model";
@@ -217,7 +215,7 @@ impl Body for ModelResponseBody {
 const FLUSH_DELAY: Duration = Duration::from_millis(50);
 
 /// Sends frames in the background; calls `gone` if the client disconnects before the end.
-pub fn send_frames(
+fn send_frames(
     frames: Vec<ReplyFrame>,
     pace: Duration,
     gates: Arc<Semaphore>,
@@ -234,13 +232,13 @@ pub fn send_frames(
     ModelResponseBody::Pieces(receiver)
 }
 
-pub fn split_in_half(text: &str) -> Vec<ReplyFrame> {
+fn split_in_half(text: &str) -> Vec<ReplyFrame> {
     let middle = text.chars().count() / 2;
     let (first, second): (String, String) = (text.chars().take(middle).collect(), text.chars().skip(middle).collect());
     vec![ReplyFrame::Event(first), ReplyFrame::Event(second)]
 }
 
-pub fn cut_in_half(mut frames: Vec<ReplyFrame>) -> Vec<ReplyFrame> {
+fn cut_in_half(mut frames: Vec<ReplyFrame>) -> Vec<ReplyFrame> {
     frames.truncate(frames.len().div_ceil(2));
     frames.push(ReplyFrame::Cut);
     frames

@@ -88,25 +88,25 @@ fn every_api_fails_and_breaks_off_when_it_is_told_to() {
 /// read.
 fn read_until(model: &ScriptedModel, path: &str, body: &Value, word: &str) -> (TcpStream, String) {
     let mut socket = send_request(model, "POST", path, &body.to_string());
-    let mut heard = String::new();
-    while !heard.contains(word) {
+    let mut received = String::new();
+    while !received.contains(word) {
         let mut some = [0; 512];
         let size = socket.read(&mut some).unwrap();
-        assert!(size > 0, "{path}: {heard}");
-        heard.push_str(std::str::from_utf8(&some[..size]).unwrap());
+        assert!(size > 0, "{path}: {received}");
+        received.push_str(std::str::from_utf8(&some[..size]).unwrap());
     }
-    (socket, heard)
+    (socket, received)
 }
 
 #[test]
 fn an_answer_waits_for_the_test_and_a_client_may_leave() {
     let model = ScriptedModel::start().unwrap();
     for (api, path, body) in requests_in_each_api("[[text before]] [[hold]] [[text after]]") {
-        let (mut socket, mut heard) = read_until(&model, path, &body, "before ");
-        assert!(!heard.contains("after"), "{api}: {heard}");
+        let (mut socket, mut received) = read_until(&model, path, &body, "before ");
+        assert!(!received.contains("after"), "{api}: {received}");
         model.release_hold();
-        socket.read_to_string(&mut heard).unwrap();
-        assert!(heard.contains("after"), "{api}: {heard}");
+        socket.read_to_string(&mut received).unwrap();
+        assert!(received.contains("after"), "{api}: {received}");
         drop(read_until(&model, path, &body, "before "));
         model.wait_for_request("a client that left", |request| request.api == api && request.abandoned).unwrap();
     }

@@ -283,7 +283,7 @@ fn has_outside_route(four: &str, six: &str) -> bool {
     four.chain(six).any(|device| device != "lo")
 }
 
-pub struct PseudoTerminal {
+struct PseudoTerminal {
     /// The user's end.
     pub ours: File,
     /// The program's end.
@@ -291,7 +291,7 @@ pub struct PseudoTerminal {
 }
 
 /// Columns and rows: wide enough that no expected text wraps.
-pub const WIDE_TERMINAL_SIZE: (u16, u16) = (200, 50);
+const WIDE_TERMINAL_SIZE: (u16, u16) = (200, 50);
 
 impl PseudoTerminal {
     /// Creates a terminal that is not yet a controlling one.
@@ -307,7 +307,7 @@ impl PseudoTerminal {
     }
 }
 
-pub fn set_terminal_size(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
+fn set_terminal_size(terminal: &File, (columns, rows): (u16, u16)) -> rustix::io::Result<()> {
     tcsetwinsize(terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
 }
 

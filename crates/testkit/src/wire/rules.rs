@@ -26,12 +26,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use switchboard_event::{Event, EventBody};
 
-use super::schema::MessagePattern;
-use crate::{
-    ledger::{InvariantViolation, must},
-    repository_root,
-    text::AnswerText,
-};
+use super::MessagePattern;
+use crate::ledger::{InvariantViolation, must};
+use crate::repository_root;
+use crate::stream_checker::AnswerText;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -252,7 +250,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::DialectRules;
-    use crate::text::AnswerText;
+    use crate::stream_checker::AnswerText;
 
     /// Returns the violated rule, if any.
     fn broken_rule(messages: &[(&str, &str)]) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use serde_json::Value;
 
-use super::table::format_table;
+use super::format_table;
 use crate::{browser::release_command, print_line, process::read_output};
 
 /// Measure the page in a real browser: weight, first paint, a busy session, a long one

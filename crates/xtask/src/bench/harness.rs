@@ -5,15 +5,10 @@ use anyhow::ensure;
 use clap::Args;
 use serde::Deserialize;
 
-use super::{
-    programs::{build_release, release_program},
-    table::format_table,
-};
-use crate::{
-    isolation::NetworkIsolation,
-    print_line,
-    process::{cargo_command, new_command, read_output, run_program},
-};
+use super::{build_release, format_table, release_program};
+use crate::print_line;
+use crate::process::{cargo_command, new_command, read_output, run_program};
+use crate::tools::NetworkIsolation;
 
 /// Measure many threads in one harness, and what it adds to the time until a turn's first word
 #[derive(Args)]

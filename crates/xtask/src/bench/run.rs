@@ -14,10 +14,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use super::{
-    programs::{build_release, release_program},
-    table::format_table,
-};
+use super::{build_release, format_table, release_program};
 use crate::{
     print_line,
     process::{cargo_command, new_command, read_output, run_program},

@@ -1,26 +1,21 @@
 //! `bench translate`: MB/s for each source and dialect, compared with two baselines: reading the lines, and parsing and
-//! printing each as a `serde_json::Value`.
+//! printing each as a `serde_json::Value`. `bench memory`: the peak memory of `translate`.
 
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{
-    programs::{TranslationNames, build_release, release_program},
-    table::format_table,
-};
-use crate::{
-    print_line,
-    process::{build_directory, new_command, run_program, testkit_command},
-};
+use super::{TranslationNames, build_release, format_table, release_program};
+use crate::print_line;
+use crate::process::{build_directory, new_command, run_program, testkit_command};
 
-/// Measure how fast streams are translated, beside reading and parsing them
+/// Measure how fast streams are translated, compared with reading and parsing them
 #[derive(Args)]
 pub struct TranslateBench {
     /// How many megabytes each stream has
@@ -43,7 +38,7 @@ pub struct TranslateBench {
     json: Option<PathBuf>,
 }
 
-pub fn run(args: &TranslateBench) -> anyhow::Result<()> {
+pub fn run_translate(args: &TranslateBench) -> anyhow::Result<()> {
     build_release()?;
     let names = TranslationNames::load_selected(args.source.as_deref(), args.dialect.as_deref())?;
     let mut rows = Vec::new();
@@ -134,4 +129,75 @@ fn time_command(command: &mut Command) -> anyhow::Result<Duration> {
     let start = Instant::now();
     run_program(command.stdout(Stdio::null()))?;
     Ok(start.elapsed())
+}
+
+/// The peak never falls, so a poll can only miss the last moment.
+const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Measure how much memory a long stream and a long line need
+#[derive(Args)]
+pub struct MemoryBench {
+    /// How many megabytes the stream has
+    #[arg(long, default_value_t = 2000)]
+    size: u64,
+    /// How many megabytes the line has
+    #[arg(long, default_value_t = 100)]
+    line: u64,
+    /// How many megabytes of memory a stream may need
+    #[arg(long, default_value_t = 50)]
+    limit: u64,
+    /// Only this source
+    #[arg(long)]
+    source: Option<String>,
+    /// The dialect; by default the first
+    #[arg(long)]
+    dialect: Option<String>,
+}
+
+pub fn run_memory(args: &MemoryBench) -> anyhow::Result<()> {
+    build_release()?;
+    let names = TranslationNames::load_selected(args.source.as_deref(), args.dialect.as_deref())?;
+    let dialect = names.dialects.first().context("no dialect")?;
+    let (mut rows, mut over) = (Vec::new(), Vec::new());
+    for source in &names.sources {
+        let stream = peak_megabytes(source, dialect, &["--size", &args.size.to_string()])?;
+        let line = peak_megabytes(source, dialect, &["--size", &args.line.to_string(), "--one-line"])?;
+        rows.push(vec![source.clone(), dialect.clone(), stream.to_string(), line.to_string()]);
+        if stream > args.limit {
+            over.push(format!("{source} needs {stream} MB"));
+        }
+    }
+    let heads = [format!("{} MB stream", args.size), format!("{} MB line", args.line)];
+    print_line(&format_table(&["source", "dialect", &heads[0], &heads[1]], &rows));
+    ensure!(over.is_empty(), "more than {} MB: {}", args.limit, over.join(", "));
+    Ok(())
+}
+
+/// Returns the peak memory in megabytes while a generated stream is translated.
+fn peak_megabytes(source: &str, dialect: &str, stream: &[&str]) -> anyhow::Result<u64> {
+    let start = Instant::now();
+    let mut stream = testkit_command(&[&["stream", source], stream].concat())?.stdout(Stdio::piped()).spawn()?;
+    let input = stream.stdout.take().context("the stream has no output")?;
+    let mut translate = new_command(release_program("switchboard"), &["translate", "--from", source, "--to", dialect]);
+    let mut translate = translate.stdin(input).stdout(Stdio::null()).spawn()?;
+    let peak = watch_peak_memory(&mut translate)?;
+    ensure!(stream.wait()?.success(), "the stream of {source} broke off");
+    print_line(&format!("{source} to {dialect}: {peak} MB after {:.1} s", start.elapsed().as_secs_f64()));
+    Ok(peak)
+}
+
+fn watch_peak_memory(child: &mut Child) -> anyhow::Result<u64> {
+    let file = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let status = fs::read_to_string(&file).context("memory is read from /proc")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = kilobytes.unwrap_or(0).max(peak);
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(peak.div_ceil(1024)),
+            Some(status) => bail!("translate ended with {status}"),
+            None => thread::sleep(MEMORY_POLL_INTERVAL),
+        }
+    }
 }

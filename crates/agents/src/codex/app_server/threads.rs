@@ -60,7 +60,7 @@ impl AppServerThreads {
         recorder.replace_agent_session(&next);
     }
 
-    pub fn has_threads(&self) -> bool {
+    fn has_threads(&self) -> bool {
         !self.known.is_empty()
     }
 

@@ -34,7 +34,7 @@ use crate::{
 const MAX_PENDING_REQUESTS: usize = 64;
 
 /// Delays the next attempt after the server was overloaded.
-pub const RETRY: DriverTimer = DriverTimer("retry");
+const RETRY: DriverTimer = DriverTimer("retry");
 
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 

@@ -31,7 +31,7 @@ pub struct CodexServerRequest {
 }
 
 impl CodexServerRequest {
-    pub fn parse_params(&self) -> JsonObject<'_> {
+    fn parse_params(&self) -> JsonObject<'_> {
         JsonView::from_raw(&self.params).as_object()
     }
 }
@@ -48,7 +48,7 @@ impl CodexServerRequests {
         Some(self.waiting.remove(index))
     }
 
-    pub fn take_all(&mut self) -> Vec<CodexServerRequest> {
+    fn take_all(&mut self) -> Vec<CodexServerRequest> {
         std::mem::take(&mut self.waiting)
     }
 
@@ -145,7 +145,7 @@ impl CodexDriver {
 }
 
 /// Returns the result that conveys the decision. Anything but a clear approval declines.
-pub fn answer_result(waiting: &CodexServerRequest, answer: &RequestAnswer) -> Value {
+fn answer_result(waiting: &CodexServerRequest, answer: &RequestAnswer) -> Value {
     let choice = choose_option(waiting, answer);
     match waiting.method.as_str() {
         "item/permissions/requestApproval" => permissions_result(&waiting.parse_params(), answer, &choice),
@@ -156,7 +156,7 @@ pub fn answer_result(waiting: &CodexServerRequest, answer: &RequestAnswer) -> Va
 }
 
 /// Returns whether cancelling the request stops the turn.
-pub fn cancels_turn(waiting: &CodexServerRequest) -> bool {
+fn cancels_turn(waiting: &CodexServerRequest) -> bool {
     !matches!(
         waiting.method.as_str(),
         "item/permissions/requestApproval" | "item/tool/requestUserInput" | "mcpServer/elicitation/request"

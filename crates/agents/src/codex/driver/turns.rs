@@ -159,7 +159,7 @@ impl CodexDriver {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-pub enum CodexPromptPart<'a> {
+enum CodexPromptPart<'a> {
     Text {
         text: &'a str,
     },
@@ -173,7 +173,7 @@ pub enum CodexPromptPart<'a> {
     },
 }
 
-pub fn prompt_parts(prompt: &AgentPrompt) -> Vec<CodexPromptPart<'_>> {
+fn prompt_parts(prompt: &AgentPrompt) -> Vec<CodexPromptPart<'_>> {
     let text = Some(CodexPromptPart::Text { text: &prompt.text }).filter(|_| !prompt.text.is_empty());
     text.into_iter().chain(prompt.images.iter().map(image_part)).collect()
 }
@@ -271,7 +271,7 @@ impl CodexDriver {
 }
 
 /// Returns the commands that ran when their turn was stopped, by the agent's own ids.
-pub fn interrupted_commands(completed: &TurnCompleted, events: &[Event]) -> Vec<String> {
+fn interrupted_commands(completed: &TurnCompleted, events: &[Event]) -> Vec<String> {
     if completed.status != TurnStatus::Interrupted {
         return Vec::new();
     }

@@ -113,7 +113,7 @@ fn check_thread_id(id: &str) -> Result<(), UnsupportedOperation> {
         .with_hint("a thread's id is a UUID"))
 }
 
-pub fn launch_app_server(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
+fn launch_app_server(order: &LaunchRequest<'_>) -> Result<AgentLaunch, UnsupportedOperation> {
     let rules = CodexSessionRules::from_order(order)?;
     let key = find_api_key(order.host);
     let mut args = Vec::new();

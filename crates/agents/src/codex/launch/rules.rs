@@ -155,7 +155,7 @@ pub struct CodexToolSet {
 }
 
 impl CodexToolSet {
-    pub fn from_list(list: Option<&Vec<String>>) -> Self {
+    fn from_list(list: Option<&Vec<String>>) -> Self {
         let mut tools = Self::default();
         for entry in list.into_iter().flatten() {
             tools.add_entry(entry);
@@ -189,7 +189,7 @@ impl CodexToolSet {
 }
 
 /// Returns the session's servers, by name.
-pub fn build_session_servers(
+fn build_session_servers(
     order: &LaunchRequest<'_>,
     rules: &mut CodexSessionRules,
 ) -> Result<Map<String, Value>, UnsupportedOperation> {
@@ -221,7 +221,7 @@ pub fn build_session_servers(
 }
 
 /// Returns the overrides for a server of the user that prevent blocked tools from running.
-pub fn build_user_overrides(name: &str, excluded: &[String], blocked: &CodexToolSet) -> Map<String, Value> {
+fn build_user_overrides(name: &str, excluded: &[String], blocked: &CodexToolSet) -> Map<String, Value> {
     let mut over = Map::new();
     if blocked.mcp {
         over.insert("enabled".to_owned(), json!(false));

@@ -160,7 +160,7 @@ pub fn environment_cwd(line: &RolloutRecord<'_>) -> Option<String> {
 }
 
 /// Returns whether a person wrote the message. Newer files mark each part; for others, the prefix decides.
-pub fn is_from_person(message: &JsonObject<'_>, text: &str) -> bool {
+fn is_from_person(message: &JsonObject<'_>, text: &str) -> bool {
     let about = message.get_object("internal_chat_message_metadata_passthrough");
     let kinds = about.get_array("content_item_kinds");
     let kinds: Vec<_> = kinds.iter().filter_map(|kind| kind.as_str()).filter(|kind| *kind != "unknown").collect();

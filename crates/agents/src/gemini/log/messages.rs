@@ -212,7 +212,7 @@ pub fn function_responses<'a>(content: Option<JsonView<'a>>) -> Vec<JsonObject<'
 }
 
 /// Returns the media types of images and files among the parts.
-pub fn attachment_types(content: JsonView<'_>) -> Vec<String> {
+fn attachment_types(content: JsonView<'_>) -> Vec<String> {
     let kind = |part: JsonView<'_>| {
         let part = part.as_object();
         let data =

@@ -171,7 +171,7 @@ fn plain(name: &str) -> String {
 }
 
 /// An object with its key order, or any other value as written.
-pub enum OrderedJson {
+enum OrderedJson {
     Object(Vec<(String, OrderedJson)>),
     Leaf(Box<RawValue>),
 }

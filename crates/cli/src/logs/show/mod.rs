@@ -234,7 +234,7 @@ fn describe_files(session: &LogSession) -> String {
 mod tests {
 
     use switchboard_event::{EventBody, Timestamp};
-    use switchboard_testkit::{play, recording::load_recordings};
+    use switchboard_testkit::recording::{self, load_recordings};
 
     use super::{is_at_work, is_closed_by_end_of_log};
 
@@ -244,7 +244,7 @@ mod tests {
         let ago = |millis: i64| Timestamp::from_millis(1_790_000_000_000 - millis);
         let mut open = 0;
         for recording in load_recordings().unwrap().into_iter().filter(|recording| recording.log.is_some()) {
-            let events = play::stream_events(recording.source, &recording.bytes);
+            let events = recording::stream_events(recording.source, &recording.bytes);
             assert!(!is_at_work(&events, ago(600_001), now) && !is_at_work(&events, None, now), "{recording}");
             if !is_at_work(&events, ago(1_000), now) {
                 continue;

@@ -181,7 +181,7 @@ mod tests {
 
     use jiff::tz::TimeZone;
     use switchboard_event::Event;
-    use switchboard_testkit::{play, recording::load_recordings};
+    use switchboard_testkit::recording::{self, load_recordings};
 
     use super::{ScreenLayout, TranscriptPrinter, TranscriptView, TurnRange, ViewOptions};
 
@@ -199,7 +199,7 @@ mod tests {
     fn a_turn_alone_looks_as_it_does_among_all() {
         let mut turns = 0;
         for recording in load_recordings().unwrap().into_iter().filter(|recording| recording.log.is_some()) {
-            let events = play::stream_events(recording.source, &recording.bytes);
+            let events = recording::stream_events(recording.source, &recording.bytes);
             let (all, last) = shown(&events, TurnRange { first: 0, last: u32::MAX });
             let begins = |number: u32| all.find(&format!("\n── turn {number} · ")).unwrap_or(all.len());
             for number in 1..=last {

@@ -1,7 +1,7 @@
 //! The answer is what the agent said, and nothing else: over all recordings, whole or as it comes.
 
 use switchboard_event::{AgentMessage, Delta, Details, Event, EventBody, Field, Item, Status, TurnCompleted};
-use switchboard_testkit::text::{AnswerText, answer_text};
+use switchboard_testkit::stream_checker::{AnswerText, answer_text};
 
 use super::{ViewOptions, all_recordings, event, play, render};
 use crate::view::{ScreenLayout, sanitize::TextSanitizer};

@@ -9,10 +9,7 @@ mod status;
 use std::sync::OnceLock;
 
 use switchboard_event::{Event, EventBody, Id, Timestamp};
-use switchboard_testkit::{
-    play::stream_events,
-    recording::{Recording, load_recordings},
-};
+use switchboard_testkit::recording::{Recording, load_recordings, stream_events};
 
 use super::{OutputSink, TranscriptView, ViewOptions, ViewOutput};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::binary::command;
 
-/// Runs a session of the built-in agent that waits for an approval nobody can give, with a prompt that is recognized.
+/// Runs a session of the built-in agent that waits for an approval that no client can give, with a prompt that is recognized.
 fn run_session(options: &[&str], env: &[(&str, &str)]) -> Output {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

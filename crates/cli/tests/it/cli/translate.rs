@@ -11,13 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use switchboard_dialects::DIALECTS;
 use switchboard_event::Event;
-use switchboard_testkit::{
-    check::check_events,
-    ledger::IdReuse,
-    play,
-    recording::{Recording, load_recordings},
-    said::ExpectedRecord,
-};
+use switchboard_testkit::ledger::IdReuse;
+use switchboard_testkit::recording::{self, Recording, load_recordings};
+use switchboard_testkit::stream_checker::{ExpectedRecord, check_events};
 
 use super::{a_source, sources};
 use crate::binary::{run, start};
@@ -119,9 +115,9 @@ fn one_each() -> Vec<Recording> {
 #[test]
 fn the_program_says_what_the_library_says() {
     for recording in one_each() {
-        let events = play::stream_events(recording.source, &recording.bytes);
+        let events = recording::stream_events(recording.source, &recording.bytes);
         for dialect in DIALECTS {
-            let want = play::project_messages(&mut *(dialect.projection)(), &events);
+            let want = recording::project_messages(&mut *(dialect.projection)(), &events);
             let args = ["translate", "--from", recording.source.name, "--to", dialect.name];
             let got = run(&args, &recording.bytes).ok();
             // Times and IDs may be generated, so only records are compared.

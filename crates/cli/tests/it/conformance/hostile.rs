@@ -10,14 +10,11 @@ use proptest::{
 };
 use serde_json::Value;
 use switchboard_agents::SOURCES;
-use switchboard_testkit::{
-    dice::SeededRng,
-    ledger::{IdReuse, InvariantViolation},
-    mutate::{RecordingVocabulary, mutate_stream},
-    parallel,
-    recording::Recording,
-    skimmed,
-};
+use switchboard_testkit::ledger::{IdReuse, InvariantViolation};
+use switchboard_testkit::mutate::{RecordingVocabulary, mutate_stream};
+use switchboard_testkit::random::SeededRng;
+use switchboard_testkit::recording::Recording;
+use switchboard_testkit::{log_scan, parallel};
 
 use super::ConformanceSuite;
 use crate::verdict;
@@ -183,7 +180,7 @@ impl NestedCase<'_> {
         let bytes = self.record.replace(&format!("\"{MARK}\""), &deep).into_bytes();
         assert!(bytes.len() > DEPTH, "the mark is not in {}", self.record);
         suite.checker.check_survival(self.recording.source, &bytes)?;
-        skimmed::check_log_scan(&Recording { bytes, ..self.recording.clone() })
+        log_scan::check_log_scan(&Recording { bytes, ..self.recording.clone() })
     }
 }
 

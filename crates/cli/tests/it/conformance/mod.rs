@@ -6,13 +6,10 @@ mod recorded;
 mod streams;
 
 use switchboard_agents::{LOGS, find_source};
-use switchboard_testkit::{
-    check::StreamChecker,
-    ledger::InvariantViolation,
-    parallel,
-    recording::{Recording, load_recordings},
-    skimmed,
-};
+use switchboard_testkit::ledger::InvariantViolation;
+use switchboard_testkit::recording::{Recording, load_recordings};
+use switchboard_testkit::stream_checker::StreamChecker;
+use switchboard_testkit::{log_scan, parallel};
 
 use crate::verdict;
 
@@ -41,7 +38,7 @@ impl ConformanceSuite {
 #[test]
 fn skimming_and_reading_agree() {
     ConformanceSuite::new()
-        .each("session logs", |recording| skimmed::check_log_scan(recording).err().into_iter().collect());
+        .each("session logs", |recording| log_scan::check_log_scan(recording).err().into_iter().collect());
 }
 
 #[test]

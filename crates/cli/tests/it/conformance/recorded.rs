@@ -4,14 +4,11 @@ use std::collections::HashSet;
 
 use switchboard_agents::SOURCES;
 use switchboard_event::{Details, Event, EventBody, Id, Item, Scope, Status};
-use switchboard_testkit::{
-    dice::SeededRng,
-    ledger::{IdReuse, InvariantViolation},
-    play::stream_events,
-    recording::Recording,
-    text::{AnswerText, answer_text},
-    wire::{DialectChecker, reread_events},
-};
+use switchboard_testkit::ledger::{IdReuse, InvariantViolation};
+use switchboard_testkit::random::SeededRng;
+use switchboard_testkit::recording::{Recording, stream_events};
+use switchboard_testkit::stream_checker::{AnswerText, answer_text};
+use switchboard_testkit::wire::{DialectChecker, reread_events};
 
 use super::ConformanceSuite;
 

@@ -2,13 +2,10 @@
 
 use serde_json::Value;
 use switchboard_agents::SOURCES;
-use switchboard_testkit::{
-    dice::SeededRng,
-    ledger::{IdReuse, InvariantViolation},
-    mutate::{UNKNOWN_FIELD, with_unknown_fields},
-    play::{events_from_pieces, stored_json, stream_events},
-    recording::Recording,
-};
+use switchboard_testkit::ledger::{IdReuse, InvariantViolation};
+use switchboard_testkit::mutate::{UNKNOWN_FIELD, with_unknown_fields};
+use switchboard_testkit::random::SeededRng;
+use switchboard_testkit::recording::{Recording, events_from_pieces, stored_json, stream_events};
 
 use super::ConformanceSuite;
 use crate::verdict;

@@ -2,8 +2,7 @@
 //! unknown.
 
 mod client;
-mod message;
-mod turn;
+mod messages;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -18,9 +17,9 @@ pub use client::{
     Behavior, CLIENT_TYPES, ClientMessage, ImageData, Permission, PermissionAnswer, PermissionCancelled, SetAdapter,
     SetModel, SetPermissionMode, SlashCommand, UserInput,
 };
-pub use message::{AssistantMessage, AuthStatus, Delta, StreamPiece, ToolProgress, ToolUseSummary, UserMessage};
-pub use turn::{
-    MemberStatus, ResultData, ResultSubtype, TaskStatus, Team, TeamMember, TeamMessage, TeamTask, Tokens, TurnTokens,
+pub use messages::{
+    AssistantMessage, AuthStatus, Delta, MemberStatus, ResultData, ResultSubtype, StreamPiece, TaskStatus, Team,
+    TeamMember, TeamMessage, TeamTask, Tokens, ToolProgress, ToolUseSummary, TurnTokens, UserMessage,
 };
 
 /// A message with its number in the session.
@@ -47,7 +46,6 @@ impl From<ServerMessage> for Sequenced {
 /// A message to consumers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields say what they are")]
 pub enum ServerMessage {
     /// The state of the session: sent first to new consumers, and to all when a run starts.
     SessionInit {
@@ -72,7 +70,7 @@ pub enum ServerMessage {
     /// New text of a message or of reasoning.
     StreamEvent {
         /// An event of the protocol, or the agent's own event.
-        #[schemars(with = "crate::consumer::wire::message::StreamPiece")]
+        #[schemars(with = "messages::StreamPiece")]
         event: VerbatimJson,
         #[schemars(schema_with = "text_or_null")]
         parent_tool_use_id: Option<String>,
@@ -215,7 +213,6 @@ pub struct CapabilitiesReady {
 
 /// A slash command.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields say what they are")]
 pub struct CommandOffer {
     pub name: String,
     pub description: String,
@@ -224,7 +221,6 @@ pub struct CommandOffer {
 /// A model.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the fields say what they are")]
 pub struct ModelOffer {
     pub value: String,
     pub display_name: String,
@@ -235,7 +231,6 @@ pub struct ModelOffer {
 /// The output stream of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say what they are")]
 pub enum Stream {
     Stdout,
     Stderr,
@@ -280,7 +275,7 @@ pub enum Role {
 }
 
 /// Schema of a text that the protocol writes as `null` if unknown; elsewhere `null` is never written.
-pub fn text_or_null(_: &mut SchemaGenerator) -> Schema {
+fn text_or_null(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": [{"type": "string"}, {"type": "null"}]})
 }
 
@@ -309,7 +304,6 @@ fn message_list_schema(generator: &mut SchemaGenerator) -> Schema {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields say what they are")]
 pub enum Block {
     /// Text.
     Text { text: String },

@@ -87,9 +87,7 @@ item_body! {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A web search.
     WebSearch { query: String },
-    /// A plan.
     Plan {
         text: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

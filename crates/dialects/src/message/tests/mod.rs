@@ -1,14 +1,11 @@
 //! Tests of the guarantees for clients of the unified message protocol.
 
-mod items;
 mod session;
 
 use serde_json::{Value, json};
 
-use crate::{
-    message::DIALECT,
-    test_sessions::{SampleSession, full_sample_session},
-};
+use super::DIALECT;
+use crate::test_sessions::{SampleSession, full_sample_session};
 
 /// Returns the types of all messages in order.
 fn message_types(messages: &[Value]) -> Vec<&str> {
@@ -72,4 +69,239 @@ fn the_schema_is_strict() {
         *message.pointer_mut(pointer).unwrap() = bad.clone();
         assert!(!validator.is_valid(&message), "{pointer} = {bad}");
     }
+}
+
+#[test]
+fn every_tool_is_called_once_and_ends_once() {
+    let messages = full_sample_session().project_to(&DIALECT);
+    // Only the first message of a tool has an input and no parent.
+    let begins = |m: &&Value| m["type"] == "tool_progress" && m["metadata"].get("input").is_some();
+    let progress = messages.iter().filter(begins).map(|m| &m["metadata"]["tool_use_id"]);
+    let blocks: Vec<_> = messages.iter().flat_map(|m| m["content"].as_array().unwrap()).collect();
+    let called = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| &block["id"]);
+    let ended = blocks.iter().filter(|block| block["type"] == "tool_result").map(|block| &block["tool_use_id"]);
+    let sorted = |ids: Vec<&Value>| {
+        let mut ids: Vec<String> = ids.into_iter().map(Value::to_string).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(sorted(progress.chain(called).collect()), sorted(ended.collect()));
+}
+
+#[test]
+fn text_is_streamed_and_then_given_whole() {
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.append_text("m", "text", "hel");
+    samples.append_text("m", "text", "lo");
+    samples.end_item("m", json!({"type": "agent_message", "text": "hello", "reply": "r"}));
+    let messages = samples.project_to(&DIALECT);
+    assert_eq!(types_and_statuses(&messages), ["session_init", "running", "stream_event", "stream_event", "assistant"]);
+    assert_eq!(
+        messages[2],
+        json!({"id": format!("{}", messages[2]["id"].as_str().unwrap()), "timestamp": 1_794_736_804_500_u64,
+            "type": "stream_event", "role": "assistant", "content": [{"type": "text", "text": "hel"}],
+            "metadata": {"session_id": "s", "turn": 1, "item_id": "m", "event_type": "text_delta"}})
+    );
+    assert_eq!(messages[4]["content"], json!([{"type": "text", "text": "hello"}]));
+    assert_eq!(
+        messages[4]["metadata"],
+        json!({"session_id": "s", "turn": 1, "item_id": "m", "message_id": "r", "model": "m-1", "status": "completed"})
+    );
+}
+
+#[test]
+fn thoughts_are_streamed_by_one_field_only() {
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("r", json!({"type": "reasoning"}));
+    samples.append_text("r", "summary", "short");
+    samples.append_text("r", "text", "long");
+    samples.end_item("r", json!({"type": "reasoning", "text": "long", "summary": "short"}));
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["stream_event", "assistant"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "thinking", "thinking": "short"}]));
+    assert_eq!(messages[1]["content"], json!([{"type": "thinking", "thinking": "long"}]));
+    assert_eq!(messages[1]["metadata"]["summary"], "short");
+}
+
+#[test]
+fn a_call_that_is_a_block_of_a_message_stays_one_and_others_begin_with_progress() {
+    for (is_block, first) in [(true, "assistant"), (false, "tool_progress")] {
+        let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "is_block": is_block});
+        let mut samples = SampleSession::in_turn();
+        samples.start_item("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+        samples.end_item("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+        let messages = after_start(&samples);
+        assert_eq!(message_types(&messages), [first, "tool_use_summary"]);
+        assert_eq!(messages[1]["parentId"], messages[0]["id"]);
+    }
+}
+
+#[test]
+fn a_tool_is_called_goes_on_and_ends() {
+    let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message", "is_block": true});
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
+    samples.append_text("c", "output", "a\n");
+    samples.add_item_event("c", "item.delta", json!({"op": "progress", "elapsed_ms": 1500}));
+    samples.end_item("c", json!({"type": "command", "command": "ls", "output": "a\n", "exit_code": 2, "call": call}));
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["assistant", "tool_progress", "tool_progress", "tool_use_summary"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "ls"}}]));
+    assert!(messages.iter().all(|message| message["metadata"]["team_type"] == "team_message"));
+    assert!(
+        messages.iter().skip(1).all(|message| message["parentId"] == messages[0]["id"] && message["role"] == "tool")
+    );
+    assert_eq!(messages[1]["metadata"]["status"], "running");
+    assert_eq!(messages[1]["metadata"]["output_delta"], "a\n");
+    assert_eq!(messages[2]["metadata"]["elapsed_time_seconds"], 1.5);
+    assert_eq!(
+        messages[3]["content"],
+        json!([{"type": "tool_result", "tool_use_id": "c", "content": "a\n", "is_error": true}])
+    );
+    let metadata = &messages[3]["metadata"];
+    assert_eq!(
+        [
+            &metadata["status"],
+            &metadata["is_error"],
+            &metadata["error"],
+            &metadata["error_code"],
+            &metadata["exit_code"]
+        ],
+        [&json!("completed"), &json!(true), &json!("exit code 2"), &json!("execution_error"), &json!(2)]
+    );
+}
+
+#[test]
+fn a_tool_that_did_not_run_says_so_in_one_word() {
+    for (status, code) in [("failed", "execution_error"), ("declined", "execution_error"), ("interrupted", "aborted")] {
+        let mut samples = SampleSession::in_turn();
+        samples.start_item("t", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
+        samples.end_item(
+            "t",
+            json!({"type": "tool", "output": "", "status": status, "call": {"name": "t", "kind": "other"}}),
+        );
+        let messages = samples.project_to(&DIALECT);
+        let end = messages_of_type(&messages, "tool_use_summary")[0];
+        assert_eq!((&end["metadata"]["status"], &end["metadata"]["error_code"]), (&json!(status), &json!(code)));
+        assert_eq!(end["content"][0]["content"], status);
+    }
+}
+
+#[test]
+fn an_unknown_block_is_listed_and_kept() {
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
+    samples.end_item("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
+    let video = r#"{"type":"video","x":1}"#;
+    samples.start_item("u", json!({"type": "user_message", "content": []}));
+    samples.end_item(
+        "u",
+        json!({"type": "user_message", "content": [{"type": "text", "text": "see"}, {"type": "other", "text": video}]}),
+    );
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["assistant", "user_message"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "text", "text": ""}]));
+    assert_eq!(messages[0]["metadata"]["dropped_content_block_types"], json!(["novelty"]));
+    assert_eq!(messages[0]["metadata"]["dropped_content_blocks"], json!([{"n": 1}]));
+    assert_eq!(messages[1]["content"], json!([{"type": "text", "text": "see"}, {"type": "text", "text": ""}]));
+    assert_eq!(messages[1]["metadata"]["dropped_content_block_types"], json!(["video"]));
+    assert_eq!(messages[1]["metadata"]["dropped_content_blocks"], json!([{"type": "video", "x": 1}]));
+}
+
+#[test]
+fn the_seven_types_of_content() {
+    let content = json!([
+        {"type": "image", "media_type": "image/gif", "data": "AAAA"}, {"type": "image", "url": "data:image/png;base64,BBBB"},
+        {"type": "image", "url": "https://example.org/a.png"}, {"type": "code", "text": "1", "language": "c"},
+    ]);
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.end_item("m", json!({"type": "agent_message", "text": "no", "refusal": true, "content": content}));
+    assert_eq!(
+        after_start(&samples)[0]["content"],
+        json!([
+            {"type": "refusal", "refusal": "no"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "AAAA"}},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "BBBB"}},
+            {"type": "text", "text": "https://example.org/a.png"},
+            {"type": "code", "language": "c", "code": "1"}
+        ])
+    );
+}
+
+#[test]
+fn a_plan_is_a_status_and_its_tool_a_tool() {
+    let plan = json!({"type": "plan", "entries": [{"step": "one", "status": "pending"}]});
+    let mut called = plan.clone();
+    called["call"] = json!({"name": "todo", "kind": "think", "input": {}});
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("p", plan.clone());
+    samples.end_item("p", plan);
+    samples.start_item("q", called.clone());
+    samples.end_item("q", called);
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["status_change", "tool_progress", "tool_use_summary"]);
+    assert_eq!(messages[0]["metadata"]["plan"], json!([{"step": "one", "status": "pending"}]));
+    assert_eq!(messages[0]["metadata"]["status"], "running");
+}
+
+#[test]
+fn a_subagent_points_at_its_call() {
+    let task = json!({"type": "subagent", "name": "helper", "label": "help"});
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("task", task);
+    samples.set_subagent(Some(("task", "child")));
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.append_text("m", "text", "hi");
+    samples.end_item("m", json!({"type": "agent_message", "text": "hi"}));
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["tool_progress", "stream_event", "assistant"]);
+    for message in &messages[1..] {
+        assert_eq!(message["parentId"], messages[0]["id"]);
+        assert_eq!(
+            (&message["metadata"]["thread_id"], &message["metadata"]["parent_tool_use_id"]),
+            (&json!("child"), &json!("task"))
+        );
+        assert_eq!(message["metadata"].get("model"), None);
+    }
+}
+
+#[test]
+fn what_took_anothers_place_removes_it() {
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("m", json!({"type": "agent_message", "text": ""}));
+    samples.append_text("m", "text", "half");
+    samples.end_item("m", json!({"type": "agent_message", "text": "half", "status": "superseded"}));
+    samples.add_event("notice", json!({"topic": "retracted", "name": "message.part.removed"}));
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["stream_event", "session_lifecycle", "session_lifecycle"]);
+    let subtypes: Vec<_> = messages.iter().skip(1).map(|message| &message["metadata"]["subtype"]).collect();
+    assert_eq!(subtypes, ["message_removed", "message_part_removed"]);
+}
+
+#[test]
+fn a_changed_call_is_told_without_what_grew() {
+    let item = |title: &str| json!({"type": "tool", "status": "running", "output": "long", "call": {"name": "t", "kind": "other", "title": title}});
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("t", item("one"));
+    samples.add_item_event("t", "item.delta", json!({"op": "set", "patch": item("one")}));
+    samples.add_item_event("t", "item.delta", json!({"op": "set", "patch": item("two")}));
+    let messages = after_start(&samples);
+    assert_eq!(message_types(&messages), ["tool_progress", "tool_progress"]);
+    assert_eq!(messages[1]["metadata"]["title"], "two");
+}
+
+#[test]
+fn an_item_that_turns_out_to_be_a_tool_is_called_before_it_ends() {
+    let tool = json!({"type": "tool", "status": "running", "output": "", "call": {"name": "t", "kind": "other"}});
+    let mut samples = SampleSession::in_turn();
+    samples.start_item("a", json!({"type": "unknown", "name": "novelty"}));
+    samples.add_item_event("a", "item.delta", json!({"op": "set", "patch": tool}));
+    samples.append_text("a", "output", "ignored until it is called");
+    samples.end_item("a", json!({"type": "tool", "output": "done", "call": {"name": "t", "kind": "other"}}));
+    samples.start_item("b", tool);
+    samples.end_item("b", json!({"type": "unknown", "name": "novelty"}));
+    let called = ["tool_progress", "tool_use_summary"];
+    assert_eq!(message_types(&after_start(&samples)), [called, called].concat());
 }

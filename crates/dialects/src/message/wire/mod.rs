@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard_event::{ErrorCode, Event, Fault, Level, Notice, Usage};
 
-use crate::messages::MessageId;
+use crate::projection::MessageId;
 
 pub use conversation::{
     Assistant, Content, EndStatus, EventType, FileChange, ImageSource, ProgressStatus, StreamEvent, TeamType, Tool,

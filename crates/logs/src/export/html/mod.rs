@@ -7,11 +7,8 @@ mod tests;
 use jiff::tz::TimeZone;
 use switchboard_event::{Change, Timestamp};
 
-use super::{
-    TranscriptDocument,
-    formatting::{self, format_duration, format_usage},
-    story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn},
-};
+use super::story::{StepContent, TranscriptStep, TranscriptToolCall, TranscriptTurn};
+use super::{TranscriptDocument, format_duration, format_minute, format_usage, visible_line, visible_text};
 
 const STYLE_CSS: &str = include_str!("style.css");
 
@@ -46,7 +43,7 @@ impl HtmlPage<'_> {
 
     /// Appends untrusted text, escaped.
     fn push_text(&mut self, text: &str) {
-        for c in formatting::visible_text(text).chars() {
+        for c in visible_text(text).chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
                 '<' => self.out.push_str("&lt;"),
@@ -72,11 +69,11 @@ impl HtmlPage<'_> {
         );
         self.push_tag("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         self.push_tag("<meta name=\"referrer\" content=\"no-referrer\">\n");
-        self.push_element("title", "", &formatting::visible_line(title));
+        self.push_element("title", "", &visible_line(title));
         self.push_tag("<style>\n");
         self.push_tag(STYLE_CSS);
         self.push_tag("</style>\n</head>\n<body>\n");
-        self.push_element("h1", "", &formatting::visible_line(title));
+        self.push_element("h1", "", &visible_line(title));
     }
 
     fn push_about(&mut self, story: &TranscriptDocument) {
@@ -94,7 +91,7 @@ impl HtmlPage<'_> {
         self.push_tag("<nav><details><summary>Turns</summary><ol>\n");
         for turn in turns.iter().filter(|turn| turn.number > 0) {
             self.push_tag(&format!("<li value=\"{0}\"><a href=\"#turn-{0}\">", turn.number));
-            let prompt = formatting::visible_line(turn.prompt.as_deref().unwrap_or_default());
+            let prompt = visible_line(turn.prompt.as_deref().unwrap_or_default());
             self.push_text(&prompt.chars().take(120).collect::<String>());
             self.push_tag("</a></li>\n");
         }
@@ -125,7 +122,7 @@ impl HtmlPage<'_> {
     fn push_time(&mut self, at: Option<Timestamp>) {
         if let Some(at) = at {
             self.push_tag(&format!("<time datetime=\"{at}\">"));
-            self.push_text(&formatting::format_minute(at, self.zone));
+            self.push_text(&format_minute(at, self.zone));
             self.push_tag("</time>");
         }
     }
@@ -135,7 +132,7 @@ impl HtmlPage<'_> {
 const MAX_OPEN_DIFF_LINES: usize = 12;
 
 impl HtmlPage<'_> {
-    pub(super) fn push_step(&mut self, step: &TranscriptStep) {
+    fn push_step(&mut self, step: &TranscriptStep) {
         match &step.what {
             StepContent::Said(text) => self.push_element("div", "text", text),
             StepContent::Thought(text) => {
@@ -172,10 +169,10 @@ impl HtmlPage<'_> {
 
     fn push_call_heading(&mut self, did: &TranscriptToolCall) {
         self.push_tag("<code>");
-        self.push_text(&formatting::visible_line(&did.name));
+        self.push_text(&visible_line(&did.name));
         self.push_tag("</code> ");
         let about = did.command.as_deref().unwrap_or(&did.about);
-        let about: String = formatting::visible_line(about).chars().take(200).collect();
+        let about: String = visible_line(about).chars().take(200).collect();
         self.push_text(&about);
         let mut ends = did.exit_code.map(|code| format!("exit {code}")).into_iter().collect::<Vec<_>>();
         ends.extend(did.duration_ms.filter(|millis| *millis >= 1_000).map(format_duration));
@@ -188,7 +185,7 @@ impl HtmlPage<'_> {
 
     fn push_change(&mut self, change: &Change) {
         let to = change.to.as_deref().map(|to| format!(" → {to}")).unwrap_or_default();
-        self.push_element("div", "note", &formatting::visible_line(&format!("{}{to}", change.path)));
+        self.push_element("div", "note", &visible_line(&format!("{}{to}", change.path)));
         self.push_tag("<pre>");
         for line in change.diff.lines() {
             let class = match line.as_bytes().first() {

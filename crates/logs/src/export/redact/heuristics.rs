@@ -72,7 +72,6 @@ const PLACEHOLDER_VALUES: &[&str] = &[
     "your",
 ];
 
-/// Prefixes of placeholders.
 const PLACEHOLDER_PREFIXES: &[&str] = &[
     "your",
     "example",

@@ -5,7 +5,6 @@ mod heuristics;
 mod json;
 mod named_values;
 mod patterns;
-mod private_keys;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +15,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use json::PrivateKeyScanner;
 use parking_lot::Mutex;
 use patterns::{PatternMatch, PrefilterMatches, RedactionPrefilter, SECRET_PATTERNS};
-use private_keys::PrivateKeyScanner;
 use regex::{Captures, Regex};
 
 use crate::LogsError;
@@ -197,7 +196,7 @@ fn redaction_mark(name: &str) -> String {
 const MAX_CACHED_TEXTS: usize = 1 << 16;
 
 #[derive(Default)]
-pub struct CleanTextCache(Mutex<HashSet<u128, foldhash::fast::FixedState>>);
+struct CleanTextCache(Mutex<HashSet<u128, foldhash::fast::FixedState>>);
 
 impl CleanTextCache {
     /// Returns whether the text is known to be clean.
@@ -306,14 +305,14 @@ fn announces_secret(text: &str) -> bool {
 }
 
 /// Escapes of JSON, shells and programs, escaped once or repeatedly; ANSI colors; percent-encoding.
-pub const ESCAPE_PATTERN: &str = concat!(
+const ESCAPE_PATTERN: &str = concat!(
     r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]*[A-Za-z]",
     r"|\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-7]{3}|[nrtbfv])",
     r"|%[0-9A-Fa-f]{2}"
 );
 
 /// Returns the masked text, or `None` if it has no escapes.
-pub fn mask_escapes(text: &str, escapes: &Regex) -> Option<String> {
+fn mask_escapes(text: &str, escapes: &Regex) -> Option<String> {
     memchr::memchr3(b'\\', b'\x1b', b'%', text.as_bytes())?;
     let (mut out, mut at) = (String::new(), 0);
     for found in escapes.find_iter(text) {

@@ -5,8 +5,7 @@ mod named;
 
 use std::sync::LazyLock;
 
-use super::Redactor;
-use super::{ESCAPE_PATTERN, mask_escapes};
+use super::{ESCAPE_PATTERN, Redactor, mask_escapes};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| Redactor::new().unwrap());
 

@@ -4,7 +4,8 @@ use std::{collections::HashMap, io, path::PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{PriceEntry, names};
+use super::PriceEntry;
+use crate::usage::prices;
 use crate::usage::sums::{PicoDollars, UsageSums};
 
 /// Errors in price files.
@@ -46,7 +47,7 @@ pub fn parse_price_file(text: &str) -> Result<PriceFile, PriceFileError> {
     let models = models.ok_or_else(|| shape("it should be {\"models\":{\"NAME\":{\"input\":3,\"output\":15}}}"))?;
     let date = file.get("date").and_then(Value::as_str).map(str::to_owned);
     let entry = |(name, value): (&String, &Value)| match parse_entry(value) {
-        Ok(entry) => Ok((names::normalize_name(name), entry)),
+        Ok(entry) => Ok((prices::normalize_name(name), entry)),
         Err(what) => Err(PriceFileError::Model { model: name.clone(), what }),
     };
     Ok(PriceFile { date, models: models.iter().map(entry).collect::<Result<_, _>>()? })

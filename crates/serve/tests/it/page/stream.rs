@@ -6,8 +6,9 @@ use axum::http::{HeaderName, header};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use switchboard_event::{Event, Kind};
-use switchboard_page::sheet::{EventLookup, NoPrices, SkippedText, Timeline, TimelineCursor, TimelineOp};
-use switchboard_testkit::{dice::SeededRng, play, recording::load_recordings};
+use switchboard_page::timeline::{EventLookup, NoPrices, SkippedText, Timeline, TimelineCursor, TimelineOp};
+use switchboard_testkit::random::SeededRng;
+use switchboard_testkit::recording::{self, load_recordings};
 
 use super::{ask, entries};
 use crate::rig::Rig;
@@ -272,7 +273,7 @@ fn check(name: &str, events: &[Event], seed: u64) {
 fn who_watches_has_what_who_comes_later_gets() {
     let mut played = 0;
     for recording in load_recordings().unwrap() {
-        let mut events = play::stream_events(recording.source, &recording.bytes);
+        let mut events = recording::stream_events(recording.source, &recording.bytes);
         events.truncate(MOST);
         played += events.len();
         for seed in 0..2 {

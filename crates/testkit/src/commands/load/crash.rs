@@ -10,12 +10,11 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use serde_json::json;
-use switchboard_testkit::{
-    dice::SeededRng,
-    load::{
-        FeedEnd, FeedOrigin, FeedTally, FeedTransport, LoadFeed, RunningServer, ServerStage, TestApiClient, free_port,
-    },
+use switchboard_testkit::load::{
+    FeedEnd, FeedOrigin, FeedTally, FeedTransport, LoadFeed, RunningServer, ServerStage, TestApiClient, free_port,
 };
+
+use switchboard_testkit::random::SeededRng;
 
 use super::{ServerProgramArgs, verbatim_dialect};
 use crate::commands::print_line;
@@ -54,10 +53,10 @@ struct CrashFindings {
 pub fn run(args: &LoadCrashArgs) -> anyhow::Result<()> {
     // Any seed works: this one differs between runs.
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let (house, mut dice, mut found) = (args.program.create_stage()?, SeededRng::new(seed), CrashFindings::default());
+    let (house, mut rng, mut found) = (args.program.create_stage()?, SeededRng::new(seed), CrashFindings::default());
     let mut served = house.start_server(free_port()?, &[])?;
     for kill in 0..args.kills {
-        served = kill_once(&house, served, args, &mut dice, &mut found)
+        served = kill_once(&house, served, args, &mut rng, &mut found)
             .with_context(|| format!("kill {kill} from seed {seed}\n{}", house.log_tail()))?;
     }
     let memory = served.memory_usage()?;
@@ -76,11 +75,11 @@ fn kill_once(
     house: &ServerStage,
     served: RunningServer,
     args: &LoadCrashArgs,
-    dice: &mut SeededRng,
+    rng: &mut SeededRng,
     found: &mut CrashFindings,
 ) -> anyhow::Result<RunningServer> {
-    let moment = Duration::from_millis(dice.next_below(args.within as usize) as u64);
-    let plans: Vec<_> = (0..args.sessions).map(|_| CrashClientPlan::random(house, dice)).collect();
+    let moment = Duration::from_millis(rng.next_below(args.within as usize) as u64);
+    let plans: Vec<_> = (0..args.sessions).map(|_| CrashClientPlan::random(house, rng)).collect();
     let (api, over) = (served.api.clone(), AtomicBool::new(false));
     let seen = thread::scope(|scope| {
         let clients: Vec<_> = plans.iter().map(|plan| scope.spawn(|| plan.follow_until_killed(&api, &over))).collect();
@@ -122,12 +121,12 @@ struct ReceivedEvents {
 }
 
 impl CrashClientPlan {
-    fn random(house: &ServerStage, dice: &mut SeededRng) -> Self {
+    fn random(house: &ServerStage, rng: &mut SeededRng) -> Self {
         let fake = ["burst 20000", "flood 1000 500", "child setsid stubborn\nflood 1000 500", "say Hello\nhang"];
         let built_in = ["burst 20000", "text hello\napprove touch x", "text hello\nsleep 60", "text hello"];
-        let wire = if dice.once_in(2) { FeedTransport::Sse } else { FeedTransport::WebSocket };
-        let (agent, prompts) = if dice.once_in(2) { (house.agent, fake) } else { ("script", built_in) };
-        Self { agent, prompt: dice.choose(&prompts).copied().unwrap_or_default(), wire }
+        let wire = if rng.once_in(2) { FeedTransport::Sse } else { FeedTransport::WebSocket };
+        let (agent, prompts) = if rng.once_in(2) { (house.agent, fake) } else { ("script", built_in) };
+        Self { agent, prompt: rng.choose(&prompts).copied().unwrap_or_default(), wire }
     }
 
     /// Starts a session and follows it until the server is gone. Returns `None` if the server was gone before. Nothing

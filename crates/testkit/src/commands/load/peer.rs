@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use switchboard_testkit::load::{PeerFeedStats, PeerServer, ProcessMemory, RunningServer};
 
-use super::{messages_per_second, nanos_to_seconds, timing::delay_report};
+use super::latency::delay_report;
+use super::{messages_per_second, nanos_to_seconds};
 use crate::commands::print_line;
 
 /// Measure sandbox-agent in the same way

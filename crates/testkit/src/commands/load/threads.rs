@@ -19,7 +19,8 @@ use switchboard_testkit::{
     },
 };
 
-use super::{ServerProgramArgs, timing::delay_report};
+use super::ServerProgramArgs;
+use super::latency::delay_report;
 use crate::commands::print_line;
 
 /// Run a great many threads in one process, some at once, and measure when a turn's first word comes

@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::CorpusAgent;
-use crate::corpus::{
-    calendar::{civil_date, format_timestamp, time_of_day},
-    files::{CorpusWriter, JsonLines, hex_digits, seeded_uuid, session_sizes, text_rng},
-    plan::{ReplyPlan, SessionPlan, SessionPlanner, TurnPlan},
+use crate::corpus::files::{CorpusWriter, JsonLines, hex_digits, seeded_uuid, session_sizes, text_rng};
+use crate::corpus::plan::{
+    ReplyPlan, SessionPlan, SessionPlanner, TurnPlan, civil_date, format_timestamp, time_of_day,
 };
 
 pub const AGENT: CorpusAgent = CorpusAgent { name: "gemini", percent: 8, cases: CountingCase::ALL.len(), write };

@@ -9,11 +9,9 @@ use std::{
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use crate::{
-    bench::programs::release_program,
-    print_line,
-    process::{build_directory, new_command, run_program},
-};
+use crate::bench::release_program;
+use crate::print_line;
+use crate::process::{build_directory, new_command, run_program};
 
 pub struct BenchCorpus {
     pub home: PathBuf,

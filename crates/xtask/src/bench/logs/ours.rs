@@ -16,7 +16,9 @@ use super::{
     corpus::{BenchCorpus, create_empty_directory, directory_bytes, drop_page_cache},
     timed::{RunStatistics, TimedOutput, cpu_seconds, repeat_runs, run_measuring_memory, run_timed},
 };
-use crate::{bench::programs::release_program, print_line, process::new_command};
+use crate::bench::release_program;
+use crate::print_line;
+use crate::process::new_command;
 
 const WATCH_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -16,11 +16,9 @@ use super::{
     ours::OwnLogBench,
     timed::{RunStatistics, alternate_runs, repeat_runs, run_timed},
 };
-use crate::{
-    isolation::NetworkIsolation,
-    print_line,
-    process::{build_directory, cargo_command, is_available, new_command, run_program},
-};
+use crate::print_line;
+use crate::process::{build_directory, cargo_command, is_available, new_command, run_program};
+use crate::tools::NetworkIsolation;
 
 /// The peer that counts tokens.
 pub const CCUSAGE: &str = "ccusage";

@@ -47,7 +47,7 @@ pub fn run_measuring_memory(command: &mut Command) -> anyhow::Result<(f64, f64)>
 }
 
 /// Returns the peak memory of a process.
-pub fn peak_memory_kb(pid: u32) -> u64 {
+fn peak_memory_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)

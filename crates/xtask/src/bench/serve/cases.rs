@@ -6,12 +6,10 @@ use anyhow::Context as _;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{ServeBench, peer};
-use crate::{
-    bench::programs::release_program,
-    isolation::NetworkIsolation,
-    print_line,
-    process::{new_command, read_output},
-};
+use crate::bench::release_program;
+use crate::print_line;
+use crate::process::{new_command, read_output};
+use crate::tools::NetworkIsolation;
 
 /// Starts the test kit for one program.
 pub struct LoadCaseRunner<'a> {

@@ -12,11 +12,9 @@ use super::{
     ServeBench,
     cases::{DelayFigures, LoadCaseRunner, ReaderCase, ReaderFigures, StartFigures},
 };
-use crate::{
-    isolation::NetworkIsolation,
-    print_line,
-    process::{build_directory, is_available, new_command, run_program},
-};
+use crate::print_line;
+use crate::process::{build_directory, is_available, new_command, run_program};
+use crate::tools::NetworkIsolation;
 
 pub const PEER_NAME: &str = "sandbox-agent";
 

@@ -14,13 +14,12 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use raw::{random_json, random_word};
 use serde_json::json;
-use switchboard_testkit::{
-    dice::SeededRng,
-    load::{
-        BufferedSocket, FeedEnd, FeedReader, FeedTransport, ReaderBehavior, RunningServer, TestApiClient,
-        WebSocketFeed, free_port, masked_frame,
-    },
+use switchboard_testkit::load::{
+    BufferedSocket, FeedEnd, FeedReader, FeedTransport, ReaderBehavior, RunningServer, TestApiClient, WebSocketFeed,
+    free_port, masked_frame,
 };
+
+use switchboard_testkit::random::SeededRng;
 
 use super::{ServerProgramArgs, verbatim_dialect};
 use crate::commands::print_line;
@@ -56,9 +55,9 @@ const MAX_MEMORY_GROWTH_KB: u64 = 24 << 10;
 const MAX_HEALTHY_DELAY: Duration = Duration::from_secs(3);
 
 /// Time within which a malformed request is answered or its connection closed.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub struct AbuseTargets {
+struct AbuseTargets {
     pub ended: String,
     /// A session that waits for an approval.
     pub open: String,
@@ -95,18 +94,18 @@ pub fn run(args: &LoadAbuseArgs) -> anyhow::Result<()> {
 /// Returns the memory after the second round and after the last.
 fn abuse_server(served: &RunningServer, args: &LoadAbuseArgs, seed: u64) -> anyhow::Result<(u64, u64)> {
     let targets = start_targets(&served.api)?;
-    let round = |dice: &mut SeededRng| -> anyhow::Result<u64> {
+    let round = |rng: &mut SeededRng| -> anyhow::Result<u64> {
         (0..args.requests / ABUSE_ROUNDS).try_for_each(|number| {
-            raw::send_malformed(&served.api, &targets, dice).with_context(|| format!("request {number}"))
+            raw::send_malformed(&served.api, &targets, rng).with_context(|| format!("request {number}"))
         })?;
         (0..args.frames / ABUSE_ROUNDS).try_for_each(|number| {
-            run_conversation(&served.api, &targets, dice).with_context(|| format!("conversation {number}"))
+            run_conversation(&served.api, &targets, rng).with_context(|| format!("conversation {number}"))
         })?;
-        raw::run_slow_clients(&served.api, &targets, args.slow, Duration::from_secs(args.slow_for), dice)?;
+        raw::run_slow_clients(&served.api, &targets, args.slow, Duration::from_secs(args.slow_for), rng)?;
         settled_memory_kb(served)
     };
-    let mut dice = SeededRng::new(seed);
-    let memory = (0..ABUSE_ROUNDS).map(|_| round(&mut dice)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut rng = SeededRng::new(seed);
+    let memory = (0..ABUSE_ROUNDS).map(|_| round(&mut rng)).collect::<anyhow::Result<Vec<_>>>()?;
     // The first round fills buffers and caches.
     Ok((memory.get(1).copied().unwrap_or_default(), memory.last().copied().unwrap_or_default()))
 }
@@ -131,7 +130,7 @@ fn settled_memory_kb(served: &RunningServer) -> anyhow::Result<u64> {
 }
 
 /// Returns whether the server closed the connection, which is a valid reaction.
-pub fn is_connection_closed(error: &io::Error) -> bool {
+fn is_connection_closed(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
 }
@@ -152,8 +151,8 @@ enum ExpectedReaction {
 }
 
 /// Uses an open session, so that the server has no other reason to close the connection.
-pub fn run_conversation(api: &TestApiClient, targets: &AbuseTargets, dice: &mut SeededRng) -> anyhow::Result<()> {
-    let said = random_message(dice);
+fn run_conversation(api: &TestApiClient, targets: &AbuseTargets, rng: &mut SeededRng) -> anyhow::Result<()> {
+    let said = random_message(rng);
     let shown = || format!("said: {:?}", String::from_utf8_lossy(said.bytes.get(..200).unwrap_or(&said.bytes)));
     let socket = BufferedSocket::with_buffer(api.port, 16 << 10)?;
     socket.tcp_stream().set_read_timeout(Some(ANSWER_TIMEOUT))?;
@@ -193,9 +192,9 @@ fn no_answer_error(error: io::Error) -> anyhow::Error {
     anyhow::Error::from(error).context("no answer came")
 }
 
-fn random_message(dice: &mut SeededRng) -> AbuseMessage {
+fn random_message(rng: &mut SeededRng) -> AbuseMessage {
     let ends = |bytes: Vec<u8>| AbuseMessage { bytes, then: ExpectedReaction::Ends };
-    match dice.next_below(15) {
+    match rng.next_below(15) {
         // Unmasked, reserved bits, unknown opcodes.
         0 => ends(vec![0x81, 2, b'{', b'}']),
         1 => ends(masked_frame(0xf1, b"{}")),
@@ -214,27 +213,27 @@ fn random_message(dice: &mut SeededRng) -> AbuseMessage {
         11 => ends(masked_frame(0x88, &[0x03, 0xff, 0xff])),
         // Half a frame.
         12 => AbuseMessage { bytes: vec![0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, b'x'], then: ExpectedReaction::Leaves },
-        13 => AbuseMessage { bytes: masked_frame(0x82, random_json(dice).as_bytes()), then: ExpectedReaction::Reply },
-        _ => AbuseMessage { bytes: masked_frame(0x81, random_command(dice).as_bytes()), then: ExpectedReaction::Reply },
+        13 => AbuseMessage { bytes: masked_frame(0x82, random_json(rng).as_bytes()), then: ExpectedReaction::Reply },
+        _ => AbuseMessage { bytes: masked_frame(0x81, random_command(rng).as_bytes()), then: ExpectedReaction::Reply },
     }
 }
 
 /// Returns an almost valid command. None may end the session for the other clients.
-fn random_command(dice: &mut SeededRng) -> String {
+fn random_command(rng: &mut SeededRng) -> String {
     let kinds = ["ping", "approval", "prompt", "interupt", "", "reply", "session.ended"];
-    let kind = dice.choose(&kinds).copied().unwrap_or_default();
-    let (id, prompt) = (random_json(dice), random_json(dice));
-    match dice.next_below(4) {
-        0 => random_json(dice),
-        1 => "{".repeat(dice.next_below(5_000)),
+    let kind = rng.choose(&kinds).copied().unwrap_or_default();
+    let (id, prompt) = (random_json(rng), random_json(rng));
+    match rng.next_below(4) {
+        0 => random_json(rng),
+        1 => "{".repeat(rng.next_below(5_000)),
         // A valid prompt would start another turn; a number is invalid.
-        2 => format!(r#"{{"type":"{kind}","id":{id},"decision":"{}","prompt":7}}"#, random_word(dice)),
+        2 => format!(r#"{{"type":"{kind}","id":{id},"decision":"{}","prompt":7}}"#, random_word(rng)),
         _ => format!(r#"{{"type":{prompt},"id":{id}}}"#),
     }
 }
 
 #[derive(Default)]
-pub struct HealthyClient {
+struct HealthyClient {
     served: AtomicU64,
     slowest: AtomicU64,
 }
@@ -242,15 +241,15 @@ pub struct HealthyClient {
 const SESSION_PAUSE: Duration = Duration::from_millis(50);
 
 impl HealthyClient {
-    pub fn session_count(&self) -> u64 {
+    fn session_count(&self) -> u64 {
         self.served.load(Ordering::Acquire)
     }
 
-    pub fn slowest_session(&self) -> Duration {
+    fn slowest_session(&self) -> Duration {
         Duration::from_micros(self.slowest.load(Ordering::Acquire))
     }
 
-    pub fn run(&self, api: &TestApiClient, over: &AtomicBool) -> anyhow::Result<()> {
+    fn run(&self, api: &TestApiClient, over: &AtomicBool) -> anyhow::Result<()> {
         while !over.load(Ordering::Acquire) {
             let began = Instant::now();
             self.run_session(api)?;

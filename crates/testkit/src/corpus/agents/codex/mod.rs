@@ -7,12 +7,9 @@ use serde_json::{Value, json};
 
 use self::rollout::{RolloutHistoryMode, RolloutWriter};
 use super::CorpusAgent;
-use crate::corpus::{
-    calendar::{civil_date, format_timestamp, time_of_day},
-    files::{CorpusWriter, JsonLines, first_turns, seeded_uuid, session_sizes, text_rng},
-    plan::{SessionPlan, SessionPlanner},
-    truth::CorpusTokens,
-};
+use crate::corpus::CorpusTokens;
+use crate::corpus::files::{CorpusWriter, JsonLines, first_turns, seeded_uuid, session_sizes, text_rng};
+use crate::corpus::plan::{SessionPlan, SessionPlanner, civil_date, format_timestamp, time_of_day};
 
 pub const AGENT: CorpusAgent = CorpusAgent { name: "codex", percent: 40, cases: CountingCase::ALL.len(), write };
 

@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::corpus::{
-    calendar::format_timestamp,
-    files::{CorpusWriter, JsonLines, hex_digits, seeded_uuid, text_rng},
-    plan::{ReplyPlan, SessionPlan, TurnPlan},
-    truth::CorpusTokens,
-};
+use crate::corpus::CorpusTokens;
+use crate::corpus::files::{CorpusWriter, JsonLines, hex_digits, seeded_uuid, text_rng};
+use crate::corpus::plan::{ReplyPlan, SessionPlan, TurnPlan, format_timestamp};
 
 const CONTEXT_WINDOW_TOKENS: u64 = 258_400;
 
