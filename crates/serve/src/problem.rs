@@ -1,6 +1,6 @@
 //! Errors as clients see them: problem documents (RFC 9457) with a stable `code` and, where there is a remedy, a
-//! `hint`. All errors of other crates are mapped to problems here. A client can never cause a 5xx: a request that makes
-//! no sense is a 400, one that conflicts with the current state is a 409.
+//! `hint`. Errors of other crates are converted to problems here. An invalid request is a 400, and one that conflicts with
+//! the current state a 409. A 5xx is a condition of the server, such as a full disk or the 503 `too_many_sessions`.
 
 use std::{borrow::Cow, io};
 

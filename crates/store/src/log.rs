@@ -1,11 +1,11 @@
 //! The contract of a durable log, independent of SQLite: a log on another machine can implement it too. Implementations
-//! of [`Log`] must guarantee the following, and its users rely on nothing else:
+//! of [`SessionLog`] must guarantee the following, and its users rely on nothing else:
 //!
 //! * **Order.** A session's events are numbered 1, 2, 3, … without a gap. A batch that does not start right after the
 //!   head is refused as a whole with [`StoreError::Gap`]; events are never changed, and only removed with their
 //!   session.
 //! * **One writer per session.** A session belongs to one process at a time, and only its batches are accepted
-//!   ([`StoreError::NotOwner`] for others). [`Log::create`] and [`Log::claim`] assign a session, and [`Log::take_over`]
+//!   ([`StoreError::NotOwner`] for others). [`SessionLog::create_session`] and [`SessionLog::claim_session`] assign a session, and [`SessionLog::take_over`]
 //!   reassigns the sessions of dead processes: of concurrent callers, exactly one gets each session. The implementation
 //!   decides how to detect a dead process (a lock file here; elsewhere a lease), but a process that can still append
 //!   must never count as dead.
@@ -15,7 +15,7 @@
 //! * **Reading.** A reader is a `seq`, and a page is one response: nothing stays open between pages, and a slow or gone
 //!   reader costs nothing. An event that was visible once stays visible, with all events before it, until the session
 //!   is deleted. Rows are byte for byte what was appended.
-//! * **Notification.** A process notifies its own readers after a commit. [`Log::watch_commits`] reports the commits of
+//! * **Notification.** A process notifies its own readers after a commit. [`SessionLog::watch_commits`] reports the commits of
 //!   other processes; it may report too often and may miss some, so its users also poll from time to time.
 //! * **Full or failing disk.** A write that fails is refused and changes nothing; an open log stays readable, and
 //!   writable again once there is space.
@@ -93,7 +93,7 @@ pub enum LogHealth {
     Missing(PathBuf),
 }
 
-/// A subscription to commits, see [`Log::watch_commits`]. Dropping it ends the subscription.
+/// A subscription to commits, see [`SessionLog::watch_commits`]. Dropping it ends the subscription.
 pub struct CommitWatch {
     _watch: Box<dyn Send + Sync>,
 }
@@ -106,7 +106,7 @@ impl CommitWatch {
     }
 }
 
-/// A durable log of sessions. All methods except [`Log::append`] block on the disk.
+/// A durable log of sessions. All methods except [`SessionLog::append_batch`] block on the disk.
 pub trait SessionLog: Send + Sync {
     /// Creates a session. It is running and belongs to this process.
     ///
@@ -208,7 +208,7 @@ pub trait SessionLog: Send + Sync {
     fn set_archived(&self, session: &str, archived: bool) -> Result<(), StoreError>;
 
     /// Deletes a session that has ended or is abandoned, in one small transaction: from then on it does not exist, and
-    /// of several callers only one succeeds. Its events are removed in the background, see [`Log::reclaim`].
+    /// of several callers only one succeeds. Its events are removed in the background, see [`SessionLog::reclaim_space`].
     ///
     /// # Errors
     /// Fails if there is no such session, it is open, or the log cannot be written.
@@ -229,7 +229,7 @@ pub trait SessionLog: Send + Sync {
     /// Fails if the log cannot be read or written. Some sessions may already be deleted.
     fn expire_sessions(&self, retention: &Retention, now: Timestamp) -> Result<Vec<Id>, StoreError>;
 
-    /// Saves a checkpoint of a session for [`Log::checkpoint`]. Any process may do so, regardless of the owner. Returns
+    /// Saves a checkpoint of a session for [`SessionLog::find_checkpoint`]. Any process may do so, regardless of the owner. Returns
     /// at once. The checkpoint may be lost, and is not saved if one exists at that position or if its events are not
     /// committed; readers then start further back.
     fn save_checkpoint(&self, session: &str, checkpoint: Checkpoint);

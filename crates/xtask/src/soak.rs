@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::bench::build_release;
 use crate::bench::logs::corpus::{BenchCorpus, create_empty_directory, directory_bytes};
-use crate::bench::logs::ours::{logs_command, sum_tokens};
+use crate::bench::logs::own_index::{logs_command, sum_tokens};
 use crate::bench::logs::timed::{run_measuring_memory, run_timed};
 use crate::browser::release_command;
 use crate::load::{BuildProfile, run_cases};

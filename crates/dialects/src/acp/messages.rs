@@ -9,8 +9,8 @@ use switchboard_event::{
 use super::project::AcpSink;
 use super::tool_calls::{self, OpenToolCalls};
 use super::wire::{
-    Chunk, CompactionStatus, Content, MessageRetracted, Meta, Method, Ours, Severity, SubagentRole, SubagentSaid,
-    ToolFields, ToolUpdate, Update, text_content,
+    Chunk, CompactionStatus, Content, MessageRetracted, Meta, Method, Severity, SubagentRole, SubagentSaid,
+    SwitchboardMeta, ToolFields, ToolUpdate, Update, text_content,
 };
 use crate::track::{ItemTracker, SubagentLabels, TrackedItem, item_text};
 
@@ -156,13 +156,13 @@ fn push_attachment(piece: &Piece, out: &mut AcpSink<'_>) {
     let language = piece.language.as_deref().unwrap_or_default();
     let fenced = piece.text.as_deref().filter(|_| code).map(|said| tool_calls::fence_text(said, language));
     let Some(content) = fenced.map(text_content).or_else(|| Content::from_piece(piece)) else { return };
-    let meta = Meta::with_switchboard(Ours { channel: Some("beside"), ..Ours::default() });
+    let meta = Meta::with_switchboard(SwitchboardMeta { channel: Some("beside"), ..SwitchboardMeta::default() });
     out.push_update(Update::AgentMessageChunk(Chunk { content, message_id: out.event.item.as_deref(), meta }));
 }
 
 /// Sends the text of a proposed plan, marked as not part of the answer.
 fn push_plan_text(proposed: &str, out: &mut AcpSink<'_>) {
-    let meta = Meta::with_switchboard(Ours { channel: Some("plan"), ..Ours::default() });
+    let meta = Meta::with_switchboard(SwitchboardMeta { channel: Some("plan"), ..SwitchboardMeta::default() });
     let message_id = out.event.item.as_deref();
     out.push_update(Update::AgentMessageChunk(Chunk { content: text_content(proposed), message_id, meta }));
 }
@@ -189,7 +189,7 @@ fn push_subagent_message(
     let (call, _) = agents.subagent_of(event);
     let thread = event.thread.as_deref();
     if role == SubagentRole::Agent && cards.contains(call) {
-        let meta = Meta::with_switchboard(Ours { thread, item: Some(id), ..Ours::default() });
+        let meta = Meta::with_switchboard(SwitchboardMeta { thread, item: Some(id), ..SwitchboardMeta::default() });
         let fields =
             ToolFields { content: Some(vec![tool_calls::text_block(said.as_str())]), meta, ..ToolFields::default() };
         return out.push_update(Update::ToolChanged(ToolUpdate { tool_call_id: call, title: None, fields }));

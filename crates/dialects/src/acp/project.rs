@@ -13,8 +13,8 @@ use super::messages::{CompactionCounter, ConversationState};
 use super::requests::AcpRequestKind;
 use super::tool_calls::OpenToolCalls;
 use super::wire::{
-    Cost, Entry, EntryStatus, Failure, Meta, Method, Notification, Ours, Priority, Request, SessionUpdate, StopReason,
-    TokenUsage, ToolCall, ToolStatus, Update,
+    Cost, Entry, EntryStatus, Failure, Meta, Method, Notification, Priority, Request, SessionUpdate, StopReason,
+    SwitchboardMeta, TokenUsage, ToolCall, ToolStatus, Update,
 };
 use super::{AgentConfigOptions, messages, requests, slash_commands, tool_calls, wire};
 use crate::{
@@ -277,8 +277,12 @@ impl AcpProjection {
             }
             Delta::Progress { elapsed_ms, ratio, text } => {
                 if self.cards.contains(id) && self.client.extensions {
-                    let ours =
-                        Ours { text: text.as_deref(), ratio: *ratio, elapsed_ms: *elapsed_ms, ..Ours::default() };
+                    let ours = SwitchboardMeta {
+                        text: text.as_deref(),
+                        ratio: *ratio,
+                        elapsed_ms: *elapsed_ms,
+                        ..SwitchboardMeta::default()
+                    };
                     out.push_update(tool_calls::meta_update(id, Meta::with_switchboard(ours)));
                 }
             }

@@ -9,8 +9,8 @@ use switchboard_event::{CallKind, Change, ChangeKind, Details, Event, Field, Id,
 
 use super::project::AcpClientCapabilities;
 use super::wire::{
-    Content, Diff, Location, Meta, Ours, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, ToolContent, ToolFields,
-    ToolKind, ToolStatus, ToolUpdate, Update, text_content,
+    Content, Diff, Location, Meta, SwitchboardMeta, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, ToolContent,
+    ToolFields, ToolKind, ToolStatus, ToolUpdate, Update, text_content,
 };
 use crate::tools;
 use crate::track::TrackedItem;
@@ -353,7 +353,7 @@ pub fn subagent_meta(event: &Event) -> Meta<'_> {
     if thread.is_none() && parent_tool_call_id.is_none() {
         return Meta::default();
     }
-    Meta::with_switchboard(Ours { thread, parent_tool_call_id, ..Ours::default() })
+    Meta::with_switchboard(SwitchboardMeta { thread, parent_tool_call_id, ..SwitchboardMeta::default() })
 }
 
 /// Builds the update for additional command output.

@@ -28,7 +28,7 @@ pub use server_message::{
 };
 pub use wire::{
     AgentInfo, ApprovalPolicy, ApprovalResponse, Capabilities, ClientCapabilities, ClientInfo, ConfigListParams,
-    ConfigListResult, ConfigMeta, ConfigOption, ConfigReadResult, ConfigSetParams, Decision, Done, ErrorData,
+    ConfigListResult, ConfigMeta, ConfigOption, ConfigReadResult, ConfigSetParams, Decision, EmptyResult, ErrorData,
     InitializeParams, InitializeResult, InitializedParams, Model, ModelListParams, ModelListResult, NetworkAccess,
     RequestResponse, ResponseOutcome, RpcError, SandboxPolicy, Thread, ThreadArchiveParams, ThreadListParams,
     ThreadListResult, ThreadMeta, ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult,
@@ -63,10 +63,10 @@ const RESULT_SCHEMAS: &[(&str, SubschemaFn)] = &[
     ("thread/start", SchemaGenerator::subschema_for::<ThreadStartResult<'_>>),
     ("thread/resume", SchemaGenerator::subschema_for::<ThreadResumeResult<'_>>),
     ("thread/list", SchemaGenerator::subschema_for::<ThreadListResult<'_>>),
-    ("thread/archive", SchemaGenerator::subschema_for::<Done>),
-    ("thread/unarchive", SchemaGenerator::subschema_for::<Done>),
+    ("thread/archive", SchemaGenerator::subschema_for::<EmptyResult>),
+    ("thread/unarchive", SchemaGenerator::subschema_for::<EmptyResult>),
     ("turn/start", SchemaGenerator::subschema_for::<TurnStartResult<'_>>),
-    ("turn/interrupt", SchemaGenerator::subschema_for::<Done>),
+    ("turn/interrupt", SchemaGenerator::subschema_for::<EmptyResult>),
     ("model/list", SchemaGenerator::subschema_for::<ModelListResult<'_>>),
     ("config/list", SchemaGenerator::subschema_for::<ConfigListResult<'_>>),
     ("config/set", SchemaGenerator::subschema_for::<ConfigListResult<'_>>),

@@ -10,7 +10,7 @@ use rustix::mount::{
 use switchboard_testkit::corpus::{CorpusOptions, agents::claude};
 
 use super::crash::{ChildTest, child_role, report_line};
-use crate::place::{LibraryFixture, open_library, refresh_all, take_snapshot};
+use crate::fixture::{LibraryFixture, open_library, refresh_all, take_snapshot};
 
 /// A read-only home, until this is dropped.
 struct ReadOnlyMount(std::path::PathBuf);

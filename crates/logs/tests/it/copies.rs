@@ -14,11 +14,11 @@ use switchboard_logs::{LibraryConfig, LogFilter, LogLibrary, LogsError, Transcri
 use switchboard_testkit::corpus::{CorpusOptions, agents::claude};
 
 use super::{
-    growing::{list_jsonl_files, single_path},
-    place::{
+    fixture::{
         EmptyHost, LibraryFixture, full_ledger, hit_sessions, open_library, refresh_all, take_snapshot,
         tokens_by_session,
     },
+    growing::{list_jsonl_files, single_path},
 };
 
 fn library_with_copies(place: &LibraryFixture, keep: bool) -> LogLibrary {

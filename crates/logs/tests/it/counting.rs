@@ -8,7 +8,7 @@ use switchboard_testkit::corpus::files::CorpusWriter;
 use switchboard_testkit::corpus::plan::TIME_ZONES;
 use switchboard_testkit::corpus::{CorpusOptions, CorpusTruth};
 
-use super::place::{
+use super::fixture::{
     LibraryFixture, full_ledger, hit_sessions, open_library, refresh_all, tokens_by, tokens_by_day, tokens_by_session,
 };
 

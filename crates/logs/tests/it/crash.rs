@@ -15,7 +15,7 @@ use switchboard_testkit::corpus::CorpusOptions;
 use switchboard_testkit::corpus::agents::claude;
 use switchboard_testkit::random::SeededRng;
 
-use super::place::{LibraryFixture, open_library, refresh_all, take_snapshot};
+use super::fixture::{LibraryFixture, open_library, refresh_all, take_snapshot};
 
 /// Runs SQLite's integrity check on the index.
 pub fn check_integrity(data: &Path) {

@@ -13,7 +13,7 @@ use switchboard_testkit::corpus::CorpusOptions;
 use switchboard_testkit::corpus::agents::{claude, codex, gemini};
 use switchboard_testkit::random::SeededRng;
 
-use crate::place::{LibraryFixture, hit_positions, refresh_all, take_snapshot};
+use crate::fixture::{LibraryFixture, hit_positions, refresh_all, take_snapshot};
 
 /// Returns all files below a directory.
 fn list_files(folder: &Path) -> Vec<PathBuf> {

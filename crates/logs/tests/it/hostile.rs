@@ -14,7 +14,7 @@ use switchboard_testkit::corpus::{
 };
 
 use super::counting::assert_same_rows;
-use crate::place::{
+use crate::fixture::{
     LibraryFixture, full_ledger, hit_sessions, refresh_all, take_snapshot, tokens_by, tokens_by_session,
 };
 

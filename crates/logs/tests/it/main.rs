@@ -6,6 +6,6 @@ mod access;
 mod copies;
 mod counting;
 mod crash;
+mod fixture;
 mod growing;
 mod hostile;
-mod place;

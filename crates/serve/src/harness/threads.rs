@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use switchboard_agents::{Agent, find_agent};
 use switchboard_dialects::harness::{
-    Done, HarnessRequestId, RpcError, SandboxSettings, Thread, ThreadArchiveParams, ThreadListParams, ThreadListResult,
-    ThreadMeta, ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult, result_response,
-    thread_started, warning_notice,
+    EmptyResult, HarnessRequestId, RpcError, SandboxSettings, Thread, ThreadArchiveParams, ThreadListParams,
+    ThreadListResult, ThreadMeta, ThreadResumeParams, ThreadResumeResult, ThreadStartParams, ThreadStartResult,
+    result_response, thread_started, warning_notice,
 };
 use switchboard_event::{ClientSettings, SessionConfig, Timestamp, describe_ignored};
 use switchboard_store::{SessionFilter, SessionRecord};
@@ -118,7 +118,7 @@ impl HarnessConnection {
         archived: bool,
     ) -> Result<(), RpcError> {
         self.service().archive(&params.thread_id, archived).await.map_err(to_rpc_error)?;
-        self.send(result_response(id, Done {})).await;
+        self.send(result_response(id, EmptyResult {})).await;
         Ok(())
     }
 

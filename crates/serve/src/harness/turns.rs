@@ -10,7 +10,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use switchboard_agents::AgentPrompt;
 use switchboard_client::{FollowUpRequest, ImageData};
 use switchboard_dialects::harness::{
-    Done, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, UserInput, code,
+    EmptyResult, HarnessRequestId, RpcError, SandboxSettings, TurnInterruptParams, TurnStartParams, UserInput, code,
     result_response,
 };
 use switchboard_engine::paths::{LocateError, LocatedFile};
@@ -188,7 +188,7 @@ impl HarnessConnection {
             }
             Err(problem) => return Err(to_rpc_error(problem)),
         }
-        self.send(result_response(id, Done {})).await;
+        self.send(result_response(id, EmptyResult {})).await;
         Ok(())
     }
 }

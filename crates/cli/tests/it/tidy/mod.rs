@@ -4,6 +4,7 @@ mod dependencies;
 mod documents;
 mod names;
 mod style;
+mod vocabulary;
 
 use std::{
     fs,

@@ -10,8 +10,9 @@ use crate::verdict;
 /// The number of places in which a type name may be defined. More are only found after reading the paths.
 const MAX_DEFINITIONS: usize = 2;
 
-/// Names of messages that several protocols have: each dialect and each agent's module defines its own.
-const PROTOCOL_TYPES: &[&str] = &["ImageData", "SessionState", "Usage", "UserInput"];
+/// Names that several protocols have, each with its own messages, and `CountingCase`, which a macro expects of every agent.
+const PARALLEL_TYPES: &[&str] =
+    &["Content", "CountingCase", "Failure", "ImageData", "Model", "SessionState", "Usage", "UserInput", "UserMessage"];
 
 /// Participles, pronouns and adverbs: they name no thing.
 const BANNED_TYPE_NAMES: &[&str] = &[
@@ -43,7 +44,7 @@ fn type_names_are_unambiguous() {
         }
     }
     let is_shared = |(name, places): &(String, Vec<String>)| {
-        places.len() > MAX_DEFINITIONS && !PROTOCOL_TYPES.contains(&name.as_str())
+        places.len() > MAX_DEFINITIONS && !PARALLEL_TYPES.contains(&name.as_str())
     };
     let shared = places.clone().into_iter().filter(is_shared);
     verdict("type names with several meanings", shared.map(|(name, places)| format!("{name}: {}", places.join(", "))));

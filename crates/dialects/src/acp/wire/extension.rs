@@ -168,7 +168,7 @@ pub enum SubagentRole {
 pub struct Meta<'a> {
     /// What only Switchboard says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub switchboard: Option<Ours<'a>>,
+    pub switchboard: Option<SwitchboardMeta<'a>>,
     /// A command runs; what it prints follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_info: Option<TerminalInfo<'a>>,
@@ -182,7 +182,7 @@ pub struct Meta<'a> {
 
 impl<'a> Meta<'a> {
     /// Creates metadata with only Switchboard's own part.
-    pub fn with_switchboard(ours: Ours<'a>) -> Self {
+    pub fn with_switchboard(ours: SwitchboardMeta<'a>) -> Self {
         Self { switchboard: Some(ours), ..Self::default() }
     }
 
@@ -197,7 +197,8 @@ impl<'a> Meta<'a> {
 /// What only Switchboard says.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ours<'a> {
+#[schemars(rename = "Ours")]
+pub struct SwitchboardMeta<'a> {
     /// The subagent's own thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<&'a str>,

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use extension::{
-    Failure, MessageRetracted, Meta, Ours, RequestResolved, SessionEnded, SessionStarted, SubagentRole, SubagentSaid,
-    TerminalExit, TerminalInfo, TerminalOutput, TokenUsage, TurnCompleted, TurnStarted,
+    Failure, MessageRetracted, Meta, RequestResolved, SessionEnded, SessionStarted, SubagentRole, SubagentSaid,
+    SwitchboardMeta, TerminalExit, TerminalInfo, TerminalOutput, TokenUsage, TurnCompleted, TurnStarted,
 };
 pub use update::{
     Chunk, CompactionStatus, Cost, Diff, Entry, EntryStatus, Location, Priority, SessionUpdate, Severity, StopReason,
@@ -76,13 +76,13 @@ pub struct Request<'a> {
     jsonrpc: Version,
     id: Cow<'a, str>,
     #[serde(flatten)]
-    asked: Asked<'a>,
+    request: ClientRequest<'a>,
 }
 
-/// What is asked.
+/// A request to the client.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "method", content = "params")]
-enum Asked<'a> {
+enum ClientRequest<'a> {
     #[serde(rename = "session/request_permission")]
     Permission(Box<Permission<'a>>),
     #[serde(rename = "elicitation/create")]
@@ -92,12 +92,12 @@ enum Asked<'a> {
 impl<'a> Request<'a> {
     /// Creates a permission request.
     pub fn for_permission(id: Cow<'a, str>, permission: Permission<'a>) -> Self {
-        Self { jsonrpc: Version::Two, id, asked: Asked::Permission(Box::new(permission)) }
+        Self { jsonrpc: Version::Two, id, request: ClientRequest::Permission(Box::new(permission)) }
     }
 
     /// Creates a form request.
     pub fn for_elicitation(id: Cow<'a, str>, elicitation: Elicitation<'a>) -> Self {
-        Self { jsonrpc: Version::Two, id, asked: Asked::Elicitation(elicitation) }
+        Self { jsonrpc: Version::Two, id, request: ClientRequest::Elicitation(elicitation) }
     }
 }
 

@@ -310,7 +310,8 @@ pub struct TurnStartResult<'a> {
 
 /// An empty result.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-pub struct Done {}
+#[schemars(rename = "Done")]
+pub struct EmptyResult {}
 
 /// The available models; one of them is the default.
 #[derive(Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub use client::{
     AgentInfo, ApprovalPolicy, ApprovalResponse, Capabilities, ClientCapabilities, ClientInfo, ConfigListParams,
-    ConfigListResult, ConfigMeta, ConfigReadResult, ConfigSetParams, Decision, Done, InitializeParams,
+    ConfigListResult, ConfigMeta, ConfigReadResult, ConfigSetParams, Decision, EmptyResult, InitializeParams,
     InitializeResult, InitializedParams, ModelListParams, ModelListResult, NetworkAccess, RequestResponse,
     ResponseOutcome, SandboxPolicy, ThreadArchiveParams, ThreadListParams, ThreadListResult, ThreadResumeParams,
     ThreadResumeResult, ThreadStartParams, ThreadStartResult, TurnInterruptParams, TurnStartParams, TurnStartResult,

@@ -2,14 +2,14 @@
 //! same logs in the same run. A figure over its budget is reported but is not a failure; a wrong count is.
 
 pub mod corpus;
-pub mod ours;
+pub mod own_index;
 mod peers;
 pub mod timed;
 
 use anyhow::ensure;
 use clap::Args;
 use corpus::{BenchCorpus, BenchTruth};
-use ours::OwnLogBench;
+use own_index::OwnLogBench;
 use peers::PeerLogBench;
 use timed::RunStatistics;
 
@@ -88,7 +88,7 @@ struct LogFigureRow {
 }
 
 /// Prints all figures, including those over budget.
-pub fn print_report(ours: &ours::OwnLogFigures, peers: &peers::PeerLogFigures, truth: &BenchTruth) {
+pub fn print_report(ours: &own_index::OwnLogFigures, peers: &peers::PeerLogFigures, truth: &BenchTruth) {
     let rows = figure_rows(ours, peers);
     print_line("\nthe least of all runs, the one in the middle, and what processors did for one; ! is over the budget");
     print_line(&format_table(
@@ -118,7 +118,7 @@ fn describe_count(tokens: u64, truth: u64) -> String {
     format!("{tokens}: {off} {sign}")
 }
 
-fn figure_rows(ours: &ours::OwnLogFigures, peers: &peers::PeerLogFigures) -> Vec<LogFigureRow> {
+fn figure_rows(ours: &own_index::OwnLogFigures, peers: &peers::PeerLogFigures) -> Vec<LogFigureRow> {
     let counter = |runs: &Option<RunStatistics>| runs.map(|runs| (peers::CCUSAGE, runs));
     let tracer = |runs: &Option<RunStatistics>| runs.map(|runs| (peers::AGTRACE, runs));
     // The goal is twice the speed of the peer, so the budget is half of its time.

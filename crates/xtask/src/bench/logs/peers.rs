@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     corpus::{BenchCorpus, create_empty_directory, drop_page_cache},
-    ours::OwnLogBench,
+    own_index::OwnLogBench,
     timed::{RunStatistics, alternate_runs, repeat_runs, run_timed},
 };
 use crate::print_line;
