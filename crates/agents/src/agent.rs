@@ -143,11 +143,11 @@ pub enum WhileRunning {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", content = "how", rename_all = "camelCase")]
 pub enum Login {
-    /// It is, by this.
+    /// Logged in; the value says how.
     Yes(String),
-    /// It is not, and this would do it.
+    /// Not logged in; the value says how to log in.
     No(String),
-    /// That cannot be told.
+    /// Cannot be determined.
     #[default]
     Unknown,
     /// It needs none.

@@ -32,7 +32,9 @@ mod walk;
 mod driver_tests;
 
 #[cfg(test)]
-mod endpoint_tests;
+mod tests {
+    mod endpoints;
+}
 
 pub use agent::{Abilities, Agent, AgentConfigFile, Login, Versions, WhileRunning};
 pub use driver::{

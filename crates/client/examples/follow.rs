@@ -25,7 +25,7 @@ async fn print_events(session: &switchboard_client::AgentSession) -> Result<(), 
     let mut events = session.events();
     while let Some(event) = events.next().await {
         match event?.kind {
-            Kind::TextChunk { content, channel: None, is_complete } => {
+            Kind::TextChunk { content, channel: None, is_complete, .. } => {
                 say(if is_complete { format!("{content}\n") } else { content });
             }
             Kind::ToolStarted { tool_name, arguments, .. } => {

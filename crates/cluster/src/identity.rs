@@ -24,7 +24,7 @@ pub struct NodeIdentity {
     pub incarnation: String,
     /// The file of the index.
     pub index: PathBuf,
-    /// Held until the process ends: whoever holds it knows that earlier processes of the slot have ended.
+    /// Held until the process ends: its holder knows that earlier processes of the slot have ended.
     _lock: File,
 }
 

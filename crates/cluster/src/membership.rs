@@ -159,7 +159,7 @@ impl Membership {
     }
 
     /// Returns whether the process that owns a session seems to be gone. Without a lease it is, once the bucket has
-    /// been available for as long as leases last: otherwise its lease may be missing because nobody could renew one.
+    /// been available for as long as leases last: otherwise its lease may be missing because none could be renewed.
     pub fn is_gone(&self, owner: &FrameOwner) -> bool {
         if owner.incarnation == self.owner.incarnation {
             return false;

@@ -44,7 +44,7 @@ pub struct ClusterNode {
     pub is_closing: AtomicBool,
     /// Makes the feed look for frames at once.
     pub feed_nudge: Notify,
-    /// A stream sequence that somebody waits for.
+    /// A stream sequence that a caller waits for.
     pub feed_target: AtomicU64,
     watches: Mutex<Vec<SyncSender<()>>>,
 }

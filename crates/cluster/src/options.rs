@@ -83,7 +83,7 @@ impl ClusterOptions {
         self.servers.iter().map(without_secrets).collect::<Vec<_>>().join(", ")
     }
 
-    /// Checks the names and that servers beyond loopback require authentication: whoever may publish to them can run
+    /// Checks the names and that servers beyond loopback require authentication: a client that may publish to them can run
     /// commands on every node.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let refused = |message: String| Err(StoreError::Cluster(message));

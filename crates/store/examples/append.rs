@@ -62,7 +62,7 @@ fn measure_throughput(store: &SqliteStore, size: u64, rows: u64) -> BenchResult<
     done.iter().take(count.min(MAX_PENDING_BATCHES)).collect::<Result<Vec<()>, _>>()?;
     print_rate(&format!("append, {size} a batch"), count as u64 * size, start.elapsed())?;
     let row = (writer_cpu_time() - busy) / u32::try_from(rows)?;
-    writeln!(stdout(), "  append, {size} a batch: the thread that writes works {row:?} for each")?;
+    writeln!(stdout(), "  append, {size} a batch: CPU time of the writer thread: {row:?} per event")?;
     measure_reads(store, &session)
 }
 

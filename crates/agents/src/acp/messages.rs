@@ -8,8 +8,8 @@ use switchboard_event::{
 use super::{AcpReader, control, session::SessionScope};
 use crate::{JsonObject, JsonView, RunRecorder};
 
-/// Maximum number of messages open at once, one per session on the connection.
-const SPEAKERS: usize = 64;
+/// The maximum number of open messages, at most one per thread.
+const MAX_OPEN_MESSAGES: usize = 64;
 
 /// The open messages by thread.
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl OpenMessages {
     }
 
     fn begin(&mut self, thread: Option<&Id>, speech: OpenMessage, recorder: &mut RunRecorder) {
-        if self.open.len() == SPEAKERS {
+        if self.open.len() == MAX_OPEN_MESSAGES {
             let (_, oldest) = self.open.remove(0);
             recorder.item_closed(&oldest.item, Status::Completed);
         }

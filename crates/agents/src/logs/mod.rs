@@ -32,7 +32,7 @@ pub struct AgentLogs {
     /// The key that identifies a reply everywhere, from its usage event: the same as in the scanner.
     pub key: ReplyKey,
     /// Returns the workspace of a log (by its path), for agents that store it next to the log and not in it; see
-    /// [`no_root`].
+    /// [`no_workspace_root`].
     pub root: fn(&dyn HostAccess, &Path) -> Option<String>,
     /// The number of days after which the agent deletes its logs, if it does.
     pub kept_days: Option<u32>,

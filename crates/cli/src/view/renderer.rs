@@ -1,5 +1,5 @@
 //! Writes to the two sinks, and knows whether a line is begun, whether a blank line is due, and which item the last line is
-//! about. All text of the activity passes here and is sanitized here.
+//! about. Lines are sanitized here; messages and thoughts arrive sanitized.
 
 use anstyle::Style;
 use switchboard_event::Id;

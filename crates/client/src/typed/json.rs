@@ -47,6 +47,7 @@ fn parse_kind(name: &str, of: &mut JsonFields) -> Option<Kind> {
             content: of.take_field("content")?,
             is_complete: of.take_field("isComplete").unwrap_or_default(),
             channel: of.take_field("channel"),
+            retracted: of.take_field("retracted"),
         },
         "toolStarted" => Kind::ToolStarted {
             tool_id: of.take_field("toolId")?,
@@ -155,10 +156,11 @@ impl Kind {
             Self::TurnStarted { turn_number, prompt } => {
                 out.with_some("turnNumber", turn_number.as_ref()).with_some("prompt", prompt.as_ref())
             }
-            Self::TextChunk { content, is_complete, channel } => out
+            Self::TextChunk { content, is_complete, channel, retracted } => out
                 .with_field("content", content)
                 .with_field("isComplete", is_complete)
-                .with_some("channel", channel.as_ref()),
+                .with_some("channel", channel.as_ref())
+                .with_some("retracted", retracted.as_ref()),
             Self::ToolStarted { tool_id, tool_name, arguments } => out
                 .with_field("toolId", tool_id)
                 .with_field("toolName", tool_name)

@@ -60,6 +60,8 @@ pub enum AgentEventKind {
         is_complete: bool,
         /// The kind of text; the answer has none.
         channel: Option<String>,
+        /// Text that the agent took back: remove it from the end of the channel's text.
+        retracted: Option<String>,
     },
     /// A tool began.
     ToolStarted {

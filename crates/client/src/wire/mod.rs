@@ -186,22 +186,18 @@ pub struct SessionQuery {
     pub before: Option<String>,
 }
 
-/// A state to list sessions by.
+/// A state to list sessions by. `Running` includes all open sessions; `Waiting` are those that wait for an answer, `Idle`
+/// those that wait for a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
+#[expect(missing_docs, reason = "described together, so that the schema is a plain enumeration")]
 pub enum SessionStateFilter {
-    /// All open sessions.
     Running,
-    /// Open sessions that wait for an answer.
     Waiting,
-    /// Open sessions that wait for a prompt.
     Idle,
-    /// Completed sessions.
     Done,
-    /// Failed sessions.
     Failed,
-    /// Canceled sessions.
     Cancelled,
 }
 

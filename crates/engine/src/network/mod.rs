@@ -12,6 +12,7 @@
 //! copied twice.
 
 mod addresses;
+mod forward;
 mod proxy;
 mod rules;
 mod upstream;

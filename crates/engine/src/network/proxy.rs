@@ -12,14 +12,9 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use http_body_util::{BodyExt as _, combinators::BoxBody};
 use hyper::{
-    Method, Request, Response, StatusCode, Uri,
-    body::Incoming,
-    client, header,
-    header::{HeaderMap, HeaderName, HeaderValue},
-    server::conn::http1,
-    service::service_fn,
+    Method, Request, Response, StatusCode, Uri, body::Incoming, server::conn::http1, service::service_fn,
     upgrade::OnUpgrade,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -35,7 +30,8 @@ use tokio::{
 use super::{
     addresses::{HostResolver, is_loopback_or_link_local, is_private_name, is_public},
     connect_inside,
-    rules::{HostPermission, PrivateAccess, RuleSource, SharedRules, bracket_host, normalize_host},
+    forward::{forward_request, refusal_response, text_response},
+    rules::{HostPermission, PrivateAccess, RuleSource, SharedRules, normalize_host},
     serve_connections,
     upstream::UpstreamProxy,
 };
@@ -99,11 +95,11 @@ pub(super) enum ConnectError {
     Unreachable(io::Error),
 }
 
-trait ProxiedStream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait ProxiedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ProxiedStream for T {}
 
-type ResponseBody = BoxBody<Bytes, hyper::Error>;
+pub(super) type ResponseBody = BoxBody<Bytes, hyper::Error>;
 
 pub struct SandboxProxy {
     rules: SharedRules,
@@ -129,7 +125,7 @@ struct Target<'a> {
 }
 
 /// A connection for a client of the proxy.
-enum HostConnection {
+pub(super) enum HostConnection {
     /// Leads to the host.
     Host(Box<dyn ProxiedStream>),
     /// Leads to another proxy, for plain requests.
@@ -143,11 +139,11 @@ impl HostConnection {
 }
 
 #[derive(Default)]
-struct ClientState {
+pub(super) struct ClientState {
     /// The tunnel that the connection becomes.
     tunnel: Option<(OnUpgrade, Box<dyn ProxiedStream>)>,
     /// Connections to hosts of plain requests.
-    connections: JoinSet<()>,
+    pub(super) connections: JoinSet<()>,
 }
 
 impl SandboxProxy {
@@ -239,7 +235,7 @@ impl SandboxProxy {
         };
         let authorization = self.upstream.as_ref().and_then(UpstreamProxy::authorization);
         match forward_request(request, &host, port, connection, authorization, state).await {
-            Ok(response) => response.map(BodyExt::boxed),
+            Ok(response) => response.map(|body| body.boxed()),
             Err(error) => refusal_response(&host, port, &ConnectError::Unreachable(io::Error::other(error))),
         }
     }
@@ -258,7 +254,7 @@ impl SandboxProxy {
                 let stream = connect_inside(&self.connector, &address).await.map_err(ConnectError::Unreachable)?;
                 return Ok(HostConnection::host(stream));
             }
-            // Nobody is asked, and a name is not looked up.
+            // Refused without a request, and without looking up a name.
             None if is_private => return Err(self.refuse(host, port, RefusalReason::Private).await),
             None => self.request_permission(host, port).await?,
         };
@@ -419,105 +415,6 @@ fn parse_target(uri: &Uri, is_tunnel: bool) -> Option<(String, u16)> {
     // A port that is not a number would otherwise be taken for the usual one.
     let is_exact = authority.port().is_some() == authority.port_u16().is_some();
     Some((normalize_host(host).filter(|_| is_exact)?, port)).filter(|(_, port)| *port != 0)
-}
-
-/// Headers that apply to one connection only.
-const HOP_BY_HOP_HEADERS: &[&str] = &[
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "upgrade",
-];
-
-/// Forwards a plain request, with the host that was checked.
-async fn forward_request(
-    request: Request<Incoming>,
-    host: &str,
-    port: u16,
-    connection: HostConnection,
-    authorization: Option<&str>,
-    state: &Mutex<ClientState>,
-) -> Result<Response<Incoming>, hyper::Error> {
-    let (mut parts, body) = request.into_parts();
-    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    remove_hop_by_hop(&mut parts.headers);
-    let bracketed = bracket_host(host);
-    let authority = if port == 80 { bracketed.into_owned() } else { format!("{bracketed}:{port}") };
-    let (stream, uri): (Box<dyn ProxiedStream>, _) = match connection {
-        HostConnection::Host(stream) => (stream, path.parse()),
-        HostConnection::Upstream(stream) => {
-            let authorization = authorization.and_then(|value| HeaderValue::from_str(value).ok());
-            parts.headers.extend(authorization.map(|value| (header::PROXY_AUTHORIZATION, value)));
-            (Box::new(stream), format!("http://{authority}{path}").parse())
-        }
-    };
-    parts.uri = uri.unwrap_or_else(|_| Uri::from_static("/"));
-    if let Ok(authority) = HeaderValue::from_str(&authority) {
-        parts.headers.insert(header::HOST, authority);
-    }
-    let (mut sender, connection) = client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    {
-        let connections = &mut state.lock().connections;
-        while connections.try_join_next().is_some() {}
-        connections.spawn(async move { drop(connection.await) });
-    }
-    let mut response = sender.send_request(Request::from_parts(parts, body)).await?;
-    remove_hop_by_hop(response.headers_mut());
-    Ok(response)
-}
-
-fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<_> = named.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
-    for name in HOP_BY_HOP_HEADERS.iter().copied().chain(named.iter().map(String::as_str)) {
-        if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
-            headers.remove(name);
-        }
-    }
-}
-
-fn refusal_response(host: &str, port: u16, error: &ConnectError) -> Response<ResponseBody> {
-    match error {
-        ConnectError::Refused | ConnectError::Never(RefusalReason::TooManyWaiting) => text_response(
-            StatusCode::FORBIDDEN,
-            &format!(
-                "The sandbox does not allow connections to {host}:{port}. Allow it with --allow-domain {host} (config.allowedDomains).\n"
-            ),
-        ),
-        ConnectError::Never(RefusalReason::OwnListener) => text_response(
-            StatusCode::FORBIDDEN,
-            &format!("The sandbox does not allow connections to {host}:{port}, where Switchboard itself listens.\n"),
-        ),
-        ConnectError::Never(RefusalReason::Private) => text_response(
-            StatusCode::FORBIDDEN,
-            &format!(
-                "The sandbox does not allow connections to {host}:{port}, which is on this machine or in a private network.\n"
-            ),
-        ),
-        ConnectError::Never(RefusalReason::Unresolved) => text_response(
-            StatusCode::FORBIDDEN,
-            &format!(
-                "The sandbox does not allow connections to {host}:{port}, because this machine cannot resolve the name. Allow it with --allow-domain {host} (config.allowedDomains).\n"
-            ),
-        ),
-        ConnectError::Unreachable(error) => {
-            text_response(StatusCode::BAD_GATEWAY, &format!("Cannot connect to {host}:{port}: {error}\n"))
-        }
-    }
-}
-
-fn text_response(status: StatusCode, text: &str) -> Response<ResponseBody> {
-    let body = Full::new(Bytes::copy_from_slice(text.as_bytes())).map_err(|never| match never {}).boxed();
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    if !text.is_empty() {
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    }
-    response
 }
 
 #[cfg(test)]
@@ -734,7 +631,7 @@ mod tests {
         (address, received)
     }
 
-    /// An address that counts as public, and belongs to nobody.
+    /// An address that counts as public, and is not assigned.
     const UNREACHABLE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::new(0x3ffe, 0xffff, 0, 0, 0, 0, 0, 1)), 1);
 
     const OK: &str = "HTTP/1.1 200 OK";
@@ -781,7 +678,7 @@ mod tests {
     #[tokio::test]
     async fn the_next_address_is_tried_if_one_does_not_answer() {
         let (server, _) = recording_server().await;
-        // Nobody accepts its connections, so that a further one waits for a place in its queue.
+        // It accepts no connections, so that a further one waits for a place in its queue.
         let full = tokio::net::TcpSocket::new_v4().unwrap();
         full.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let full = full.listen(1).unwrap();
@@ -863,7 +760,7 @@ mod tests {
     async fn waiting_connections_leave_room_for_others() {
         let (server, _) = recording_server().await;
         let target = format!("127.0.0.1:{}", server.port());
-        // Nobody answers.
+        // No answer comes.
         let setup = ProxySetup { decide: std::mem::forget, ..ProxySetup::new(&[&target]) };
         let proxy = ProxyFixture::start(setup).await;
         let mut waiting = Vec::new();

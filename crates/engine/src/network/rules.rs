@@ -249,7 +249,7 @@ const MAX_GRANT_FILE_BYTES: u64 = 4 << 20;
 
 const MAX_HOSTS_PER_PROJECT: usize = 1000;
 
-/// Writable for the user, and readable for nobody.
+/// Writable for the user, and not readable.
 const LOCK_FILE_MODE: u32 = 0o200;
 
 const LOCK_ATTEMPTS: u32 = 100;
@@ -425,7 +425,7 @@ mod tests {
         // Only a process with write access can lock the file: agents in a sandbox have none.
         let mode = fs::metadata(tree.join("network.lock")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o200);
-        // A lock that is never released is an error, and nobody waits for ever.
+        // A lock that is never released is an error, and not waited for indefinitely.
         let _locked = grants.lock().unwrap();
         assert_eq!(grants.add("example.org", 443).unwrap_err().kind(), std::io::ErrorKind::TimedOut);
     }

@@ -1,4 +1,4 @@
-//! Items: their start, growth and completion.
+//! Adds prompts, items and notices to the timeline, and updates items that grow.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 

@@ -2,14 +2,14 @@
 //! `PATH`. Dropping it removes everything, including processes.
 //!
 //! ```text
-//! Stage::new(&programs)  ─►  root/home      each agent's configuration
-//!                            root/project   a git repository, the working directory
-//!                            root/data      for Switchboard's log
-//!                            root/tmp       for temporary files
+//! AgentStage::new(&programs)  ─►  root/home      each agent's configuration
+//!                                 root/project   a git repository, the working directory
+//!                                 root/data      for Switchboard's log
+//!                                 root/tmp       for temporary files
 //! ```
 //!
 //! Agents use the network if they can, so a stage should run in a network namespace with loopback only.
-//! [`isolated`] checks that.
+//! [`is_isolated`] checks that.
 
 mod running;
 

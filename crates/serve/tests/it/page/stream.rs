@@ -1,4 +1,4 @@
-//! The stream of a session's changes.
+//! The event stream of a session's page, and that changes of a timeline add up to one that is built at once.
 
 use std::{collections::BTreeMap, time::Duration};
 
