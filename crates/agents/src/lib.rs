@@ -31,11 +31,6 @@ mod walk;
 #[cfg(test)]
 mod driver_tests;
 
-#[cfg(test)]
-mod tests {
-    mod endpoints;
-}
-
 pub use agent::{Abilities, Agent, AgentConfigFile, Login, Versions, WhileRunning};
 pub use driver::{
     AgentCommand, AgentDriver, AgentPrompt, DriverEffect, DriverEffects, DriverSignal, DriverTimer, HttpRequest,
@@ -55,3 +50,8 @@ pub use record::{Record, RecordBody};
 pub use recorder::{RunRecorder, SessionEnding, SessionRepair};
 pub use table::{AGENTS, LOGS, RecordSource, SOURCES, agent_names, find_agent, find_source};
 pub use translator::{RecordTranslator, TranslatorOptions};
+
+#[cfg(test)]
+mod tests {
+    mod endpoints;
+}

@@ -7,8 +7,8 @@ use std::{
 
 use switchboard_agents::{RequestAnswer, RequestDecision, StopCause};
 use switchboard_event::{
-    Decider, Details, EndReason, Event, EventBody, Id, RequestOpened, Scope, SessionEnded, SessionStarted, Timestamp,
-    Usage, to_raw_json,
+    Decider, Details, EndReason, Event, EventBody, Id, RequestOpened, RequestResolved, Scope, SessionEnded,
+    SessionStarted, Timestamp, Usage, to_raw_json,
 };
 use switchboard_store::{SessionEnd, SessionPhase};
 use tracing::{debug, info};
@@ -69,16 +69,7 @@ impl SessionActor {
                     request.decided = verdict.is_some();
                     opened = Some((request.clone(), verdict, keys));
                 }
-                EventBody::RequestResolved(resolved) => {
-                    debug!(request = %resolved.request, outcome = ?resolved.outcome, by = ?resolved.by, "request resolved");
-                    self.open_requests.remove(&resolved.request);
-                    self.parts.network.close(&resolved.request);
-                    self.timers.disarm(&TimerKind::Request(resolved.request.clone()));
-                    self.note_activity();
-                    if !self.open_requests.is_waiting() {
-                        self.parts.event_writer.patch().state = Some(SessionPhase::Running);
-                    }
-                }
+                EventBody::RequestResolved(resolved) => self.close_request(resolved),
                 // Background work can start a turn without a prompt. In one-shot form, this is the only sign that the
                 // agent could start.
                 EventBody::TurnStarted(_) => {
@@ -124,6 +115,17 @@ impl SessionActor {
     pub(super) fn write_released_events(&mut self) {
         let event_writer = &mut self.parts.event_writer;
         self.stream_mask.release(|event| event_writer.push(event));
+    }
+
+    fn close_request(&mut self, resolved: &RequestResolved) {
+        debug!(request = %resolved.request, outcome = ?resolved.outcome, by = ?resolved.by, "request resolved");
+        self.open_requests.remove(&resolved.request);
+        self.parts.network.close(&resolved.request);
+        self.timers.disarm(&TimerKind::Request(resolved.request.clone()));
+        self.note_activity();
+        if !self.open_requests.is_waiting() {
+            self.parts.event_writer.patch().state = Some(SessionPhase::Running);
+        }
     }
 
     /// Records the agent that runs a session on another server.
