@@ -720,14 +720,12 @@ export interface McpToolCallItem {
   result?: unknown;
   error?: string;
 }
-/** A web search. */
 export interface WebSearchItem {
   type: "webSearch";
   id: string;
   _meta?: ItemMeta;
   query: string;
 }
-/** A plan. */
 export interface PlanItem {
   type: "plan";
   id: string;

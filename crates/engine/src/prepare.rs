@@ -300,7 +300,7 @@ pub fn check_abilities(agent: &Agent, request: &StartRequest, target: Option<&Re
 mod tests {
     use std::{collections::BTreeMap, path::Path};
 
-    use switchboard_agents::{HostAccess as _, find_agent};
+    use switchboard_agents::HostAccess as _;
     use switchboard_event::{Id, SandboxMode, SessionConfig, Timestamp};
 
     use super::HostOutsideWorkspace;
@@ -308,7 +308,7 @@ mod tests {
 
     fn host(tree: &TestTree) -> HostEnvironment {
         HostEnvironment {
-            env: BTreeMap::from([("OPENCODE_CONFIG".to_owned(), "opencode.json".to_owned())]),
+            env: BTreeMap::new(),
             home: tree.join("home"),
             temp: tree.join("tmp"),
             program: "/nowhere".into(),
@@ -321,17 +321,15 @@ mod tests {
 
     #[test]
     fn files_of_the_workspace_do_not_decide_about_hosts() {
-        let tree = TestTree::new(&["home/.claude", "home/dotfiles", "home/other"]);
-        let settings = r#"{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example"}}"#;
-        tree.write("home/dotfiles/claude.json", settings);
-        tree.link("../dotfiles/claude.json", "home/.claude/settings.json");
+        let tree = TestTree::new(&["home/.agent", "home/dotfiles", "home/other"]);
+        tree.write("home/dotfiles/agent.json", "settings");
+        tree.link("../dotfiles/agent.json", "home/.agent/settings.json");
         let host = host(&tree);
         let is_allowed = |cwd: &str, mode: SandboxMode, roots: &[&str]| {
             let writable_roots = Some(roots.iter().map(|root| tree.join(root).display().to_string()).collect());
             let config = SessionConfig { sandbox_mode: Some(mode), writable_roots, ..SessionConfig::default() };
             let outside = HostOutsideWorkspace::new(&host, &config, &tree.join(cwd));
-            let endpoints = (find_agent("claude").unwrap().endpoints)(&outside);
-            endpoints.iter().any(|endpoint| endpoint.host == "gateway.example")
+            outside.read_file(&tree.join("home/.agent/settings.json")).is_some_and(|text| text == "settings")
         };
         let (write, read) = (SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly);
         assert!(is_allowed("home/other", write, &[]));

@@ -156,7 +156,7 @@ mod tests {
             (Some(70), "01a1e1f4  12 min  …/folder/of/somebody  waiting for a prompt · 3 s"),
             (Some(60), "01a1e1f4  12 min  …r/of/somebody  waiting for a prompt · 3 s"),
             (Some(50), "01a1e1f4  12 min  …somebody  waiting for a … · 3 s"),
-            (Some(40), "01a1e1f4  …omebody  waiting for a… · 3 s"),
+            (Some(40), "01a1e1f4  …somebody  waiting for … · 3 s"),
             (Some(30), "01a1e1f4  waiting for a… · 3 s"),
             (Some(12), "01a1e1f4  w…"),
         ] {

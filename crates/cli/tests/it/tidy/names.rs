@@ -23,7 +23,7 @@ const PLAIN_DIALECTS: &[&str] = &["board", "events", "message"];
 const AGENTS_TOO: &[&str] = &["acp"];
 
 /// Directories of the agents crate that are not agents.
-const NO_AGENTS: &[&str] = &["logs", "recorder"];
+const NO_AGENTS: &[&str] = &["logs", "recorder", "tests"];
 
 /// The code of the test kit that sets up real agents and generates their logs.
 const REAL_AGENTS: &[&str] = &["crates/testkit/src/clis/", "crates/testkit/src/corpus/agents/"];

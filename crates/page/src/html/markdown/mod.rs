@@ -165,7 +165,9 @@ pub fn finished(text: &str) -> usize {
             (last, end) = (begin(whole, end, range.start), range.end);
         }
     }
-    line_start(whole, last)
+    // Definitions at the end belong to the next block, which does not exist yet.
+    let next = begin(whole, end, whole.len());
+    line_start(whole, if next < whole.len() { next } else { last })
 }
 
 /// Returns the start of a block that follows another. Link definitions produce no block and belong to the next one.
@@ -187,6 +189,13 @@ mod tests {
     #[track_caller]
     fn check(text: &str, done: &str) {
         assert_eq!(text.get(..finished(text)), Some(done), "{text:?}");
+    }
+
+    #[test]
+    fn definitions_at_the_end_belong_to_the_next_block() {
+        check("<\n\n[a]:   \n", "<\n\n");
+        check("<\n\n[a]:   \n&\n", "<\n\n");
+        check("one\n\n[a]: b\n\ntwo\n", "one\n\n");
     }
 
     #[test]
