@@ -39,7 +39,7 @@ pub fn search_history(trial: &PageTrial) -> anyhow::Result<()> {
     ensure!(!tab.is_shown("@resume-folder", "")?, "a folder is asked for");
     tab.fill_field("@resume-prompt", "go on")?;
     tab.click("@resume", "")?;
-    tab.wait_for("@toast", "which is not there any more")?;
+    tab.wait_for("@toast", "does not exist")?;
     tab.wait_for("@resume-folder:focus", "")?;
     tab.browser.go_back()?;
     tab.wait_for("@hits @hit mark", &needle.word)?;
