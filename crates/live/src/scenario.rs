@@ -102,7 +102,7 @@ const SCENARIOS: &[LiveScenario] = &[
         .only(|cli| agent_abilities(cli).resume && LOGS.iter().any(|logs| logs.agent == cli.name))
         .starting_agent_directly(),
     LiveScenario::new("consumers of one session", protocols::share_session).only(|cli| agent_abilities(cli).approvals),
-    LiveScenario::new("choices are told without a session", sessions::discover_options),
+    LiveScenario::new("choices are known without a session", sessions::discover_options),
     LiveScenario::new("choices of a model reach the model", sessions::select_model)
         .only(|cli| agent_abilities(cli).set_model),
     LiveScenario::new("choices of an effort reach the model", sessions::select_effort).only(|cli| cli.thinks),

@@ -94,7 +94,7 @@ impl fmt::Display for SessionCandidates {
     }
 }
 
-/// A session, without what was said in it.
+/// A session without its transcript.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "LogSession")]

@@ -12,7 +12,7 @@ use crate::tab::BrowserTab;
 
 /// Without the token, every page shows how to sign in; no session data is shown or requested.
 pub fn reject_without_token(trial: &PageTrial) -> anyhow::Result<()> {
-    let id = trial.start_script("text a secret that nobody may see")?;
+    let id = trial.start_script("text a secret that strangers may not see")?;
     // The page's requests are refused.
     trial.expect_console_error("401 (Unauthorized)");
     let tab = trial.open_empty_tab()?;

@@ -140,7 +140,7 @@ mod tests {
     ];
 
     fn table(id: &str, room: Option<usize>) -> Vec<String> {
-        let cells = [id, "12 min", "/srv/a/long/folder/of/somebody"].map(|text| (PLAIN, text.to_owned())).to_vec();
+        let cells = [id, "12 min", "/srv/a/long/folder/of/workshop"].map(|text| (PLAIN, text.to_owned())).to_vec();
         let row = TableRow {
             cells,
             last: vec![(PLAIN, "waiting for a prompt".to_owned())],
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn what_is_least_goes_first() {
         for (room, shown) in [
-            (None, "01a1e1f4  12 min  /srv/a/long/folder/of/somebody  waiting for a prompt · 3 s"),
-            (Some(70), "01a1e1f4  12 min  …/folder/of/somebody  waiting for a prompt · 3 s"),
-            (Some(60), "01a1e1f4  12 min  …r/of/somebody  waiting for a prompt · 3 s"),
-            (Some(50), "01a1e1f4  12 min  …somebody  waiting for a … · 3 s"),
-            (Some(40), "01a1e1f4  …somebody  waiting for … · 3 s"),
+            (None, "01a1e1f4  12 min  /srv/a/long/folder/of/workshop  waiting for a prompt · 3 s"),
+            (Some(70), "01a1e1f4  12 min  …/folder/of/workshop  waiting for a prompt · 3 s"),
+            (Some(60), "01a1e1f4  12 min  …r/of/workshop  waiting for a prompt · 3 s"),
+            (Some(50), "01a1e1f4  12 min  …workshop  waiting for a … · 3 s"),
+            (Some(40), "01a1e1f4  …workshop  waiting for … · 3 s"),
             (Some(30), "01a1e1f4  waiting for a… · 3 s"),
             (Some(12), "01a1e1f4  w…"),
         ] {

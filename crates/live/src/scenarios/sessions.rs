@@ -143,7 +143,7 @@ pub fn resume_and_fork(trial: &LiveTrial<'_>) -> anyhow::Result<()> {
     check_memory(trial, &again, "elderberry", &["apricot", "cherry"])?;
     let model = trial.stage.scripted_model().conversation_requests();
     let asked = model.last().map(|request| request.body.to_string()).unwrap_or_default();
-    ensure!(!asked.contains("damson"), "what was said in the copy is in the session");
+    ensure!(!asked.contains("damson"), "the session has the prompt of its copy");
     Ok(())
 }
 
