@@ -33,11 +33,11 @@ pub struct SnapshotsTask {}
 
 pub fn update_snapshots(_: &SnapshotsTask) -> anyhow::Result<()> {
     for (package, target, tests, update) in [
-        ("switchboard-cli", "--test=it", "snapshots::recordings", "always"),
+        ("switchboard-cli", "--test=it", "recordings::recordings_mean", "always"),
         ("switchboard-cli", "--test=it", "consumers::tables", "always"),
         ("switchboard-cli", "--bin=switchboard", "view::", "always"),
         // A changed dialect gets a new revision and its snapshot a new name, so none is overwritten.
-        ("switchboard-dialects", "--lib", "test_saved::what_changes", "unseen"),
+        ("switchboard-dialects", "--lib", "test_sessions::what_changes", "unseen"),
     ] {
         let mut tests = cargo_command(&["test", "--quiet", "--package", package, target, "--", tests]);
         run_program(tests.env("INSTA_UPDATE", update))?;
