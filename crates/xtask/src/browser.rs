@@ -19,10 +19,10 @@ const DRIVER_NAME: &str = "chromedriver";
 
 const DEBIAN_PACKAGES: &[&str] = &["chromium", "chromium-driver", "fonts-dejavu-core"];
 
-/// Try the page in a real browser, with a server of its own for each scenario
+/// Test the page in a real browser, with a separate server for each scenario
 ///
-/// Chromium is installed first, if it is not there and we may. What is left of a failure is in the folder `browser` of
-/// the build folder: what was on the screen, the page, the console, and what the server said.
+/// Installs Chromium first if it is missing and this runs as root. If a scenario fails, the screenshot, the page, the
+/// console output and the server log are kept in `browser` in the build directory.
 #[derive(Args)]
 pub struct BrowserTask {
     #[command(flatten)]
@@ -38,15 +38,15 @@ pub fn run_all() -> anyhow::Result<TestStepOutcome> {
     run_scenarios(&ScenarioSelection::all_with_jobs(2))
 }
 
-fn run_scenarios(which: &ScenarioSelection) -> anyhow::Result<TestStepOutcome> {
-    let found = BrowserInstallation::find_or_install().and_then(|found| Ok((found, AgentEnvironment::find()?)));
-    let (found, place) = match found {
-        Ok(found) => found,
+fn run_scenarios(selection: &ScenarioSelection) -> anyhow::Result<TestStepOutcome> {
+    let prerequisites = BrowserInstallation::find_or_install().and_then(|found| Ok((found, AgentEnvironment::find()?)));
+    let (installation, environment) = match prerequisites {
+        Ok(prerequisites) => prerequisites,
         Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };
-    let mut browser = place.command_for("switchboard-browser", &["scenarios"])?;
-    found.add_program_args(&mut browser, "debug");
-    browser.args(which.to_args()).arg("--kept").arg(build_directory().join("browser"));
+    let mut browser = environment.command_for("switchboard-browser", &["scenarios"])?;
+    installation.add_program_args(&mut browser, "debug");
+    browser.args(selection.to_args()).arg("--kept").arg(build_directory().join("browser"));
     run_program(&mut browser).map(|()| TestStepOutcome::Passed)
 }
 
@@ -62,7 +62,7 @@ impl BrowserInstallation {
             return Ok(found);
         }
         install_packages()?;
-        Self::find_installed().ok_or_else(|| "chromium was installed, and is not there".to_owned())
+        Self::find_installed().ok_or_else(|| "chromium was installed but cannot be found".to_owned())
     }
 
     fn find_installed() -> Option<Self> {
@@ -79,34 +79,35 @@ impl BrowserInstallation {
     }
 }
 
-/// Returns a command of the browser program without agents, with the release build of Switchboard.
-pub fn release_command(words: &[&str]) -> anyhow::Result<Command> {
+/// Returns a command that runs `switchboard-browser` without agents, with the release build of Switchboard.
+pub fn release_command(args: &[&str]) -> anyhow::Result<Command> {
     let found = BrowserInstallation::find_or_install().map_err(|why| anyhow!("NOT RUN: {why}"))?;
     let isolation = NetworkIsolation::find().map_err(|why| anyhow!("NOT RUN: {why}"))?;
     run_program(&mut cargo_command(&["build", "--quiet", "--release", "--package", "switchboard-cli"]))?;
     build_workspace()?;
-    let mut command = isolation.isolated_command(&build_directory().join("debug/switchboard-browser"), words);
+    let mut command = isolation.isolated_command(&build_directory().join("debug/switchboard-browser"), args);
     found.add_program_args(&mut command, "release");
     Ok(command)
 }
 
 fn find_on_path(name: &str) -> Option<PathBuf> {
-    let which = || new_command("sh", &["-c", "command -v \"$1\"", "sh", name]);
-    // `is_there` discards the output, so the command runs twice.
-    let said = is_available(&mut which()).then(|| read_output(&mut which())).and_then(Result::ok)?;
-    Some(PathBuf::from(said.trim())).filter(|path| path.is_absolute())
+    let output = read_output(&mut new_command("sh", &["-c", "command -v \"$1\"", "sh", name])).ok()?;
+    Some(PathBuf::from(output.trim())).filter(|path| path.is_absolute())
 }
 
 fn install_packages() -> Result<(), String> {
-    let by_hand = || format!("install {}", DEBIAN_PACKAGES.join(" "));
+    let instruction = || format!("run `apt-get install {}`", DEBIAN_PACKAGES.join(" "));
     if !is_available(&mut new_command("apt-get", &["--version"])) || !is_root() {
-        return Err(format!("there is no chromium with its driver, and it cannot be installed here: {}", by_hand()));
+        return Err(format!(
+            "chromium and chromedriver are not installed and cannot be installed here; {}",
+            instruction()
+        ));
     }
     print_line(&format!("installing {}", DEBIAN_PACKAGES.join(", ")));
     let apt = |words: &[&str]| {
         let mut apt = new_command("apt-get", &["--quiet", "--quiet", "-o", "DPkg::Lock::Timeout=300"]);
         run_program(apt.args(words).env("DEBIAN_FRONTEND", "noninteractive"))
     };
-    let all = [&["install", "--yes", "--no-install-recommends"], DEBIAN_PACKAGES].concat();
-    apt(&["update"]).and_then(|()| apt(&all)).map_err(|error| format!("chromium is not there: {error:#}"))
+    let install_args = [&["install", "--yes", "--no-install-recommends"], DEBIAN_PACKAGES].concat();
+    apt(&["update"]).and_then(|()| apt(&install_args)).map_err(|error| format!("cannot install chromium: {error:#}"))
 }

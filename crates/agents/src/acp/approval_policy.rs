@@ -184,7 +184,7 @@ impl ApprovalPolicy {
 
     /// Returns whether the session satisfies an approval mode while the agent is in a mode of this policy. An unknown
     /// policy guarantees nothing.
-    pub fn keeps(self, mode: ApprovalMode) -> bool {
+    pub fn satisfies(self, mode: ApprovalMode) -> bool {
         match self {
             Self::Asks | Self::ReadOnly => true,
             Self::AllowsEdits => matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::AutoAll),

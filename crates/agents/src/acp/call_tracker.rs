@@ -86,14 +86,14 @@ impl AcpReader {
         &mut self,
         new: bool,
         update: &JsonObject<'_>,
-        place: &SessionScope,
+        scope: &SessionScope,
         recorder: &mut RunRecorder,
     ) {
         let Some(id) = update.get_non_empty("toolCallId") else { return };
         let status = update.get_str("status");
         let over = matches!(status.as_deref(), Some("completed" | "failed"));
-        let source = self.nature(&id, new && !over, status.is_none(), place, recorder);
-        let Some(item) = self.upsert(&id, source, new, update, place, recorder) else {
+        let source = self.nature(&id, new && !over, status.is_none(), scope, recorder);
+        let Some(item) = self.upsert(&id, source, new, update, scope, recorder) else {
             return recorder.write_notice(Notice::new(Topic::Late).with_name("tool_call_update").with_text(id));
         };
         let waits = match status.as_deref() {
@@ -121,11 +121,11 @@ impl AcpReader {
         id: &str,
         new: bool,
         bare: bool,
-        place: &SessionScope,
+        scope: &SessionScope,
         recorder: &RunRecorder,
     ) -> CallRecordKind {
         let waiting = |call: &mut ToolCall| !recorder.item_is_open(&call.item);
-        let describes = new || bare && self.calls.find(place.thread(), id).is_some_and(waiting);
+        let describes = new || bare && self.calls.find(scope.thread(), id).is_some_and(waiting);
         if describes { CallRecordKind::Call } else { CallRecordKind::Update }
     }
 
@@ -136,31 +136,31 @@ impl AcpReader {
         source: CallRecordKind,
         new: bool,
         fields: &JsonObject<'_>,
-        place: &SessionScope,
+        scope: &SessionScope,
         recorder: &mut RunRecorder,
     ) -> Option<Id> {
-        if let Some(call) = self.calls.find(place.thread(), id) {
+        if let Some(call) = self.calls.find(scope.thread(), id) {
             call.merge(source, fields, recorder);
             self.terminals.link(call);
             return Some(call.item.clone());
         }
-        let again = self.calls.was_closed(place.thread(), id);
+        let again = self.calls.was_closed(scope.thread(), id);
         if again && !new {
             return None;
         }
-        self.settle_declined(place.thread(), recorder);
-        self.speeches.end(place.thread(), recorder);
-        if matches!(place, SessionScope::Main) {
+        self.settle_declined(scope.thread(), recorder);
+        self.open_messages.end(scope.thread(), recorder);
+        if matches!(scope, SessionScope::Main) {
             self.active(recorder);
         }
-        let item = match place.thread() {
+        let item = match scope.thread() {
             _ if again => self.next_id(id, recorder),
             None => Id::from(id),
             Some(thread) => Id::from(format!("{thread}.{id}")),
         };
-        let mut call = ToolCall::new(id, item.clone(), place);
+        let mut call = ToolCall::new(id, item.clone(), scope);
         call.name = tool_names::tool_name(fields, id, self.prefixed_ids);
-        call.reply = matches!(place, SessionScope::Main).then(|| self.reply_of_call(id, recorder));
+        call.reply = matches!(scope, SessionScope::Main).then(|| self.reply_of_call(id, recorder));
         call.merge(source, fields, recorder);
         self.terminals.link(&mut call);
         if self.calls.open.len() == MAX_CLOSED_CALLS {

@@ -70,7 +70,7 @@ impl AcpReader {
         &mut self,
         kind: MessageKind,
         update: &JsonObject<'_>,
-        place: &SessionScope,
+        scope: &SessionScope,
         recorder: &mut RunRecorder,
     ) {
         let Some(piece) = update.get("content").map(content) else { return };
@@ -78,21 +78,21 @@ impl AcpReader {
         if kind == MessageKind::Agent && mode_told(text, recorder) {
             return;
         }
-        if kind == MessageKind::User && matches!(place, SessionScope::Main) && self.prompts.is_echo(text) {
+        if kind == MessageKind::User && matches!(scope, SessionScope::Main) && self.prompts.is_echo(text) {
             return recorder.write_notice(Notice::new(Topic::Echo).with_text(text));
         }
         let message = update.get_non_empty("messageId");
-        let explains = kind == MessageKind::Agent && matches!(place, SessionScope::Main);
+        let explains = kind == MessageKind::Agent && matches!(scope, SessionScope::Main);
         if explains && self.prompts.explain_failure(text, message.as_deref()) {
             return recorder.write_notice(control("agent_message_chunk").with_text(text.trim()));
         }
-        self.settle_declined(place.thread(), recorder);
-        if matches!(place, SessionScope::Main) {
+        self.settle_declined(scope.thread(), recorder);
+        if matches!(scope, SessionScope::Main) {
             self.active(recorder);
         }
-        let thread = place.thread();
+        let thread = scope.thread();
         let going_on =
-            self.speeches.going_on(thread, kind, message.as_deref()).filter(|item| recorder.item_is_open(item));
+            self.open_messages.going_on(thread, kind, message.as_deref()).filter(|item| recorder.item_is_open(item));
         let item = match (going_on, kind) {
             (Some(item), _) => item,
             (None, MessageKind::User) => {
@@ -107,7 +107,7 @@ impl AcpReader {
             }
         };
         add(&item, piece, recorder);
-        if matches!(place, SessionScope::Main) {
+        if matches!(scope, SessionScope::Main) {
             let reply = recorder.open_item(&item).and_then(|item| item.reply.clone());
             self.spending.replied(&update.get_object("_meta").get_object("usage"), reply, recorder);
         }
@@ -122,11 +122,11 @@ impl AcpReader {
         item: Item,
         recorder: &mut RunRecorder,
     ) -> Id {
-        self.speeches.end(thread, recorder);
+        self.open_messages.end(thread, recorder);
         let id = self.next_id(if kind == MessageKind::Thought { "thought" } else { "message" }, recorder);
         let reply = self.reply(kind, message.as_deref(), thread, recorder);
         recorder.item_started(&id, Item { reply, ..item });
-        self.speeches.begin(thread, OpenMessage { item: id.clone(), kind, message }, recorder);
+        self.open_messages.begin(thread, OpenMessage { item: id.clone(), kind, message }, recorder);
         id
     }
 

@@ -61,12 +61,12 @@ pub fn reader_of_prefixed_ids() -> Box<dyn RecordReader> {
 #[derive(Default)]
 pub struct AcpReader {
     /// Requests of the client.
-    pub(super) ours: OutstandingRequests<ClientRequestKind>,
+    pub(super) client_requests: OutstandingRequests<ClientRequestKind>,
     /// Requests of the agent.
     pub(super) theirs: OutstandingRequests<AgentRequestKind>,
     pub(super) session: AcpSession,
     pub(super) prompts: PromptTracker,
-    pub(super) speeches: OpenMessages,
+    pub(super) open_messages: OpenMessages,
     pub(super) calls: ToolCallTracker,
     pub(super) terminals: ClientTerminals,
     pub(super) subagents: AcpSubagents,
@@ -120,8 +120,8 @@ impl RecordReader for AcpReader {
         let (id, params) = (rpc_id(fields.get("id")), fields.get_object("params"));
         match (fields.get_str("method"), id) {
             (Some(method), id) => self.message(&method, id, &params, recorder),
-            (None, Some(id)) if dir == Dir::Out => self.answer_of_ours(&id, &fields, recorder),
-            (None, Some(id)) => self.answer(&id, &fields, recorder),
+            (None, Some(id)) if dir == Dir::Out => self.read_client_response(&id, &fields, recorder),
+            (None, Some(id)) => self.read_response(&id, &fields, recorder),
             (None, None) if fields.contains_key("error") => recorder.write_notice(answer_notice("response", &fields)),
             (None, None) => {}
         }
@@ -129,12 +129,12 @@ impl RecordReader for AcpReader {
 
     fn handle_note(&mut self, note: &EngineNote<'_>, _: &mut RunRecorder) {
         if let EngineNote::Failed(fault) = note {
-            self.session.with_login_hint(fault);
+            self.session.add_login_hint(fault);
         }
     }
 
     fn finish(&mut self, recorder: &mut RunRecorder) {
-        self.session_over(recorder);
+        self.end_stream(recorder);
     }
 }
 
@@ -147,7 +147,7 @@ impl AcpReader {
             "session/prompt" => self.prompt(id, params, recorder),
             "session/cancel" => self.cancel(params, recorder),
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                self.opening(method, id, params, recorder);
+                self.read_open_request(method, id, params, recorder);
             }
             "elicitation/create" => self.elicitation(id, params, recorder),
             "elicitation/complete" => requests::complete(params, recorder),
@@ -168,8 +168,8 @@ impl AcpReader {
     pub(super) fn asked(&mut self, method: &str, id: Option<RpcId>, params: &JsonObject<'_>) {
         if let Some(id) = id {
             let choice = ["modeId", "modelId", "title"].into_iter().find_map(|field| params.get_non_empty(field));
-            let ours = ClientRequestKind { method: method.to_owned(), session: session_id(params), choice };
-            self.ours.asked(id, ours);
+            let request = ClientRequestKind { method: method.to_owned(), session: session_id(params), choice };
+            self.client_requests.asked(id, request);
         }
     }
 
@@ -192,7 +192,7 @@ impl AcpReader {
     }
 
     /// Reads a response of the client.
-    fn answer_of_ours(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    fn read_client_response(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
         match self.theirs.answered(id) {
             Some(AgentRequestKind::Permission { request, item, options }) => {
                 self.decided(request, &item, &options, fields, recorder);

@@ -75,14 +75,14 @@ impl PromptTracker {
 impl AcpReader {
     /// `session/prompt`.
     pub(super) fn prompt(&mut self, id: Option<RpcId>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let place = self.place(params, recorder);
-        if matches!(place, SessionScope::Replay(_)) {
+        let scope = self.enter_scope(params, recorder);
+        if matches!(scope, SessionScope::Replay(_)) {
             self.end_replay(recorder);
             recorder.set_scope(None, None);
         }
         self.asked("session/prompt", id.clone(), params);
         let content = contents(params.get_array("prompt"));
-        let main = place.thread().is_none() || matches!(place, SessionScope::Replay(_));
+        let main = scope.thread().is_none() || matches!(scope, SessionScope::Replay(_));
         let queued = main && (self.prompts.owner.is_some() || !self.prompts.waiting.is_empty());
         if main {
             let prompt = TrackedPrompt { key: id.unwrap_or_default(), text: text_of(&content) };
@@ -97,7 +97,7 @@ impl AcpReader {
     }
 
     fn begin(&mut self, prompt: TrackedPrompt, recorder: &mut RunRecorder) {
-        self.speeches.end(None, recorder);
+        self.open_messages.end(None, recorder);
         self.settle_declined(None, recorder);
         self.prompts.cancelling = false;
         self.prompts.failure = None;
@@ -121,8 +121,8 @@ impl AcpReader {
 
     /// `session/cancel`.
     pub(super) fn cancel(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let place = self.place(params, recorder);
-        if place.thread().is_none() && recorder.in_turn() {
+        let scope = self.enter_scope(params, recorder);
+        if scope.thread().is_none() && recorder.in_turn() {
             self.prompts.cancelling = true;
             recorder.mark_interrupted();
         }
@@ -132,7 +132,7 @@ impl AcpReader {
     pub(super) fn prompt_answered(
         &mut self,
         id: &str,
-        ours: &ClientRequestKind,
+        request: &ClientRequestKind,
         fields: &JsonObject<'_>,
         recorder: &mut RunRecorder,
     ) {
@@ -140,7 +140,7 @@ impl AcpReader {
         let result = fields.get_object("result");
         let waited = self.prompts.take_waiting(id);
         let elsewhere =
-            ours.session.as_deref().is_some_and(|s| recorder.agent_session().is_some_and(|main| *main != *s));
+            request.session.as_deref().is_some_and(|s| recorder.agent_session().is_some_and(|main| *main != *s));
         if elsewhere || waited.is_some() && self.prompts.owner.is_some() {
             return aside(fields, error, recorder);
         }
@@ -160,7 +160,7 @@ impl AcpReader {
 
     fn finish(&mut self, turn: TurnCompleted, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         recorder.ensure_turn();
-        self.speeches.end(None, recorder);
+        self.open_messages.end(None, recorder);
         self.settle_calls(recorder);
         self.spending.count(result, recorder);
         let denied = self.calls.take_denied();

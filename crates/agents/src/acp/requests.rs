@@ -9,20 +9,20 @@ use switchboard_event::{
 
 use super::{
     AcpReader, AgentRequestKind, RpcId, control,
-    driver::reason,
+    driver::answer_message,
     tool_call::{CallRecordKind, parsed},
 };
 use crate::{JsonObject, JsonView, RunRecorder};
 
 impl AcpReader {
     pub(super) fn permission(&mut self, id: Option<RpcId>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let place = self.place(params, recorder);
+        let scope = self.enter_scope(params, recorder);
         let Some(id) = id else { return recorder.write_notice(control("session/request_permission")) };
         let request = recorder.local_id(&format!("request_{}", id.trim_matches('"')));
         let fields = params.get_object("toolCall");
         let call = fields.get_non_empty("toolCallId").unwrap_or_else(|| format!("call_of_{request}"));
         // A request about a finished call starts a new one.
-        let Some(item) = self.upsert(&call, CallRecordKind::Permission, true, &fields, &place, recorder) else {
+        let Some(item) = self.upsert(&call, CallRecordKind::Permission, true, &fields, &scope, recorder) else {
             return;
         };
         self.show_call(&item, recorder);
@@ -65,7 +65,7 @@ impl AcpReader {
             call.refused = decided != Outcome::Allowed;
             call.request = None;
         }
-        let reason = fields.get("result").and_then(reason);
+        let reason = fields.get("result").and_then(answer_message);
         let message = reason.clone().or_else(|| fields.get_object("error").get_non_empty("message"));
         let by = Decider::Client;
         recorder.request_resolved(RequestResolved {
@@ -137,12 +137,12 @@ fn leaves_planning(call: &Call) -> bool {
 
 impl AcpReader {
     pub(super) fn elicitation(&mut self, id: Option<RpcId>, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let place = self.place(params, recorder);
+        let scope = self.enter_scope(params, recorder);
         let Some(id) = id else { return };
         // The completion of a page refers to its own id.
         let name = params.get_non_empty("elicitationId").unwrap_or_else(|| format!("request_{}", id.trim_matches('"')));
         let request = recorder.local_id(&name);
-        let call = params.get_non_empty("toolCallId").map(|id| match place.thread() {
+        let call = params.get_non_empty("toolCallId").map(|id| match scope.thread() {
             Some(thread) => Id::from(format!("{thread}.{id}")),
             None => Id::from(id),
         });

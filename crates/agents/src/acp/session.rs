@@ -1,4 +1,4 @@
-//! Sessions: opening them, information about the agent and the session, and their end.
+//! Reads the lifecycle of a session: opening it, its replayed history, its settings, and its end.
 
 use switchboard_event::{EndReason, Fault, Id, Info, Level, Notice, Status, Topic};
 
@@ -10,30 +10,30 @@ use crate::{JsonObject, JsonView, RunRecorder, SessionEnding};
 pub struct AcpSession {
     /// The stream includes the messages to the agent.
     pub two_way: bool,
-    /// The thread of a history that is being replayed. It separates the history from the answer.
+    /// The thread of a history that is being replayed. Items of the history belong to this thread.
     pub replay: Option<Id>,
-    replays: u32,
+    replay_count: u32,
     /// The session that is being loaded, resumed or forked.
-    from: Option<Id>,
+    source_session: Option<Id>,
     /// The session existed before this connection.
     pub resumed: bool,
     /// The session's default model.
     default_model: Option<String>,
     /// The reason why no session could be opened.
-    fault: Option<Fault>,
+    open_fault: Option<Fault>,
     /// The fault includes a hint.
-    advised: bool,
+    has_login_hint: bool,
     closed: bool,
 }
 
 impl AcpSession {
     /// Replaces the fault with the driver's version, which may include a hint.
-    pub fn with_login_hint(&mut self, advice: &Fault) {
-        if let Some(fault) = &mut self.fault
-            && fault.code == advice.code
-            && !self.advised
+    pub fn add_login_hint(&mut self, hinted: &Fault) {
+        if let Some(fault) = &mut self.open_fault
+            && fault.code == hinted.code
+            && !self.has_login_hint
         {
-            (*fault, self.advised) = (advice.clone(), true);
+            (*fault, self.has_login_hint) = (hinted.clone(), true);
         }
     }
 }
@@ -58,25 +58,25 @@ impl SessionScope {
 }
 
 impl AcpReader {
-    /// Returns the conversation of a message. The first active session is the main session.
-    pub(super) fn place(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) -> SessionScope {
+    /// Returns the conversation of a message, and records its events there. The first active session is the main session.
+    pub(super) fn enter_scope(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) -> SessionScope {
         let session = session_id(params).unwrap_or_default();
-        self.identify(&session, recorder);
+        self.identify_main_session(&session, recorder);
         let other = !session.is_empty() && recorder.agent_session().is_some_and(|main| *main != *session);
-        let place = match (&self.session.replay, other) {
+        let scope = match (&self.session.replay, other) {
             (_, true) => SessionScope::Other(Id::from(session)),
             (Some(thread), false) => SessionScope::Replay(thread.clone()),
             (None, false) => SessionScope::Main,
         };
-        if let Some(thread) = place.thread() {
+        if let Some(thread) = scope.thread() {
             recorder.set_scope(self.subagents.item_of(thread), Some(thread.clone()));
         }
-        place
+        scope
     }
 
     /// Identifies the main session by its first activity, and records the session that it continues.
-    fn identify(&mut self, session: &str, recorder: &mut RunRecorder) {
-        if let Some(from) = self.session.from.take().filter(|_| recorder.agent_session().is_none()) {
+    fn identify_main_session(&mut self, session: &str, recorder: &mut RunRecorder) {
+        if let Some(from) = self.session.source_session.take().filter(|_| recorder.agent_session().is_none()) {
             self.session.resumed = true;
             recorder.set_resumed_from(from);
         }
@@ -84,7 +84,7 @@ impl AcpReader {
     }
 
     /// Reads `session/new`, `load`, `resume` and `fork`.
-    pub(super) fn opening(
+    pub(super) fn read_open_request(
         &mut self,
         method: &str,
         id: Option<RpcId>,
@@ -93,14 +93,15 @@ impl AcpReader {
     ) {
         self.asked(method, id, params);
         let session = session_id(params);
-        let mine = recorder.agent_session().is_none() || recorder.agent_session().map(Id::as_str) == session.as_deref();
-        if method == "session/load" && mine {
+        let is_main_session =
+            recorder.agent_session().is_none() || recorder.agent_session().map(Id::as_str) == session.as_deref();
+        if method == "session/load" && is_main_session {
             self.end_replay(recorder);
-            self.session.replays += 1;
-            self.session.replay = Some(recorder.local_id(&format!("replay_{}", self.session.replays)));
+            self.session.replay_count += 1;
+            self.session.replay = Some(recorder.local_id(&format!("replay_{}", self.session.replay_count)));
         }
         if recorder.agent_session().is_none() {
-            self.session.from = session.map(Id::from);
+            self.session.source_session = session.map(Id::from);
             let mcp = options::mcp_servers(params);
             recorder.update_info(Info { cwd: params.get_non_empty("cwd"), mcp, ..Info::default() });
         }
@@ -108,45 +109,49 @@ impl AcpReader {
     }
 
     /// Reads a response of the agent.
-    pub(super) fn answer(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let ours = self.ours.answered(id).unwrap_or_else(|| guess(&fields.get_object("result")));
-        if ours.method == "session/prompt" {
-            return self.prompt_answered(id, &ours, fields, recorder);
+    pub(super) fn read_response(&mut self, id: &str, fields: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let request = self.client_requests.answered(id).unwrap_or_else(|| infer_request(&fields.get_object("result")));
+        if request.method == "session/prompt" {
+            return self.prompt_answered(id, &request, fields, recorder);
         }
         match fields.get("error") {
-            Some(error) => self.refused(&ours, errors::fault(&error.as_object()), recorder),
-            None => self.granted(&ours, &fields.get_object("result"), recorder),
+            Some(error) => self.report_error(&request, errors::fault(&error.as_object()), recorder),
+            None => self.read_result(&request, &fields.get_object("result"), recorder),
         }
-        recorder.write_notice_if_no_event(answer_notice(&ours.method, fields));
+        recorder.write_notice_if_no_event(answer_notice(&request.method, fields));
     }
 
-    fn granted(&mut self, ours: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let mine = ours.session.as_deref().is_none_or(|id| recorder.agent_session().is_none_or(|main| *main == *id));
-        match ours.method.as_str() {
-            "initialize" => initialized(result, recorder),
-            "session/new" | "session/load" | "session/resume" | "session/fork" => self.opened(ours, result, recorder),
+    fn read_result(&mut self, request: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let is_main_session =
+            request.session.as_deref().is_none_or(|id| recorder.agent_session().is_none_or(|main| *main == *id));
+        match request.method.as_str() {
+            "initialize" => read_initialize_result(result, recorder),
+            "session/new" | "session/load" | "session/resume" | "session/fork" => {
+                self.read_open_result(request, result, recorder)
+            }
             // Settings of another session on the connection do not concern this one.
-            _ if !mine => {}
-            "session/set_mode" => recorder.update_info(Info { mode: ours.choice.clone(), ..Info::default() }),
-            "session/set_model" => recorder.update_info(Info { model: ours.choice.clone(), ..Info::default() }),
-            "session/set_title" => recorder.update_info(Info { title: ours.choice.clone(), ..Info::default() }),
-            "session/set_config_option" => self.offered(result, recorder),
+            _ if !is_main_session => {}
+            "session/set_mode" => recorder.update_info(Info { mode: request.choice.clone(), ..Info::default() }),
+            "session/set_model" => recorder.update_info(Info { model: request.choice.clone(), ..Info::default() }),
+            "session/set_title" => recorder.update_info(Info { title: request.choice.clone(), ..Info::default() }),
+            "session/set_config_option" => self.apply_settings(result, recorder),
             "session/close" => self.session.closed = true,
             _ => {}
         }
     }
 
-    fn opened(&mut self, ours: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let session = session_id(result).or_else(|| ours.session.clone().filter(|_| ours.method != "session/fork"));
+    fn read_open_result(&mut self, request: &ClientRequestKind, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+        let session =
+            session_id(result).or_else(|| request.session.clone().filter(|_| request.method != "session/fork"));
         let session = session.unwrap_or_default();
-        self.identify(&session, recorder);
+        self.identify_main_session(&session, recorder);
         if recorder.agent_session().is_some_and(|main| *main == *session) {
-            self.session.fault = None;
+            self.session.open_fault = None;
             self.session.closed = false;
-            if ours.method == "session/new" {
+            if request.method == "session/new" {
                 self.session.default_model = options::offers(result).model;
             }
-            self.offered(result, recorder);
+            self.apply_settings(result, recorder);
         } else {
             self.end_thread(&Id::from(session), recorder);
         }
@@ -154,15 +159,15 @@ impl AcpReader {
 
     /// Ends a thread and completes its open items.
     pub(super) fn end_thread(&mut self, thread: &Id, recorder: &mut RunRecorder) {
-        self.speeches.forget(Some(thread));
+        self.open_messages.forget(Some(thread));
         self.calls.forget(Some(thread));
         for item in recorder.open_items(Some(thread)) {
             recorder.item_closed(&item, Status::Completed);
         }
     }
 
-    /// Applies the choices in a response or an update.
-    pub(super) fn offered(&mut self, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+    /// Applies the settings in a response or an update.
+    pub(super) fn apply_settings(&mut self, result: &JsonObject<'_>, recorder: &mut RunRecorder) {
         let mut info = options::offers(result);
         for model in &mut info.models {
             model.default = self.session.default_model.as_ref() == Some(&model.id);
@@ -172,16 +177,16 @@ impl AcpReader {
         recorder.update_info(info);
     }
 
-    /// Reports a refusal. If the user waits for the request, it is a warning; otherwise it is protocol traffic.
-    fn refused(&mut self, ours: &ClientRequestKind, fault: Fault, recorder: &mut RunRecorder) {
-        let topic = match ours.method.as_str() {
+    /// Reports an error response. Errors of requests that the user waits for are warnings; others are not reported.
+    fn report_error(&mut self, request: &ClientRequestKind, fault: Fault, recorder: &mut RunRecorder) {
+        let topic = match request.method.as_str() {
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                if ours.method == "session/load" {
+                if request.method == "session/load" {
                     self.end_replay(recorder);
                 }
-                self.session.from = None;
+                self.session.source_session = None;
                 if recorder.agent_session().is_none() {
-                    self.session.fault = Some(fault.clone());
+                    self.session.open_fault = Some(fault.clone());
                 }
                 Topic::Warning
             }
@@ -189,7 +194,7 @@ impl AcpReader {
             "session/set_mode" | "session/set_model" | "session/set_config_option" => Topic::Warning,
             _ => return,
         };
-        let notice = Notice::new(topic).with_level(Level::Warning).with_name(ours.method.clone());
+        let notice = Notice::new(topic).with_level(Level::Warning).with_name(request.method.clone());
         recorder.write_notice(Notice { text: Some(fault.message.clone()), error: Some(fault), ..notice });
     }
 
@@ -201,13 +206,13 @@ impl AcpReader {
     }
 
     /// Ends the stream. A connection without any prompt ends as its session did.
-    pub(super) fn session_over(&mut self, recorder: &mut RunRecorder) {
+    pub(super) fn end_stream(&mut self, recorder: &mut RunRecorder) {
         self.end_replay(recorder);
         self.settle_calls(recorder);
         if recorder.turn_count() > 0 || recorder.in_turn() {
             return;
         }
-        if let Some(fault) = self.session.fault.take() {
+        if let Some(fault) = self.session.open_fault.take() {
             recorder.session_ending(SessionEnding { reason: EndReason::Failed, error: Some(fault) });
         } else if self.session.closed {
             recorder.session_ending(SessionEnding { reason: EndReason::Completed, error: None });
@@ -215,15 +220,15 @@ impl AcpReader {
     }
 }
 
-/// Returns the id of a session without a leading blank: Gemini CLI 0.61.0 must receive the id with one to load a
-/// session safely.
+/// Returns the id of a session without surrounding whitespace: Gemini CLI 0.61.0 is sent the id with a leading space to
+/// load a session safely.
 pub fn session_id(fields: &JsonObject<'_>) -> Option<String> {
     let id = fields.get_str("sessionId")?;
     Some(id.trim()).filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-/// Guesses the request of a response from its structure, if the request is not in the stream.
-fn guess(result: &JsonObject<'_>) -> ClientRequestKind {
+/// Infers the request of a response from its fields, if the request is not in the stream.
+fn infer_request(result: &JsonObject<'_>) -> ClientRequestKind {
     let method = if result.contains_key("stopReason") {
         "session/prompt"
     } else if result.contains_key("protocolVersion") {
@@ -238,7 +243,7 @@ fn guess(result: &JsonObject<'_>) -> ClientRequestKind {
     ClientRequestKind { method: method.to_owned(), session: None, choice: None }
 }
 
-fn initialized(result: &JsonObject<'_>, recorder: &mut RunRecorder) {
+fn read_initialize_result(result: &JsonObject<'_>, recorder: &mut RunRecorder) {
     recorder.update_info(Info {
         version: result.get_object("agentInfo").get_non_empty("version"),
         capabilities: result.get("agentCapabilities").map(JsonView::to_raw),

@@ -22,22 +22,22 @@ const MAX_SUBAGENTS: usize = 256;
 
 impl AcpReader {
     pub(super) fn update(&mut self, params: &JsonObject<'_>, recorder: &mut RunRecorder) {
-        let place = self.place(params, recorder);
+        let scope = self.enter_scope(params, recorder);
         let update = params.get_object("update");
         let kind = update.get_string("sessionUpdate").unwrap_or_default();
         // The event was reported when it happened.
-        if matches!(place, SessionScope::Replay(_)) && HISTORY.contains(&kind.as_str()) {
+        if matches!(scope, SessionScope::Replay(_)) && HISTORY.contains(&kind.as_str()) {
             return recorder.write_notice(Notice::new(Topic::Echo).with_level(Level::Debug).with_name(kind));
         }
         match kind.as_str() {
-            "user_message_chunk" => self.chunk(MessageKind::User, &update, &place, recorder),
-            "agent_message_chunk" => self.chunk(MessageKind::Agent, &update, &place, recorder),
-            "agent_thought_chunk" => self.chunk(MessageKind::Thought, &update, &place, recorder),
-            "tool_call" | "tool_call_update" => self.tool_call(kind == "tool_call", &update, &place, recorder),
-            "plan" => self.plan(None, entries(&update), &place, recorder),
-            "plan_update" => self.plan_update(&update.get_object("plan"), &place, recorder),
+            "user_message_chunk" => self.chunk(MessageKind::User, &update, &scope, recorder),
+            "agent_message_chunk" => self.chunk(MessageKind::Agent, &update, &scope, recorder),
+            "agent_thought_chunk" => self.chunk(MessageKind::Thought, &update, &scope, recorder),
+            "tool_call" | "tool_call_update" => self.tool_call(kind == "tool_call", &update, &scope, recorder),
+            "plan" => self.plan(None, entries(&update), &scope, recorder),
+            "plan_update" => self.plan_update(&update.get_object("plan"), &scope, recorder),
             "plan_removed" => self.plan_removed(&update, recorder),
-            "compaction_update" => compaction(&update, &place, recorder),
+            "compaction_update" => compaction(&update, &scope, recorder),
             "compaction_summary_chunk" => {
                 let text = update.get("content").map(|block| text_of(&contents(vec![block]))).unwrap_or_default();
                 recorder.write_notice(Notice::new(Topic::Compaction).with_status("summary").with_text(text));
@@ -45,14 +45,14 @@ impl AcpReader {
             "notice" => notice(&update, recorder),
             "subagent_update" => self.subagent_update(&update, recorder),
             "session_message" | "session_message_chunk" => session_message(&update, recorder),
-            _ => self.session_news(&kind, &update, &place, recorder),
+            _ => self.session_news(&kind, &update, &scope, recorder),
         }
         recorder.write_notice_if_no_event(control(&kind));
     }
 
     /// Reads updates about the session itself. Those of other sessions on the connection do not concern this one.
-    fn session_news(&mut self, kind: &str, update: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
-        let mine = !matches!(place, SessionScope::Other(_));
+    fn session_news(&mut self, kind: &str, update: &JsonObject<'_>, scope: &SessionScope, recorder: &mut RunRecorder) {
+        let mine = !matches!(scope, SessionScope::Other(_));
         recorder.set_scope(None, None);
         match kind {
             "available_commands_update" if mine => {
@@ -61,7 +61,7 @@ impl AcpReader {
             "current_mode_update" if mine => {
                 recorder.update_info(Info { mode: update.get_non_empty("currentModeId"), ..Info::default() });
             }
-            "config_option_update" if mine => self.offered(update, recorder),
+            "config_option_update" if mine => self.apply_settings(update, recorder),
             "session_info_update" if mine => {
                 if let Some(state) = session_state(update) {
                     self.prompts.set_state(&state);
@@ -79,11 +79,11 @@ impl AcpReader {
     }
 
     /// Writes a plan. It is one item that is updated; an agent may have several named plans.
-    fn plan(&mut self, id: Option<Id>, plan: Plan, place: &SessionScope, recorder: &mut RunRecorder) {
-        if matches!(place, SessionScope::Main) {
+    fn plan(&mut self, id: Option<Id>, plan: Plan, scope: &SessionScope, recorder: &mut RunRecorder) {
+        if matches!(scope, SessionScope::Main) {
             self.active(recorder);
         }
-        let thread = place.thread().map_or("", |thread| thread.as_str());
+        let thread = scope.thread().map_or("", |thread| thread.as_str());
         let known = id.unwrap_or_else(|| Id::from(format!("plan{thread}")));
         let open = self.plans.iter().find(|(name, _)| *name == known).map(|(_, item)| item.clone());
         let item = match open.filter(|item| recorder.item_is_open(item)) {
@@ -98,14 +98,14 @@ impl AcpReader {
         recorder.item_started(&item, Item::new(plan));
     }
 
-    fn plan_update(&mut self, plan: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
+    fn plan_update(&mut self, plan: &JsonObject<'_>, scope: &SessionScope, recorder: &mut RunRecorder) {
         let id = plan.get_str("planId").map(|id| Id::from(format!("plan:{id}")));
         let content = match plan.get_str("type").as_deref() {
             Some("markdown") => Plan { text: plan.get_string("content"), ..Plan::default() },
             Some("file") => Plan { text: plan.get_string("uri"), ..Plan::default() },
             _ => entries(plan),
         };
-        self.plan(id, content, place, recorder);
+        self.plan(id, content, scope, recorder);
     }
 
     fn plan_removed(&mut self, update: &JsonObject<'_>, recorder: &mut RunRecorder) {
@@ -141,13 +141,13 @@ pub(super) fn plan_status(entry: &JsonObject<'_>) -> PlanStatus {
 }
 
 /// `compaction_update`: a compaction started or ended.
-fn compaction(update: &JsonObject<'_>, place: &SessionScope, recorder: &mut RunRecorder) {
+fn compaction(update: &JsonObject<'_>, scope: &SessionScope, recorder: &mut RunRecorder) {
     let status = update.get_string("status").unwrap_or_default();
     let running = status == "in_progress";
     let text = Some(text_of(&contents(update.get_array("summary")))).filter(|text| !text.is_empty());
     let notice = Notice::new(Topic::Compaction).with_status(if running { "started".to_owned() } else { status });
     recorder.write_notice(Notice { text: text.or_else(|| update.get_non_empty("error")), ..notice });
-    if matches!(place, SessionScope::Main) {
+    if matches!(scope, SessionScope::Main) {
         let status = match (running, recorder.in_turn()) {
             (true, _) => SessionStatus::Compacting,
             (false, true) => SessionStatus::Running,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_agents::find_agent;
-use switchboard_event::{Event, EventBody, Timestamp, Usage};
+use switchboard_event::{Event, EventBody, SessionState, Timestamp, Usage};
 use switchboard_store::SessionRecord;
 
 use super::{
@@ -79,12 +79,12 @@ fn print_transcript(
     let terminal = Terminal::new();
     let look = DisplaySettings { reasoning: !args.no_reasoning, first_prompt: true, ..DisplaySettings::default() };
     let options = ViewOptions { screen: ScreenLayout::Both, resume: false, ..look.options(&terminal) };
-    let mut tally = SessionTally::default();
+    let mut totals = SessionTotals::default();
     history.pages(0).try_for_each(|page| {
-        page?.iter().for_each(|event| tally.apply(event));
+        page?.iter().for_each(|event| totals.apply(event));
         Ok::<_, Failure>(())
     })?;
-    print_output(&session_header(session, &tally, host::now(), terminal.stdout && terminal.color))?;
+    print_output(&session_header(session, &totals, host::now(), terminal.stdout && terminal.color))?;
     let (mut view, mut out) = (TranscriptView::new(options), ViewOutput::default());
     place.opening.iter().for_each(|event| view.event(event, &mut out));
     for page in history.pages(place.after) {
@@ -96,38 +96,31 @@ fn print_transcript(
     out.pieces().try_for_each(|(_, text)| print_output(text))
 }
 
-/// Totals over the events of a session.
+/// The state of a session with what only this view needs.
 #[derive(Default)]
-struct SessionTally {
-    model: Option<String>,
-    version: Option<String>,
-    usage: Usage,
+struct SessionTotals {
+    state: SessionState,
     /// The agent's running total, if it reports no amounts to add.
-    total: Option<Usage>,
+    running_total: Option<Usage>,
     /// The cost of turns, if replies have none.
-    cost: Option<f64>,
+    turn_cost: Option<f64>,
 }
 
-impl SessionTally {
-    pub fn apply(&mut self, event: &Event) {
+impl SessionTotals {
+    fn apply(&mut self, event: &Event) {
+        self.state.apply(event);
         match &event.body {
-            EventBody::SessionStarted(started) => {
-                let info = &started.info;
-                self.version = info.version.clone().or(self.version.take());
-                self.model = info.model.clone().or_else(|| started.config.model.clone()).or(self.model.take());
-            }
-            EventBody::SessionUpdated(updated) => self.model = updated.info.model.clone().or(self.model.take()),
-            EventBody::Usage(usage) if usage.cumulative => self.total = Some((**usage).clone()),
-            EventBody::Usage(usage) => self.usage.add(usage),
+            EventBody::Usage(usage) if usage.cumulative => self.running_total = Some((**usage).clone()),
             EventBody::TurnCompleted(turn) if event.thread.is_none() => {
-                self.cost = turn.cost_usd.map(|cost| cost + self.cost.unwrap_or_default()).or(self.cost);
+                self.turn_cost = turn.cost_usd.map(|cost| cost + self.turn_cost.unwrap_or_default()).or(self.turn_cost);
             }
             _ => {}
         }
     }
 
-    fn used(&self) -> String {
-        let usage = if self.usage.is_zero() { self.total.as_ref().unwrap_or(&self.usage) } else { &self.usage };
+    fn format_usage(&self) -> String {
+        let summed = self.state.total_usage();
+        let usage = if summed.is_zero() { self.running_total.as_ref().unwrap_or(&summed) } else { &summed };
         let mut words = Vec::new();
         if !usage.is_zero() {
             let cached = match usage.cache_read {
@@ -140,13 +133,13 @@ impl SessionTally {
                 format_tokens(usage.output)
             ));
         }
-        let cost = self.cost.or(usage.cost_usd).filter(|cost| *cost > 0.0);
+        let cost = self.turn_cost.or(usage.cost_usd).filter(|cost| *cost > 0.0);
         words.extend(cost.map(format_dollars));
         words.join(" · ")
     }
 }
 
-fn session_header(session: &SessionRecord, tally: &SessionTally, now: Timestamp, color: bool) -> String {
+fn session_header(session: &SessionRecord, totals: &SessionTotals, now: Timestamp, color: bool) -> String {
     let row = SessionListRow::new(session, now);
     let (id, state) = (sanitize_line(&session.id), row.state);
     let mut text = format!("{}  {}\n", paint(color, BOLD, &id), paint(color, state.style(), state.word()));
@@ -156,22 +149,22 @@ fn session_header(session: &SessionRecord, tally: &SessionTally, now: Timestamp,
         }
     };
     line("title", session.title.clone().unwrap_or_default());
-    line("agent", describe_agent(session, tally));
+    line("agent", describe_agent(session, totals));
     line("directory", session.cwd.clone());
     line("project", session.project.clone().unwrap_or_default());
     line("started", format!("{} ({} ago)", format_utc(session.created), row.age));
     line("ended", session.ended.map(|ended| describe_end(session, ended, now)).unwrap_or_default());
     line("error", error_message(session));
     line("turns", describe_turns(session));
-    line("tokens", tally.used());
+    line("tokens", totals.format_usage());
     line("agent ID", session.agent_session.as_ref().map(ToString::to_string).unwrap_or_default());
     text + "\n"
 }
 
-fn describe_agent(session: &SessionRecord, tally: &SessionTally) -> String {
+fn describe_agent(session: &SessionRecord, totals: &SessionTotals) -> String {
     let title = find_agent(&session.agent).map_or_else(|| session.agent.to_string(), |agent| agent.title.to_owned());
-    let version = tally.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let model = tally.model.as_deref().map(|model| format!(" · {model}")).unwrap_or_default();
+    let version = totals.state.info.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let model = totals.state.model().map(|model| format!(" · {model}")).unwrap_or_default();
     format!("{title}{version}{model}")
 }
 

@@ -27,7 +27,7 @@ use crate::{
 /// Large enough to be fast, small enough to be prompt.
 const READ_CHUNK_BYTES: usize = 128 << 10;
 
-const STOPPED_EXIT_CODE: u8 = 130;
+const SIGNAL_EXIT_CODE: u8 = 130;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -103,26 +103,22 @@ fn translate_lines(args: &TranslateArgs, mut stage: RecordPipeline) -> Result<Ex
     let mut input =
         host::open_file_or_stdin(args.file.as_deref()).and_then(InterruptibleInput::new).map_err(unreadable)?;
     let (mut lines, mut chunk) = (LineSplitter::default(), vec![0; READ_CHUNK_BYTES]);
-    let code = loop {
+    let outcome = loop {
         match input.read(&mut chunk) {
             Ok(ReadOutcome::Some(length)) => {
                 lines.push(chunk.get(..length).unwrap_or_default(), |line| stage.line(line));
                 stage.flush()?;
             }
-            Ok(ReadOutcome::End) => break ExitCode::SUCCESS,
-            // The stream is closed like any other that stops; the exit code reports the signal.
-            Ok(ReadOutcome::Stopped) => break ExitCode::from(STOPPED_EXIT_CODE),
+            Ok(ReadOutcome::End) => break Ok(ExitCode::SUCCESS),
+            Ok(ReadOutcome::Stopped) => break Ok(ExitCode::from(SIGNAL_EXIT_CODE)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                // What was read is output and closed like any other stream that stops.
-                lines.finish(|line| stage.line(line));
-                stage.finish()?;
-                return Err(unreadable(error));
-            }
+            Err(error) => break Err(unreadable(error)),
         }
     };
+    // After a signal or an error, what was read is translated, and the session is ended.
     lines.finish(|line| stage.line(line));
-    stage.finish().map(|()| code)
+    stage.finish()?;
+    outcome
 }
 
 fn session_context(args: &TranslateArgs) -> Result<SessionContext, Failure> {

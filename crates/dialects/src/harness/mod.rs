@@ -24,7 +24,7 @@ pub use client_message::{CLIENT_METHODS, Call, HarnessClientMessage, HarnessMess
 pub use notifications::{HarnessRequestKind, RequestVerdict, to_config_option, to_model};
 pub use server_message::{
     HarnessMessageKind, classify_message, error_response, mark_replayed, replay_completed, result_response,
-    start_as_update, thread_started, warning_notice, with_message_id, with_request_id,
+    thread_started, thread_started_to_updated, warning_notice, with_message_id, with_request_id,
 };
 pub use wire::{
     AgentInfo, ApprovalPolicy, ApprovalResponse, Capabilities, ClientCapabilities, ClientInfo, ConfigListParams,

@@ -1,5 +1,5 @@
-//! Messages for the server that forwards them: writing its own, classifying projected ones, and rewriting those that
-//! are replayed or have other IDs on a connection.
+//! Harness messages on the server: builds the server's own responses and notifications, classifies messages of the
+//! projection, and rewrites them for a connection (marks of replayed ones, request IDs).
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -74,11 +74,11 @@ fn to_json_bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 
-/// The relevant content of a message.
+/// What the server needs to know about a message.
 #[derive(Debug)]
 pub enum HarnessMessageKind<'a> {
-    /// The agent's process has started.
-    Started,
+    /// The thread has started, or its agent process was started again.
+    ThreadStarted,
     /// A turn has started.
     TurnStarted {
         /// The turn id.
@@ -91,21 +91,21 @@ pub enum HarnessMessageKind<'a> {
     /// A turn has ended.
     TurnCompleted,
     /// The agent waits for an answer.
-    Asks {
+    Request {
         /// The request id.
-        request: Id,
+        id: Id,
         /// The kind of request.
-        asked: HarnessRequestKind,
+        kind: HarnessRequestKind,
     },
     /// A request was resolved.
-    Resolved {
+    RequestResolved {
         /// The request id.
         request: Id,
     },
     /// The thread info has changed.
-    Updated,
+    ThreadUpdated,
     /// The agent's process has ended.
-    Ended,
+    ThreadEnded,
     /// Any other message.
     Other,
 }
@@ -114,22 +114,22 @@ pub enum HarnessMessageKind<'a> {
 #[must_use]
 pub fn classify_message(message: &[u8]) -> HarnessMessageKind<'_> {
     if message.starts_with(REQUEST_PREFIX) {
-        return read_request(message).unwrap_or(HarnessMessageKind::Other);
+        return parse_request(message).unwrap_or(HarnessMessageKind::Other);
     }
     let Some(rest) = message.strip_prefix(NOTIFICATION_PREFIX) else { return HarnessMessageKind::Other };
     let method = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
     match method {
-        b"turn/started" => read_turn_started(message).unwrap_or(HarnessMessageKind::Other),
-        b"switchboard/requestResolved" => read_resolved(message).unwrap_or(HarnessMessageKind::Other),
+        b"turn/started" => parse_turn_started(message).unwrap_or(HarnessMessageKind::Other),
+        b"switchboard/requestResolved" => parse_request_resolved(message).unwrap_or(HarnessMessageKind::Other),
         b"turn/completed" => HarnessMessageKind::TurnCompleted,
-        b"thread/started" => HarnessMessageKind::Started,
-        b"switchboard/threadUpdated" => HarnessMessageKind::Updated,
-        b"switchboard/threadEnded" => HarnessMessageKind::Ended,
+        b"thread/started" => HarnessMessageKind::ThreadStarted,
+        b"switchboard/threadUpdated" => HarnessMessageKind::ThreadUpdated,
+        b"switchboard/threadEnded" => HarnessMessageKind::ThreadEnded,
         _ => HarnessMessageKind::Other,
     }
 }
 
-fn read_request(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
+fn parse_request(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
     struct RequestHeader<'a> {
         id: Id,
@@ -137,9 +137,9 @@ fn read_request(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
         method: Cow<'a, str>,
     }
     let RequestHeader { id, method } = parse_json(message)?;
-    let asked =
+    let kind =
         if method.ends_with("/requestApproval") { HarnessRequestKind::Approval } else { HarnessRequestKind::Other };
-    Some(HarnessMessageKind::Asks { request: id, asked })
+    Some(HarnessMessageKind::Request { id, kind })
 }
 
 #[derive(Deserialize)]
@@ -147,7 +147,7 @@ struct MessageParams<T> {
     params: T,
 }
 
-fn read_turn_started(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
+fn parse_turn_started(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
     struct TurnStartedParams<'a> {
         #[serde(borrow)]
@@ -169,14 +169,14 @@ fn read_turn_started(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     Some(HarnessMessageKind::TurnStarted { id, turn, origin: meta.origin })
 }
 
-fn read_resolved(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
+fn parse_request_resolved(message: &[u8]) -> Option<HarnessMessageKind<'_>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ResolvedParams {
         request_id: Id,
     }
     let MessageParams { params: ResolvedParams { request_id } } = parse_json(message)?;
-    Some(HarnessMessageKind::Resolved { request: request_id })
+    Some(HarnessMessageKind::RequestResolved { request: request_id })
 }
 
 fn parse_json<'a, T: Deserialize<'a>>(message: &'a [u8]) -> Option<T> {
@@ -225,9 +225,9 @@ fn edit_params(message: &[u8], change: impl FnOnce(&mut RawFieldMap)) -> Vec<u8>
 
 /// Rewrites a thread start as a thread update: a connection sees each thread start once.
 #[must_use]
-pub fn start_as_update(message: &[u8]) -> Vec<u8> {
+pub fn thread_started_to_updated(message: &[u8]) -> Vec<u8> {
     let updated = || {
-        let ThreadStartedMessage { params: ThreadStartedParams { thread } } = serde_json::from_slice(message).ok()?;
+        let MessageParams { params: ThreadStartedParams { thread } } = parse_json(message)?;
         let StartedThread { id, model_provider, meta } = thread;
         let StartedMeta { agent_session, run, resumed, info } = meta;
         let meta = ThreadUpdateMeta { agent_session, run, resumed, model_provider };
@@ -235,11 +235,6 @@ pub fn start_as_update(message: &[u8]) -> Vec<u8> {
         serde_json::to_vec(&ThreadUpdateMessage { method: "switchboard/threadUpdated", params }).ok()
     };
     updated().unwrap_or_else(|| message.to_owned())
-}
-
-#[derive(Deserialize)]
-struct ThreadStartedMessage {
-    params: ThreadStartedParams,
 }
 
 #[derive(Deserialize)]
@@ -299,30 +294,30 @@ mod tests {
     use crate::{MessageBuffer, harness::DIALECT, test_sessions::full_sample_session};
 
     #[test]
-    fn what_matters_is_seen_in_what_the_projection_says() {
+    fn projected_messages_are_classified() {
         let (mut projection, mut out) = ((DIALECT.projection)(), MessageBuffer::default());
         full_sample_session().events.iter().for_each(|event| projection.project_event(event, &mut out));
         let mut seen = [0_usize; 8];
         for message in out.iter() {
             let value: Value = serde_json::from_slice(message).unwrap();
             let (index, method) = match classify_message(message) {
-                HarnessMessageKind::Started => (0, "thread/started"),
+                HarnessMessageKind::ThreadStarted => (0, "thread/started"),
                 HarnessMessageKind::TurnStarted { id, .. } => {
                     assert_eq!(value["params"]["turn"]["id"], id);
                     (1, "turn/started")
                 }
                 HarnessMessageKind::TurnCompleted => (2, "turn/completed"),
-                HarnessMessageKind::Asks { request, asked } => {
-                    assert_eq!(value["id"], *request);
-                    assert_eq!(asked == HarnessRequestKind::Other, value["method"] == "switchboard/request");
+                HarnessMessageKind::Request { id, kind } => {
+                    assert_eq!(value["id"], *id);
+                    assert_eq!(kind == HarnessRequestKind::Other, value["method"] == "switchboard/request");
                     (3, value["method"].as_str().unwrap())
                 }
-                HarnessMessageKind::Resolved { request } => {
+                HarnessMessageKind::RequestResolved { request } => {
                     assert_eq!(value["params"]["requestId"], *request);
                     (4, "switchboard/requestResolved")
                 }
-                HarnessMessageKind::Updated => (5, "switchboard/threadUpdated"),
-                HarnessMessageKind::Ended => (6, "switchboard/threadEnded"),
+                HarnessMessageKind::ThreadUpdated => (5, "switchboard/threadUpdated"),
+                HarnessMessageKind::ThreadEnded => (6, "switchboard/threadEnded"),
                 HarnessMessageKind::Other => (7, value["method"].as_str().unwrap()),
             };
             assert_eq!(value["method"], method);
@@ -351,18 +346,18 @@ mod tests {
     }
 
     #[test]
-    fn verbatim_json_stays_so() {
+    fn numbers_are_preserved_verbatim() {
         let message = br#"{"method":"m","params":{"big":123456789012345678901234567890,"_meta":{"n":1.10}}}"#;
         let marked = String::from_utf8(mark_replayed(message)).unwrap();
         assert!(marked.contains("123456789012345678901234567890") && marked.contains(r#""n":1.10"#), "{marked}");
     }
 
     #[test]
-    fn a_start_is_told_as_an_update() {
+    fn thread_started_becomes_thread_updated() {
         let (mut projection, mut out) = ((DIALECT.projection)(), MessageBuffer::default());
         let events = crate::test_sessions::SampleSession::new_started().events;
         events.iter().for_each(|event| projection.project_event(event, &mut out));
-        let update = parse_value(&start_as_update(out.iter().next().unwrap()));
+        let update = parse_value(&thread_started_to_updated(out.iter().next().unwrap()));
         assert_eq!(
             update,
             json!({"method": "switchboard/threadUpdated", "params": {
@@ -372,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_can_be_others() {
+    fn request_ids_are_replaced() {
         let asked = with_message_id(br#"{"id":"r1","method":"m","params":{"x":1}}"#, "r1@t");
         assert_eq!(parse_value(&asked), json!({"id": "r1@t", "method": "m", "params": {"x": 1}}));
         let resolved = with_request_id(br#"{"method":"m","params":{"requestId":"r1"}}"#, "r1@t");

@@ -269,7 +269,7 @@ impl SandboxProxy {
         let target = Target { host, port, may_be_private, source: permission.source };
         // A local host is not behind another proxy, and its address can be checked only here.
         let is_local = host == "localhost" || literal.is_some_and(|ip| !self.is_public(ip));
-        match self.upstream.as_ref().filter(|upstream| !is_local && upstream.serves(host)) {
+        match self.upstream.as_ref().filter(|upstream| !is_local && upstream.is_used_for(host)) {
             Some(upstream) => self.connect_through(upstream, target, is_tunnel).await,
             None => self.connect_directly(host, port, may_be_private).await.map(HostConnection::host),
         }

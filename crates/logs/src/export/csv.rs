@@ -12,10 +12,10 @@ pub fn header_row(columns: &[String]) -> String {
 #[must_use]
 pub fn object_row(columns: &[String], json: &[u8]) -> Option<String> {
     let object: Map<String, Value> = serde_json::from_slice(json).ok()?;
-    Some(join_row(columns.iter().map(|column| object.get(column).map_or_else(String::new, value_cell))))
+    Some(join_row(columns.iter().map(|column| object.get(column).map_or_else(String::new, format_value))))
 }
 
-fn value_cell(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => quote_field(text),
@@ -25,17 +25,17 @@ fn value_cell(value: &Value) -> String {
 }
 
 /// Formats a string field. The empty string is quoted to distinguish it from a missing value.
-fn quote_field(text: &str) -> String {
+pub(crate) fn quote_field(text: &str) -> String {
     let is_trimmed = text.trim() == text;
     let text = escape_formula(text);
     let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && is_trimmed;
     if plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
-/// Makes a spreadsheet treat the text as text. A text that would be parsed as a formula gets a leading apostrophe, as
-/// OWASP recommends; control characters, which break many programs, are replaced by visible symbols.
-pub(crate) fn escape_formula(text: &str) -> String {
-    let shown: String = text
+/// Keeps spreadsheets from evaluating text as a formula: such text gets a leading apostrophe, as OWASP recommends. Control
+/// characters other than line breaks and tabs, which break many programs, are replaced by visible symbols.
+fn escape_formula(text: &str) -> String {
+    let printable: String = text
         .chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => c,
@@ -45,12 +45,12 @@ pub(crate) fn escape_formula(text: &str) -> String {
             c => c,
         })
         .collect();
-    let first = shown.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+    let first = printable.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     let is_formula = first.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    if is_formula || shown.starts_with(['\t', '\r', '\n']) { format!("'{shown}") } else { shown }
+    if is_formula || printable.starts_with(['\t', '\r', '\n']) { format!("'{printable}") } else { printable }
 }
 
-fn join_row(fields: impl Iterator<Item = String>) -> String {
+pub(crate) fn join_row(fields: impl Iterator<Item = String>) -> String {
     let mut row = fields.collect::<Vec<_>>().join(",");
     row.push_str("\r\n");
     row
@@ -61,7 +61,7 @@ mod tests {
     use super::{header_row, object_row};
 
     #[test]
-    fn a_spreadsheet_takes_texts_for_texts_and_numbers_for_numbers() {
+    fn formulas_and_control_characters_are_escaped() {
         for (given, written) in [
             (r#""=1+2""#, "'=1+2"),
             (r#""+1""#, "'+1"),

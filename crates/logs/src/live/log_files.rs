@@ -26,17 +26,22 @@ pub struct LiveLogFile {
 }
 
 /// Finds the logs of all homes, and watches every directory on the way.
-pub fn find_log_files(homes: &[AgentHome], ears: &mut FileWatcher, found: &mut dyn FnMut(LiveLogFile)) {
-    (0..homes.len()).for_each(|number| find_in_home(homes, number, ears, found));
+pub fn find_log_files(homes: &[AgentHome], file_watcher: &mut FileWatcher, found: &mut dyn FnMut(LiveLogFile)) {
+    (0..homes.len()).for_each(|number| find_in_home(homes, number, file_watcher, found));
 }
 
 /// Finds the logs of one home.
-pub fn find_in_home(homes: &[AgentHome], number: usize, ears: &mut FileWatcher, found: &mut dyn FnMut(LiveLogFile)) {
+pub fn find_in_home(
+    homes: &[AgentHome],
+    number: usize,
+    file_watcher: &mut FileWatcher,
+    found: &mut dyn FnMut(LiveLogFile),
+) {
     let Some(home) = homes.get(number) else { return };
     // For directories that do not exist yet.
-    ears.watch_directory(&home.folder);
+    file_watcher.watch_directory(&home.folder);
     for path in home.logs.folders.iter().flat_map(|inner| expand_pattern(&home.folder, inner)) {
-        find_below(homes, number, &path, ears, found);
+        find_below(homes, number, &path, file_watcher, found);
     }
 }
 
@@ -45,7 +50,7 @@ pub fn find_below(
     homes: &[AgentHome],
     number: usize,
     path: &Path,
-    ears: &mut FileWatcher,
+    file_watcher: &mut FileWatcher,
     found: &mut dyn FnMut(LiveLogFile),
 ) {
     let Ok(meta) = fs::metadata(path) else { return };
@@ -57,11 +62,11 @@ pub fn find_below(
         return;
     }
     // Before reading the directory, so that later changes are reported.
-    ears.watch_directory(path);
+    file_watcher.watch_directory(path);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         // Symbolic links could form cycles.
         if entry.file_type().is_ok_and(|kind| !kind.is_symlink() || entry.path().is_file()) {
-            find_below(homes, number, &entry.path(), ears, found);
+            find_below(homes, number, &entry.path(), file_watcher, found);
         }
     }
 }
@@ -138,7 +143,7 @@ impl LogWatcher {
 
     fn list_candidates(&mut self) -> Vec<(Timestamp, LastSessionCandidate)> {
         let mut found = Vec::new();
-        find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
+        find_log_files(&self.setup.homes, &mut self.file_watcher, &mut |log| found.push(log));
         found.into_iter().flat_map(file_candidates).chain(self.open_own_sessions()).collect()
     }
 

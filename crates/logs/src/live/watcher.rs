@@ -78,7 +78,7 @@ const MIN_APPEND_PAUSE: Duration = Duration::from_millis(500);
 
 pub struct LogWatcher {
     pub(super) setup: WatcherConfig,
-    pub(super) ears: FileWatcher,
+    pub(super) file_watcher: FileWatcher,
     inbox: Receiver<WatchSignal>,
     tell: Sender<WatchSignal>,
     pub(super) logs: BTreeMap<LogKey, LogFollower>,
@@ -114,12 +114,12 @@ impl LogWatcher {
     pub fn open(mut setup: WatcherConfig) -> Result<Self, LogsError> {
         setup.homes.retain(|home| setup.wanted.has_agent(home.logs.agent));
         let (tell, inbox) = channel();
-        let ears = FileWatcher::new(tell.clone());
+        let file_watcher = FileWatcher::new(tell.clone());
         let own = setup.own.as_ref().map(|ours| OwnSessionTracker::new(ours.log.clone()));
         let now = Instant::now();
         let mut watcher = Self {
             setup,
-            ears,
+            file_watcher,
             inbox,
             tell,
             logs: BTreeMap::new(),
@@ -135,7 +135,7 @@ impl LogWatcher {
             looked_around: now,
         };
         if let Some(ours) = &watcher.setup.own {
-            watcher.ears.watch_directory(&ours.folder);
+            watcher.file_watcher.watch_directory(&ours.folder);
         }
         watcher.resolve_last_session()?;
         watcher.rescan_homes();
@@ -153,7 +153,7 @@ impl LogWatcher {
     /// Returns why changes are polled instead of watched, if so.
     #[must_use]
     pub fn watch_error(&self) -> Option<&str> {
-        self.ears.watch_error()
+        self.file_watcher.watch_error()
     }
 
     /// Returns a handle that stops the watcher.
@@ -206,10 +206,10 @@ impl LogWatcher {
         while let Some(changed_paths) = next {
             match changed_paths {
                 WatchSignal::Stop => return ControlFlow::Break(()),
-                WatchSignal::Lost => self.rescan_homes(),
+                WatchSignal::EventsLost => self.rescan_homes(),
                 // One write causes several signals.
-                WatchSignal::Path(path) if last.as_ref() == Some(&path) => {}
-                WatchSignal::Path(path) => {
+                WatchSignal::Changed(path) if last.as_ref() == Some(&path) => {}
+                WatchSignal::Changed(path) => {
                     self.handle_path(&path);
                     last = Some(path);
                 }
@@ -228,7 +228,7 @@ impl LogWatcher {
             return;
         }
         if path.is_dir() {
-            self.ears.forget_directory(path);
+            self.file_watcher.remove_directory(path);
         }
         // SQLite first writes the files next to the database.
         let database = database_of_side_file(path).map(|(database, _)| database);
@@ -240,7 +240,7 @@ impl LogWatcher {
 
     fn scan_below(&mut self, home: usize, path: &Path) {
         let mut found = Vec::new();
-        log_files::find_below(&self.setup.homes, home, path, &mut self.ears, &mut |log| found.push(log));
+        log_files::find_below(&self.setup.homes, home, path, &mut self.file_watcher, &mut |log| found.push(log));
         // It was written just now, whatever its modification time.
         for log in found {
             let growth = match self.changed_paths.insert(log.path.clone(), Some(Instant::now())) {
@@ -266,11 +266,11 @@ impl LogWatcher {
 
     /// An agent may run for the first time.
     fn find_new_homes(&mut self) {
-        let is_new = |home: &AgentHome| !self.ears.is_watching(&home.folder) && home.folder.is_dir();
+        let is_new = |home: &AgentHome| !self.file_watcher.is_watching(&home.folder) && home.folder.is_dir();
         let new = self.setup.homes.iter().enumerate().filter(|(_, home)| is_new(home)).map(|(number, _)| number);
         let (new, mut found): (Vec<usize>, _) = (new.collect(), Vec::new());
         for number in new {
-            log_files::find_in_home(&self.setup.homes, number, &mut self.ears, &mut |log| found.push(log));
+            log_files::find_in_home(&self.setup.homes, number, &mut self.file_watcher, &mut |log| found.push(log));
         }
         found.into_iter().for_each(|log| self.add_found_log(log));
     }
@@ -278,7 +278,7 @@ impl LogWatcher {
     fn rescan_homes(&mut self) {
         self.looked_around = Instant::now();
         let mut found = Vec::new();
-        log_files::find_log_files(&self.setup.homes, &mut self.ears, &mut |log| found.push(log));
+        log_files::find_log_files(&self.setup.homes, &mut self.file_watcher, &mut |log| found.push(log));
         found.into_iter().for_each(|log| self.add_found_log(log));
     }
 

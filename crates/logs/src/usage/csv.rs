@@ -3,7 +3,7 @@
 use switchboard_event::Timestamp;
 
 use super::{Block, Model, Row, UsageGrouping};
-use crate::export::csv::escape_formula;
+use crate::export::csv::{join_row, quote_field};
 
 /// Returns a header line and a line per row; with a breakdown, a line per model of each row.
 #[must_use]
@@ -123,14 +123,13 @@ fn row_cells(row: &Row, by: UsageGrouping) -> Vec<String> {
 }
 
 fn csv_line(cells: impl Iterator<Item = String>) -> String {
-    cells.map(quote_cell).collect::<Vec<_>>().join(",") + "\r\n"
+    join_row(cells.map(format_cell))
 }
 
-fn quote_cell(cell: String) -> String {
+fn format_cell(cell: String) -> String {
     let is_number =
         cell.bytes().all(|byte| byte.is_ascii_digit() || b".-e".contains(&byte)) && cell.parse::<f64>().is_ok();
-    let cell = if is_number { cell } else { escape_formula(&cell) };
-    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+    if is_number || cell.is_empty() { cell } else { quote_field(&cell) }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use switchboard_dialects::{
     Dialect, DialectSurface, default_dialect,
     harness::{
         Decision, HarnessMessageKind, HarnessRequestId, HarnessRequestKind, RequestVerdict, TurnStartResult,
-        classify_message, mark_replayed, replay_completed, result_response, start_as_update, warning_notice,
+        classify_message, mark_replayed, replay_completed, result_response, thread_started_to_updated, warning_notice,
         with_message_id, with_request_id,
     },
 };
@@ -260,16 +260,18 @@ impl HarnessConnection {
     ) -> Result<(), ClientGone> {
         let json = &message.json;
         match classify_message(json) {
-            HarnessMessageKind::Asks { request, asked } => {
-                open.push((request, asked, json.clone()));
+            HarnessMessageKind::Request { id, kind } => {
+                open.push((id, kind, json.clone()));
                 return Ok(());
             }
-            HarnessMessageKind::Resolved { request } => open.retain(|(asked, ..)| *asked != request),
+            HarnessMessageKind::RequestResolved { request } => open.retain(|(asked, ..)| *asked != request),
             HarnessMessageKind::TurnStarted { id, .. } => *turn = Some(id),
             HarnessMessageKind::TurnCompleted => *turn = None,
-            HarnessMessageKind::Ended => thread.end_run(),
-            HarnessMessageKind::Started => return self.outbox().send(mark_replayed(&start_as_update(json))).await,
-            HarnessMessageKind::Updated | HarnessMessageKind::Other => {}
+            HarnessMessageKind::ThreadEnded => thread.end_run(),
+            HarnessMessageKind::ThreadStarted => {
+                return self.outbox().send(mark_replayed(&thread_started_to_updated(json))).await;
+            }
+            HarnessMessageKind::ThreadUpdated | HarnessMessageKind::Other => {}
         }
         self.outbox().send(mark_replayed(json)).await
     }
@@ -277,11 +279,11 @@ impl HarnessConnection {
     /// Sends a new message.
     async fn send_message(&self, thread: &Arc<OpenThread>, json: Bytes) -> Result<(), ClientGone> {
         match classify_message(&json) {
-            HarnessMessageKind::Started => return self.outbox().send(start_as_update(&json)).await,
-            HarnessMessageKind::Asks { request, asked } => {
-                return self.send_request(thread, request, asked, json.clone()).await;
+            HarnessMessageKind::ThreadStarted => return self.outbox().send(thread_started_to_updated(&json)).await,
+            HarnessMessageKind::Request { id, kind } => {
+                return self.send_request(thread, id, kind, json.clone()).await;
             }
-            HarnessMessageKind::Resolved { request } => {
+            HarnessMessageKind::RequestResolved { request } => {
                 if let Some(id) = self.requests().close(thread.conversation.id(), &request).filter(|id| request != **id)
                 {
                     return self.outbox().send(with_request_id(&json, &id)).await;
@@ -296,8 +298,8 @@ impl HarnessConnection {
             }
             // Before the message is sent, because the client may start the next turn in response.
             HarnessMessageKind::TurnCompleted => thread.end_turn(),
-            HarnessMessageKind::Ended => thread.end_run(),
-            HarnessMessageKind::Updated | HarnessMessageKind::Other => {}
+            HarnessMessageKind::ThreadEnded => thread.end_run(),
+            HarnessMessageKind::ThreadUpdated | HarnessMessageKind::Other => {}
         }
         self.outbox().send(json).await
     }

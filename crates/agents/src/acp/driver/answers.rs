@@ -58,7 +58,7 @@ impl OpenAgentRequests {
     /// Removes a request that the agent withdrew, and returns the response to it.
     pub fn withdrawn(&mut self, native: &str) -> Option<Box<RawValue>> {
         let index = self.open.iter().position(|question| question.native.get() == native)?;
-        self.open.remove(index).map(|question| client_messages::refusal(&question.native, -32800, "cancelled"))
+        self.open.remove(index).map(|question| client_messages::error_response(&question.native, -32800, "cancelled"))
     }
 
     /// Cancels all requests at the end of a turn.
@@ -94,16 +94,16 @@ impl OpenAgentRequest {
             OpenRequestKind::Permission(options) => permitted(options, answer),
             OpenRequestKind::Form(types) => filled_in(types, answer),
         };
-        client_messages::answer(&self.native, &result)
+        client_messages::result_response(&self.native, &result)
     }
 
     /// Returns the response for a request without an answer.
     pub fn give_up(&self) -> Box<RawValue> {
         let result = match self.kind {
-            OpenRequestKind::Permission(_) => client_messages::cancelled(),
+            OpenRequestKind::Permission(_) => client_messages::permission_cancelled(),
             OpenRequestKind::Form(_) => json!({ "action": "cancel" }),
         };
-        client_messages::answer(&self.native, &result)
+        client_messages::result_response(&self.native, &result)
     }
 }
 
@@ -124,7 +124,9 @@ fn permitted(options: &[OfferedOption], answer: &RequestAnswer) -> Value {
         RequestDecision::Decline => of_kind("reject_once").or_else(|| of_kind("reject_always")),
         RequestDecision::Cancel => None,
     };
-    chosen.map_or_else(client_messages::cancelled, |option| client_messages::selected(&option.id, answer))
+    chosen.map_or_else(client_messages::permission_cancelled, |option| {
+        client_messages::permission_selected(&option.id, answer)
+    })
 }
 
 fn filled_in(types: &[(String, String)], answer: &RequestAnswer) -> Value {

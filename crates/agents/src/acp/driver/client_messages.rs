@@ -1,4 +1,4 @@
-//! The client's messages as JSON, with the MCP servers in the format of `session/new`.
+//! Builds the JSON-RPC messages that this client sends to an ACP agent, including the MCP servers of `session/new`.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use switchboard_event::{McpServerConfig, McpTransport, to_raw_json};
 
 use crate::{AgentPrompt, JsonView, RequestAnswer};
 
-/// Name of the client.
-const NAME: &str = "switchboard";
+/// The name of the client, also of its field in `_meta`.
+const CLIENT_NAME: &str = "switchboard";
 
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
@@ -19,7 +19,7 @@ pub fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// A response to the agent. Its id is returned as written.
+/// A response to the agent. The id is the request's, verbatim.
 #[derive(Serialize)]
 struct RpcResponse<'a> {
     jsonrpc: &'static str,
@@ -30,11 +30,11 @@ struct RpcResponse<'a> {
     error: Option<Value>,
 }
 
-pub fn answer(id: &RawValue, result: &Value) -> Box<RawValue> {
+pub fn result_response(id: &RawValue, result: &Value) -> Box<RawValue> {
     to_raw_json(&RpcResponse { jsonrpc: "2.0", id, result: Some(result), error: None })
 }
 
-pub fn refusal(id: &RawValue, code: i32, message: &str) -> Box<RawValue> {
+pub fn error_response(id: &RawValue, code: i32, message: &str) -> Box<RawValue> {
     let error = Some(json!({ "code": code, "message": message }));
     to_raw_json(&RpcResponse { jsonrpc: "2.0", id, result: None, error })
 }
@@ -50,11 +50,11 @@ pub fn initialize() -> Value {
             "session": { "configOptions": { "boolean": {} }, "notices": {}, "compaction": {} },
             "elicitation": { "form": {} },
         },
-        "clientInfo": { "name": NAME, "title": "Switchboard", "version": env!("CARGO_PKG_VERSION") },
+        "clientInfo": { "name": CLIENT_NAME, "title": "Switchboard", "version": env!("CARGO_PKG_VERSION") },
     })
 }
 
-pub fn blocks(prompt: &AgentPrompt) -> Vec<Value> {
+pub fn prompt_blocks(prompt: &AgentPrompt) -> Vec<Value> {
     let text = (!prompt.text.is_empty()).then(|| json!({ "type": "text", "text": prompt.text }));
     let image =
         |image: &crate::PromptImage| json!({ "type": "image", "mimeType": image.media_type, "data": image.data });
@@ -63,60 +63,65 @@ pub fn blocks(prompt: &AgentPrompt) -> Vec<Value> {
 
 /// Answers a permission request with one of its options. The protocol has no field for the reason, so it goes into
 /// `_meta`, which no known agent reads.
-pub fn selected(option: &str, answer: &RequestAnswer) -> Value {
-    let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
-    match (outcome, answer.message.as_deref().filter(|message| !message.is_empty())) {
-        (Value::Object(mut fields), Some(message)) => {
-            fields.insert("_meta".to_owned(), json!({ NAME: { "message": message } }));
-            Value::Object(fields)
-        }
-        (outcome, _) => outcome,
+pub fn permission_selected(option: &str, answer: &RequestAnswer) -> Value {
+    let mut outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+    if let Some(message) = answer.message.as_deref().filter(|message| !message.is_empty()) {
+        outcome["_meta"] = json!({ CLIENT_NAME: { "message": message } });
     }
+    outcome
 }
 
 /// Answers a permission request as cancelled, because the turn ends.
-pub fn cancelled() -> Value {
+pub fn permission_cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// Returns the reason in a response of this client.
-pub fn reason(result: JsonView<'_>) -> Option<String> {
-    result.as_object().get_object("_meta").get_object(NAME).get_non_empty("message")
+/// Returns the user's message in a permission response of this client.
+pub fn answer_message(result: JsonView<'_>) -> Option<String> {
+    result.as_object().get_object("_meta").get_object(CLIENT_NAME).get_non_empty("message")
 }
 
-/// Returns an error for a server whose transport the agent does not support.
-pub fn unreachable(servers: &BTreeMap<String, McpServerConfig>, http: bool, sse: bool) -> Option<String> {
+/// Returns the error for the first server whose transport the agent does not support.
+pub fn unsupported_transport_error(
+    servers: &BTreeMap<String, McpServerConfig>,
+    http: bool,
+    sse: bool,
+) -> Option<String> {
     servers.iter().find_map(|(name, server)| match transport(server) {
-        McpTransport::Http if !http => Some(format!("the agent cannot reach the MCP server {name} over HTTP")),
-        McpTransport::Sse if !sse => Some(format!("the agent cannot reach the MCP server {name} over SSE")),
+        McpTransport::Http if !http => {
+            Some(format!("MCP server {name} uses the HTTP transport, which the agent does not support"))
+        }
+        McpTransport::Sse if !sse => {
+            Some(format!("MCP server {name} uses the SSE transport, which the agent does not support"))
+        }
         _ => None,
     })
 }
 
 /// Returns the servers in the agent's format. For an agent that expands variables, every `$` is escaped.
-pub fn list(servers: &BTreeMap<String, McpServerConfig>, expands: bool) -> Vec<Value> {
-    let value = |text: &String| if expands { text.replace('$', "\\$") } else { text.clone() };
-    let pairs = |map: &BTreeMap<String, String>| -> Vec<Value> {
-        map.iter().map(|(name, text)| json!({ "name": name, "value": value(text) })).collect()
+pub fn mcp_servers_json(servers: &BTreeMap<String, McpServerConfig>, escape_variables: bool) -> Vec<Value> {
+    let escape = |text: &String| if escape_variables { text.replace('$', "\\$") } else { text.clone() };
+    let name_value_list = |map: &BTreeMap<String, String>| -> Vec<Value> {
+        map.iter().map(|(name, text)| json!({ "name": name, "value": escape(text) })).collect()
     };
     let entry = |(name, server): (&String, &McpServerConfig)| match transport(server) {
         McpTransport::Stdio => {
-            json!({ "name": name, "command": server.command, "args": server.args, "env": pairs(&server.env) })
+            json!({ "name": name, "command": server.command, "args": server.args, "env": name_value_list(&server.env) })
         }
         McpTransport::Http => {
-            json!({ "type": "http", "name": name, "url": server.url, "headers": pairs(&server.headers) })
+            json!({ "type": "http", "name": name, "url": server.url, "headers": name_value_list(&server.headers) })
         }
         McpTransport::Sse => {
-            json!({ "type": "sse", "name": name, "url": server.url, "headers": pairs(&server.headers) })
+            json!({ "type": "sse", "name": name, "url": server.url, "headers": name_value_list(&server.headers) })
         }
     };
     servers.iter().map(entry).collect()
 }
 
 /// Returns the servers with likely secrets masked.
-pub fn masked(servers: &BTreeMap<String, McpServerConfig>) -> Vec<Value> {
+pub fn masked_mcp_servers_json(servers: &BTreeMap<String, McpServerConfig>) -> Vec<Value> {
     let config = switchboard_event::SessionConfig { mcp_servers: servers.clone(), ..Default::default() };
-    list(&config.with_masked_secrets().mcp_servers, false)
+    mcp_servers_json(&config.with_masked_secrets().mcp_servers, false)
 }
 
 /// Returns the transport of a server. A URL without an explicit transport uses HTTP.

@@ -9,14 +9,14 @@ use super::{AcpDriver, AcpSessionStart, ClientRequestPurpose, client_messages, s
 use crate::{DriverEffect, DriverEffects, DriverTimer, JsonObject, JsonView, acp::errors};
 
 /// Expires when no more history arrives.
-pub const HISTORY: DriverTimer = DriverTimer("history");
+pub const HISTORY_TIMER: DriverTimer = DriverTimer("history");
 
-/// Silence that marks the end of a late history. The agent writes it without pause.
-const QUIET: Duration = Duration::from_millis(250);
+/// A pause of this length ends a history that arrives after the response.
+const HISTORY_QUIET_PERIOD: Duration = Duration::from_millis(250);
 
 /// The capabilities that the agent announced.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own, as the protocol has them")]
+#[expect(clippy::struct_excessive_bools, reason = "mirrors the protocol's independent flags")]
 pub struct AgentCapabilities {
     pub images: bool,
     load: bool,
@@ -24,53 +24,54 @@ pub struct AgentCapabilities {
     fork: bool,
     http: bool,
     sse: bool,
-    /// Descriptions of the login methods, for people.
-    logins: Vec<String>,
+    /// Descriptions of the login methods.
+    login_methods: Vec<String>,
 }
 
 impl AgentCapabilities {
     fn read(result: &JsonObject<'_>) -> Self {
-        let can = result.get_object("agentCapabilities");
-        let (session, mcp) = (can.get_object("sessionCapabilities"), can.get_object("mcpCapabilities"));
+        let capabilities = result.get_object("agentCapabilities");
+        let (session, mcp) =
+            (capabilities.get_object("sessionCapabilities"), capabilities.get_object("mcpCapabilities"));
         Self {
-            images: can.get_object("promptCapabilities").is_true("image"),
-            load: can.is_true("loadSession"),
+            images: capabilities.get_object("promptCapabilities").is_true("image"),
+            load: capabilities.is_true("loadSession"),
             resume: session.get("resume").is_some(),
             fork: session.get("fork").is_some(),
             http: mcp.is_true("http"),
             sse: mcp.is_true("sse"),
-            logins: result
+            login_methods: result
                 .get_array("authMethods")
                 .into_iter()
-                .filter_map(|method| login(&method.as_object()))
+                .filter_map(|method| describe_login_method(&method.as_object()))
                 .collect(),
         }
     }
 }
 
-/// Describes a login method for people.
-fn login(method: &JsonObject<'_>) -> Option<String> {
+/// Describes a login method.
+fn describe_login_method(method: &JsonObject<'_>) -> Option<String> {
     let name = method.get_non_empty("name").or_else(|| method.get_non_empty("id"))?;
-    let var = |var: JsonView<'_>| var.as_str().map(Into::into).or_else(|| var.as_object().get_non_empty("name"));
-    let vars: Vec<String> = method.get_array("vars").into_iter().filter_map(var).collect();
-    let set = Some(format!("{} in the environment", vars.join(", "))).filter(|_| !vars.is_empty());
-    let how = set.or_else(|| method.get_non_empty("description")).filter(|how| *how != name);
-    Some(how.map_or_else(|| name.clone(), |how| format!("{name} ({how})")))
+    let var_name = |var: JsonView<'_>| var.as_str().map(Into::into).or_else(|| var.as_object().get_non_empty("name"));
+    let vars: Vec<String> = method.get_array("vars").into_iter().filter_map(var_name).collect();
+    let env_hint = Some(format!("{} in the environment", vars.join(", "))).filter(|_| !vars.is_empty());
+    let details = env_hint.or_else(|| method.get_non_empty("description")).filter(|details| *details != name);
+    Some(details.map_or_else(|| name.clone(), |details| format!("{name} ({details})")))
 }
 
 impl AcpDriver {
     /// Handles a response before the first prompt.
     pub(super) fn handle_opening_response(
         &mut self,
-        what: ClientRequestPurpose,
-        answer: &JsonObject<'_>,
+        purpose: ClientRequestPurpose,
+        response: &JsonObject<'_>,
         effects: &mut DriverEffects,
     ) {
-        let fault = answer.get("error").map(|error| errors::fault(&error.as_object()));
-        let result = answer.get_object("result");
-        match (what, fault) {
+        let fault = response.get("error").map(|error| errors::fault(&error.as_object()));
+        let result = response.get_object("result");
+        match (purpose, fault) {
             (ClientRequestPurpose::Initialize, None) => self.handle_initialize_result(&result, effects),
-            (ClientRequestPurpose::Open(method), None) => self.opened(method, &result, effects),
+            (ClientRequestPurpose::Open(method), None) => self.handle_open_result(method, &result, effects),
             (ClientRequestPurpose::Open(method), Some(fault)) => self.handle_open_failure(method, fault, effects),
             (ClientRequestPurpose::Approval, None) => self.handle_approval_selected(effects),
             (ClientRequestPurpose::Approval, Some(fault)) => effects.give_up(cannot_ask_fault(&fault.message)),
@@ -82,12 +83,14 @@ impl AcpDriver {
 
     fn handle_initialize_result(&mut self, result: &JsonObject<'_>, effects: &mut DriverEffects) {
         if let Some(version) = result.get_u64("protocolVersion").filter(|version| *version != 1) {
-            let said = format!("the agent speaks version {version} of ACP, and only version 1 is spoken here");
-            return effects.give_up(Fault::new(ErrorCode::ProtocolError, said));
+            let message = format!("the agent uses ACP version {version}; only version 1 is supported");
+            return effects.give_up(Fault::new(ErrorCode::ProtocolError, message));
         }
         self.agent = AgentCapabilities::read(result);
-        if let Some(said) = client_messages::unreachable(&self.setup.servers, self.agent.http, self.agent.sse) {
-            return effects.give_up(Fault::new(ErrorCode::ExecutionError, said));
+        if let Some(message) =
+            client_messages::unsupported_transport_error(&self.setup.servers, self.agent.http, self.agent.sse)
+        {
+            return effects.give_up(Fault::new(ErrorCode::ExecutionError, message));
         }
         self.open_session(effects);
     }
@@ -102,7 +105,7 @@ impl AcpDriver {
             AcpSessionStart::Resume(_) => return effects.give_up(unsupported_fault("continue a session")),
             AcpSessionStart::Fork(_) => return effects.give_up(unsupported_fault("continue a copy of a session")),
         };
-        let id = self.number(ClientRequestPurpose::Open(method));
+        let id = self.register_request(ClientRequestPurpose::Open(method));
         let expands = self.setup.habits.expands;
         let params = |servers: Vec<Value>| {
             let mut params = json!({ "cwd": self.setup.cwd, "mcpServers": servers });
@@ -111,23 +114,23 @@ impl AcpDriver {
             }
             client_messages::request(id, method, &params)
         };
-        let record = params(client_messages::list(&self.setup.servers, expands));
+        let record = params(client_messages::mcp_servers_json(&self.setup.servers, expands));
         let secret = self.setup.servers.values().any(|server| !server.env.is_empty() || !server.headers.is_empty());
         if secret {
-            effects.send_masked_record(&record, &params(client_messages::masked(&self.setup.servers)));
+            effects.send_masked_record(&record, &params(client_messages::masked_mcp_servers_json(&self.setup.servers)));
         } else {
             effects.send_record(&record);
         }
         self.session = session.unwrap_or_default();
     }
 
-    fn opened(&mut self, method: &str, result: &JsonObject<'_>, effects: &mut DriverEffects) {
+    fn handle_open_result(&mut self, method: &str, result: &JsonObject<'_>, effects: &mut DriverEffects) {
         if let Some(session) = result.get_non_empty("sessionId") {
             self.session = session;
         }
         if self.session.is_empty() {
-            let said = "the agent opened a session without saying its id";
-            return effects.give_up(Fault::new(ErrorCode::ProtocolError, said));
+            let message = format!("the agent's response to {method} contains no session ID");
+            return effects.give_up(Fault::new(ErrorCode::ProtocolError, message));
         }
         if method == "session/load" && self.setup.habits.late_history {
             self.history = true;
@@ -149,7 +152,7 @@ impl AcpDriver {
     /// Waits for more history after a message of the agent.
     pub(super) fn wait_for_history(&self, effects: &mut DriverEffects) {
         if self.history {
-            effects.push(DriverEffect::Arm(HISTORY, QUIET));
+            effects.push(DriverEffect::Arm(HISTORY_TIMER, HISTORY_QUIET_PERIOD));
         }
     }
 
@@ -162,19 +165,19 @@ impl AcpDriver {
     fn choose_approval(&mut self, effects: &mut DriverEffects) {
         match self.offers.approvals.next_step(self.setup.approval) {
             ApprovalStep::Nothing => self.choose_model(effects),
-            ApprovalStep::Choose(choice) if self.chosen_approvals.contains(&choice) => {
-                effects.give_up(cannot_ask_fault("it stayed in its mode"));
+            ApprovalStep::Select(choice) if self.chosen_approvals.contains(&choice) => {
+                effects.give_up(cannot_ask_fault("it did not leave its current mode"));
             }
-            ApprovalStep::Choose(choice) => {
+            ApprovalStep::Select(choice) => {
                 self.chosen_approvals.push(choice.clone());
                 self.choose(ClientRequestPurpose::Approval, choice, effects);
             }
-            ApprovalStep::Impossible(mode) => {
-                let said = format!(
-                    "the agent starts in mode {mode:?}, which runs tools without asking, and offers no mode that asks\n\
+            ApprovalStep::Unsatisfiable(mode) => {
+                let message = format!(
+                    "the agent starts in mode {mode:?}, which runs tools without approval, and has no mode that requires approval\n\
                      hint: choose another mode in the agent's own settings, or the approval mode autoAll"
                 );
-                effects.give_up(Fault::new(ErrorCode::PermissionDenied, said));
+                effects.give_up(Fault::new(ErrorCode::PermissionDenied, message));
             }
         }
     }
@@ -192,7 +195,7 @@ impl AcpDriver {
 
     fn choose_model(&mut self, effects: &mut DriverEffects) {
         let Some(model) = self.setup.model.take() else { return effects.push(DriverEffect::Ready) };
-        match self.offers.model(&model) {
+        match self.offers.select_model(&model) {
             Ok(choice) => self.choose(ClientRequestPurpose::Model, choice, effects),
             Err(unsupported) => effects.give_up(Fault::new(ErrorCode::ModelNotFound, unsupported.to_string())),
         }
@@ -203,21 +206,21 @@ impl AcpDriver {
         if fault.code != ErrorCode::ProviderAuth {
             return fault;
         }
-        let ways = || match self.agent.logins.as_slice() {
+        let methods = || match self.agent.login_methods.as_slice() {
             [] => "log in with the agent itself".to_owned(),
-            ways => format!("log in with the agent itself: {}", ways.join(", ")),
+            methods => format!("log in with the agent itself: {}", methods.join(", ")),
         };
-        let hint = self.setup.login.clone().unwrap_or_else(ways);
+        let hint = self.setup.login.clone().unwrap_or_else(methods);
         Fault { message: format!("{}\nhint: {hint}", fault.message), ..fault }
     }
 }
 
 fn cannot_ask_fault(why: &str) -> Fault {
-    let said = format!(
-        "the agent could not be set to ask before it acts: {why}\n\
+    let message = format!(
+        "the agent could not be switched to a mode that asks for approval: {why}\n\
          hint: choose a mode that asks in the agent's own settings, or the approval mode autoAll"
     );
-    Fault::new(ErrorCode::PermissionDenied, said)
+    Fault::new(ErrorCode::PermissionDenied, message)
 }
 
 fn unsupported_fault(what: &str) -> Fault {

@@ -11,8 +11,8 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use answers::{OpenAgentRequest, OpenAgentRequests};
-pub use client_messages::reason;
-use handshake::{AgentCapabilities, HISTORY};
+pub use client_messages::answer_message;
+use handshake::{AgentCapabilities, HISTORY_TIMER};
 use selectors::{AgentSelectors, SelectionRequest};
 use serde_json::{Value, json, value::RawValue};
 use switchboard_event::{ApprovalMode, Dir, Event, EventBody, Id, McpServerConfig};
@@ -89,12 +89,12 @@ impl AcpDriver {
         params: &Value,
         effects: &mut DriverEffects,
     ) {
-        let id = self.number(what);
+        let id = self.register_request(what);
         effects.send_record(&client_messages::request(id, method, params));
     }
 
     /// Returns the id of the next request.
-    pub(super) fn number(&mut self, what: ClientRequestPurpose) -> u64 {
+    pub(super) fn register_request(&mut self, what: ClientRequestPurpose) -> u64 {
         let id = self.next;
         self.next += 1;
         push_bounded(&mut self.asked, (id, what), ASKED);
@@ -139,7 +139,7 @@ impl AcpDriver {
             "elicitation/create" => OpenAgentRequest::form(request.clone(), id, params),
             _ => {
                 let refused = format!("{method} is not offered here");
-                return effects.push(DriverEffect::Send(client_messages::refusal(&id, -32601, &refused)));
+                return effects.push(DriverEffect::Send(client_messages::error_response(&id, -32601, &refused)));
             }
         };
         if request.is_empty() || self.cancelling {
@@ -201,7 +201,7 @@ impl AcpDriver {
             return Err(UnsupportedOperation::new("an ACP agent cannot be given a schema for its answer"));
         }
         self.prompts += 1;
-        let params = json!({ "sessionId": self.session, "prompt": client_messages::blocks(prompt) });
+        let params = json!({ "sessionId": self.session, "prompt": client_messages::prompt_blocks(prompt) });
         self.ask(ClientRequestPurpose::Prompt, "session/prompt", &params, effects);
         Ok(())
     }
@@ -252,11 +252,13 @@ impl AgentDriver for AcpDriver {
             AgentCommand::Answer(answer) => self.decide(&answer, effects)?,
             AgentCommand::Interrupt => self.interrupt(effects),
             AgentCommand::SetModel(model) => {
-                self.choose(ClientRequestPurpose::Other, self.offers.model(&model)?, effects)
+                self.choose(ClientRequestPurpose::Other, self.offers.select_model(&model)?, effects)
             }
-            AgentCommand::SetMode(mode) => self.choose(ClientRequestPurpose::Other, self.offers.mode(&mode)?, effects),
+            AgentCommand::SetMode(mode) => {
+                self.choose(ClientRequestPurpose::Other, self.offers.select_mode(&mode)?, effects)
+            }
             AgentCommand::SetOption { id, value } => {
-                self.choose(ClientRequestPurpose::Other, self.offers.option(&id, &value)?, effects)
+                self.choose(ClientRequestPurpose::Other, self.offers.select_option(&id, &value)?, effects)
             }
             AgentCommand::Slash { name, arguments } => {
                 self.offers.commands.check_name(&name)?;
@@ -277,7 +279,7 @@ impl AgentDriver for AcpDriver {
     }
 
     fn handle_signal(&mut self, signal: DriverSignal, effects: &mut DriverEffects) {
-        if signal == DriverSignal::Timer(HISTORY) {
+        if signal == DriverSignal::Timer(HISTORY_TIMER) {
             self.set_up(effects);
         }
     }

@@ -309,7 +309,7 @@ fn another_version_of_the_protocol_is_not_spoken() {
     let script = r#"
         > {"send":{"method":"initialize"}}
         {"in":{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":2}}}
-        > {"give_up":"the agent speaks version 2 of ACP, and only version 1 is spoken here","code":"protocol_error"}
+        > {"give_up":"the agent uses ACP version 2; only version 1 is supported","code":"protocol_error"}
     "#;
     wish().check_script(find_agent("acp").unwrap(), script);
 }
@@ -338,7 +338,7 @@ fn a_server_that_the_agent_cannot_reach_is_said_before_anything_else() {
     let script = [
         "> {\"send\":{\"method\":\"initialize\"}}\n",
         MET,
-        "\n> {\"give_up\":\"the agent cannot reach the MCP server far over SSE\"}",
+        "\n> {\"give_up\":\"MCP server far uses the SSE transport, which the agent does not support\"}",
     ];
     wish.check_script(find_agent("acp").unwrap(), &script.concat());
 }

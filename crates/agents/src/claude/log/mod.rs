@@ -96,7 +96,7 @@ impl SubagentThreads {
         if let Some(known) = self.known.iter().find(|thread| thread.id == id) {
             return Some(known.clone());
         }
-        let call = find_requesting_call(fields, recorder);
+        let call = find_call_with_prompt(fields, recorder);
         Some(self.remember_thread(id, call))
     }
 
@@ -112,33 +112,31 @@ impl SubagentThreads {
     }
 
     fn remember_thread(&mut self, id: Id, call: Option<Id>) -> SubagentThread {
-        if self.known.len() == MAX_REMEMBERED_THREADS {
-            self.known.pop_front();
-        }
         let thread = SubagentThread { id, call };
-        self.known.push_back(thread.clone());
+        push_bounded(&mut self.known, thread.clone(), MAX_REMEMBERED_THREADS);
         thread
     }
 
-    /// Finds the thread by the chain of records, whose first one names it.
+    /// Returns the UUID of the first record in the chain of parents, which identifies the subagent.
     fn follow_record_chain(&mut self, fields: &JsonObject<'_>) -> Option<Id> {
         let record = Id::from(fields.get_non_empty("uuid")?);
-        let follows = fields.get_str("parentUuid");
-        let of = |follows: &str| self.records.iter().rev().find(|(known, _)| **known == *follows);
-        let root = follows.and_then(|follows| of(&follows)).map_or_else(|| record.clone(), |(_, root)| root.clone());
+        let parent = fields.get_str("parentUuid");
+        let find_record = |parent: &str| self.records.iter().rev().find(|(known, _)| **known == *parent);
+        let root =
+            parent.and_then(|parent| find_record(&parent)).map_or_else(|| record.clone(), |(_, root)| root.clone());
         push_bounded(&mut self.records, (record, root.clone()), MAX_REMEMBERED_THREADS);
         Some(root)
     }
 }
 
 /// Finds the tool call with the prompt that a subagent starts with.
-fn find_requesting_call(fields: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Id> {
+fn find_call_with_prompt(fields: &JsonObject<'_>, recorder: &RunRecorder) -> Option<Id> {
     let task = fields.get_object("message").get_string("content")?;
-    let is_asked = |id: &Id| {
+    let has_prompt = |id: &Id| {
         let details = recorder.open_item(id).map(|item| &item.details);
         matches!(details, Some(Details::Subagent(subagent)) if subagent.prompt.as_deref() == Some(&task))
     };
-    recorder.open_items(None).into_iter().find(is_asked)
+    recorder.open_items(None).into_iter().find(has_prompt)
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl McpTestClient {
 }
 
 #[tokio::test]
-async fn the_tools_say_what_they_take_and_that_they_only_read() {
+async fn tools_have_schemas_and_are_read_only() {
     let client = McpTestClient::new().await;
     let tools = client.client.list_all_tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
@@ -88,7 +88,7 @@ async fn the_tools_say_what_they_take_and_that_they_only_read() {
 }
 
 #[tokio::test]
-async fn past_work_is_found_and_read() {
+async fn a_search_hit_can_be_shown() {
     let client = McpTestClient::new().await;
     let knows = |agent: &str| LOGS.iter().any(|logs| logs.agent == agent);
     let needle = client.truth.rare.iter().find(|needle| knows(&needle.agent)).unwrap().clone();
@@ -104,7 +104,7 @@ async fn past_work_is_found_and_read() {
 }
 
 #[tokio::test]
-async fn pages_are_all_of_it() {
+async fn pages_contain_everything_once() {
     let client = McpTestClient::new().await;
     let all = client.call("list_sessions", json!({ "limit": 100 })).await;
     let total = all.json["total"].as_u64().unwrap();
@@ -135,7 +135,7 @@ async fn pages_are_all_of_it() {
 }
 
 #[tokio::test]
-async fn what_was_used_is_the_truth() {
+async fn usage_matches_the_corpus() {
     let client = McpTestClient::new().await;
     for agent in LOGS.iter().map(|logs| logs.agent) {
         let Some(known) = client.truth.agents.get(agent) else { continue };
@@ -153,7 +153,7 @@ async fn what_was_used_is_the_truth() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_an_error_of_the_tool() {
+async fn invalid_arguments_are_tool_errors() {
     let client = McpTestClient::new().await;
     for (tool, given, says) in [
         ("show_session", json!({ "session": "nobody" }), "no session nobody"),

@@ -32,7 +32,7 @@ fn types_and_statuses(messages: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_valid_with_unique_ids_and_a_session() {
+fn messages_have_unique_ids_and_the_session_id() {
     let messages = full_sample_session().project_to(&DIALECT);
     let mut ids: Vec<_> = messages.iter().map(|message| message["id"].as_str().unwrap()).collect();
     ids.sort_unstable();
@@ -46,7 +46,7 @@ fn everything_is_valid_with_unique_ids_and_a_session() {
 }
 
 #[test]
-fn the_schema_is_strict() {
+fn the_schema_rejects_invalid_messages() {
     let good = json!({"id": "e", "timestamp": 1, "type": "tool_progress", "role": "tool", "content": [],
         "metadata": {"session_id": "s", "tool_use_id": "t", "tool_name": "n", "status": "running"}});
     let validator = jsonschema::validator_for(&(DIALECT.schema)(&[])).unwrap();
@@ -72,7 +72,7 @@ fn the_schema_is_strict() {
 }
 
 #[test]
-fn every_tool_is_called_once_and_ends_once() {
+fn every_tool_call_has_one_start_and_one_result() {
     let messages = full_sample_session().project_to(&DIALECT);
     // Only the first message of a tool has an input and no parent.
     let begins = |m: &&Value| m["type"] == "tool_progress" && m["metadata"].get("input").is_some();
@@ -89,7 +89,7 @@ fn every_tool_is_called_once_and_ends_once() {
 }
 
 #[test]
-fn text_is_streamed_and_then_given_whole() {
+fn streamed_text_is_followed_by_the_complete_message() {
     let mut samples = SampleSession::in_turn();
     samples.start_item("m", json!({"type": "agent_message", "text": ""}));
     samples.append_text("m", "text", "hel");
@@ -111,7 +111,7 @@ fn text_is_streamed_and_then_given_whole() {
 }
 
 #[test]
-fn thoughts_are_streamed_by_one_field_only() {
+fn only_the_first_reasoning_field_is_streamed() {
     let mut samples = SampleSession::in_turn();
     samples.start_item("r", json!({"type": "reasoning"}));
     samples.append_text("r", "summary", "short");
@@ -125,7 +125,7 @@ fn thoughts_are_streamed_by_one_field_only() {
 }
 
 #[test]
-fn a_call_that_is_a_block_of_a_message_stays_one_and_others_begin_with_progress() {
+fn block_calls_start_as_assistant_messages_and_others_as_tool_progress() {
     for (is_block, first) in [(true, "assistant"), (false, "tool_progress")] {
         let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "is_block": is_block});
         let mut samples = SampleSession::in_turn();
@@ -138,7 +138,7 @@ fn a_call_that_is_a_block_of_a_message_stays_one_and_others_begin_with_progress(
 }
 
 #[test]
-fn a_tool_is_called_goes_on_and_ends() {
+fn tool_call_start_progress_and_result() {
     let call = json!({"name": "sh", "kind": "execute", "input": {"cmd": "ls"}, "team": "message", "is_block": true});
     let mut samples = SampleSession::in_turn();
     samples.start_item("c", json!({"type": "command", "command": "ls", "output": "", "call": call}));
@@ -173,7 +173,7 @@ fn a_tool_is_called_goes_on_and_ends() {
 }
 
 #[test]
-fn a_tool_that_did_not_run_says_so_in_one_word() {
+fn the_result_of_a_tool_that_did_not_run_is_its_status() {
     for (status, code) in [("failed", "execution_error"), ("declined", "execution_error"), ("interrupted", "aborted")] {
         let mut samples = SampleSession::in_turn();
         samples.start_item("t", json!({"type": "tool", "output": "", "call": {"name": "t", "kind": "other"}}));
@@ -189,7 +189,7 @@ fn a_tool_that_did_not_run_says_so_in_one_word() {
 }
 
 #[test]
-fn an_unknown_block_is_listed_and_kept() {
+fn unknown_blocks_are_preserved_in_metadata() {
     let mut samples = SampleSession::in_turn();
     samples.start_item("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
     samples.end_item("x", json!({"type": "unknown", "name": "novelty", "raw": {"n": 1}}));
@@ -210,7 +210,7 @@ fn an_unknown_block_is_listed_and_kept() {
 }
 
 #[test]
-fn the_seven_types_of_content() {
+fn refusal_image_and_code_content() {
     let content = json!([
         {"type": "image", "media_type": "image/gif", "data": "AAAA"}, {"type": "image", "url": "data:image/png;base64,BBBB"},
         {"type": "image", "url": "https://example.org/a.png"}, {"type": "code", "text": "1", "language": "c"},
@@ -231,7 +231,7 @@ fn the_seven_types_of_content() {
 }
 
 #[test]
-fn a_plan_is_a_status_and_its_tool_a_tool() {
+fn a_plan_without_a_call_is_a_status_change() {
     let plan = json!({"type": "plan", "entries": [{"step": "one", "status": "pending"}]});
     let mut called = plan.clone();
     called["call"] = json!({"name": "todo", "kind": "think", "input": {}});
@@ -247,7 +247,7 @@ fn a_plan_is_a_status_and_its_tool_a_tool() {
 }
 
 #[test]
-fn a_subagent_points_at_its_call() {
+fn subagent_messages_refer_to_their_tool_call() {
     let task = json!({"type": "subagent", "name": "helper", "label": "help"});
     let mut samples = SampleSession::in_turn();
     samples.start_item("task", task);
@@ -268,7 +268,7 @@ fn a_subagent_points_at_its_call() {
 }
 
 #[test]
-fn what_took_anothers_place_removes_it() {
+fn superseded_and_retracted_items_are_removed() {
     let mut samples = SampleSession::in_turn();
     samples.start_item("m", json!({"type": "agent_message", "text": ""}));
     samples.append_text("m", "text", "half");
@@ -281,7 +281,7 @@ fn what_took_anothers_place_removes_it() {
 }
 
 #[test]
-fn a_changed_call_is_told_without_what_grew() {
+fn call_updates_omit_streamed_output() {
     let item = |title: &str| json!({"type": "tool", "status": "running", "output": "long", "call": {"name": "t", "kind": "other", "title": title}});
     let mut samples = SampleSession::in_turn();
     samples.start_item("t", item("one"));
@@ -293,7 +293,7 @@ fn a_changed_call_is_told_without_what_grew() {
 }
 
 #[test]
-fn an_item_that_turns_out_to_be_a_tool_is_called_before_it_ends() {
+fn an_item_that_becomes_a_tool_emits_its_call_first() {
     let tool = json!({"type": "tool", "status": "running", "output": "", "call": {"name": "t", "kind": "other"}});
     let mut samples = SampleSession::in_turn();
     samples.start_item("a", json!({"type": "unknown", "name": "novelty"}));

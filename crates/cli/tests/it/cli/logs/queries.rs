@@ -28,7 +28,7 @@ fn sessions_are_listed_the_latest_first() {
         (&first["turns"], &first["project"], &first["branch"]),
         (&2.into(), &"/home/me/app".into(), &"main".into())
     );
-    // Five replies, each 10 in, 5 out and 100 from the cache.
+    // Four replies, each with 10 input, 5 output and 100 cached tokens.
     assert_eq!(first["totalTokens"], 4 * 115);
     assert_eq!(objects.len(), 2);
 }
@@ -62,7 +62,7 @@ fn a_session_is_one_line_at_any_width_and_whole_in_a_pipe() {
 }
 
 #[test]
-fn a_list_can_be_narrowed() {
+fn a_list_can_be_filtered() {
     let machine = TestMachine::with(&two());
     let ids = |args: &[&str]| -> Vec<String> {
         let objects = machine.objects(&[&["list", "--json"], args].concat());
@@ -115,7 +115,7 @@ fn events_give_back_the_records() {
 }
 
 #[test]
-fn ids_that_mean_nothing_or_several_are_refused() {
+fn unknown_and_ambiguous_ids_are_errors() {
     let machine = TestMachine::with(&two());
     assert!(machine.logs(&["show", "999"]).fails(2).contains("no session 999"));
     let several = machine.logs(&["show", "11111111"]).fails(2);
@@ -137,7 +137,7 @@ fn a_turn_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn an_id_that_two_agents_have_takes_the_agent() {
+fn an_id_shared_by_two_agents_requires_the_agent() {
     const ID: &str = "01a1e0a9-0000-7ce0-a9bb-0000000000cc";
     let machine = TestMachine::with(&[TestLog::new(ID).asks("the title\u{1b}[2J of it").says("ok")]);
     codex(&machine, "ls");
@@ -159,7 +159,7 @@ fn an_id_that_two_agents_have_takes_the_agent() {
 }
 
 #[test]
-fn all_sessions_that_could_be_meant_are_listed() {
+fn an_ambiguous_id_lists_all_matches() {
     let id = |number: usize| -> &'static str { format!("1000000{number}-1111-4111-8111-111111111111").leak() };
     let logs: Vec<TestLog> = (0..10).map(|number| TestLog::new(id(number)).asks("go").says("ok")).collect();
     let said = TestMachine::with(&logs).logs(&["show", "1"]).fails(2);
@@ -167,7 +167,7 @@ fn all_sessions_that_could_be_meant_are_listed() {
 }
 
 #[test]
-fn hits_say_where_they_are() {
+fn hits_contain_session_path_and_offset() {
     let machine = TestMachine::with(&two());
     let hits = machine.objects(&["search", "off by one", "--json"]);
     assert_eq!(hits.len(), 1, "{hits:?}");
@@ -205,7 +205,7 @@ fn searches_are_narrowed_and_take_expressions() {
 }
 
 #[test]
-fn where_nothing_is_it_says_where_it_looked() {
+fn missing_logs_list_the_searched_directories() {
     let machine = TestMachine::new();
     for args in [&["scan"][..], &["list"], &["search", "x"], &["export"]] {
         let ran = machine.logs(args);
@@ -221,7 +221,7 @@ fn where_nothing_is_it_says_where_it_looked() {
 }
 
 #[test]
-fn a_reader_may_leave() {
+fn a_closed_standard_output_is_not_an_error() {
     let machine = TestMachine::with(&two());
     machine.logs(&["scan"]).ok();
     let [home, data] = ["home", "data"].map(|name| machine.out(name).to_str().unwrap().to_owned());
@@ -240,7 +240,7 @@ fn a_reader_may_leave() {
 }
 
 #[test]
-fn what_makes_no_sense_is_said_of_the_option_that_has_it() {
+fn an_invalid_value_names_its_option() {
     let machine = TestMachine::with(&two());
     let said = machine.logs(&["show", "last", "--at", "garbage"]).fails(2);
     assert!(said.contains("--at") && !said.contains("--since"), "{said}");
@@ -263,13 +263,13 @@ fn machine() -> TestMachine {
     TestMachine::with(&[log])
 }
 
-fn obeyed(text: &str) -> Vec<char> {
+fn control_characters(text: &str) -> Vec<char> {
     let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| c.is_control() && !"\n\t".contains(*c) || turns(c)).collect()
 }
 
 #[test]
-fn no_sequence_reaches_a_terminal() {
+fn terminal_output_has_no_escape_sequences() {
     let machine = machine();
     for args in [
         &["list"][..],
@@ -282,8 +282,8 @@ fn no_sequence_reaches_a_terminal() {
     ] {
         let ran = machine.logs(args);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        assert!(!ran.stdout.is_empty() && obeyed(&ran.stdout).is_empty(), "{args:?}: {:?}", ran.stdout);
-        assert!(obeyed(&ran.stderr).is_empty(), "{args:?}: {:?}", ran.stderr);
+        assert!(!ran.stdout.is_empty() && control_characters(&ran.stdout).is_empty(), "{args:?}: {:?}", ran.stdout);
+        assert!(control_characters(&ran.stderr).is_empty(), "{args:?}: {:?}", ran.stderr);
     }
 }
 
@@ -294,7 +294,7 @@ fn no_tag_reaches_a_browser() {
 }
 
 #[test]
-fn a_record_of_nobodys_kind_is_told() {
+fn doctor_reports_unknown_record_types() {
     let troubles = machine().objects(&["doctor", "--json"]);
     let told = troubles.iter().find(|object| object["type"] == "trouble").unwrap();
     assert!(told["what"].as_str().unwrap().contains("unknown kind"), "{told}");

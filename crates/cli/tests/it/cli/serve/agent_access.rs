@@ -14,8 +14,8 @@ use std::{
 use super::{ServeProcess, script};
 use crate::binary::command;
 
-/// Sends METHOD, PATH and BODY to the server from inside of a session; the answer goes to a file.
-const ASK: &str = r#"
+/// Sends METHOD, PATH and BODY to the server from run_script of a session; the answer goes to a file.
+const REQUEST_FUNCTION: &str = r#"
 ask() {
   exec 3<>/dev/tcp/127.0.0.1/$PORT
   printf '%s %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s' \
@@ -23,19 +23,19 @@ ask() {
   cat <&3 > "$4"
   exec 3>&-
 }
-ORDER='{"agentType":"echo","prompt":"free"}'
+START_REQUEST='{"agentType":"echo","prompt":"free"}'
 "#;
 
 /// Starts a server and a session with a script, and returns the answers that the script got.
-fn inside(script_text: &str, files: &[&str]) -> (ServeProcess, String, Vec<String>) {
-    confined(script_text, files, "workspaceWrite")
+fn run_script(script_text: &str, files: &[&str]) -> (ServeProcess, String, Vec<String>) {
+    run_script_in_sandbox(script_text, files, "workspaceWrite")
 }
 
-fn confined(script_text: &str, files: &[&str], sandbox: &str) -> (ServeProcess, String, Vec<String>) {
-    inside_of(ServeProcess::start(), script_text, files, sandbox)
+fn run_script_in_sandbox(script_text: &str, files: &[&str], sandbox: &str) -> (ServeProcess, String, Vec<String>) {
+    run_script_on(ServeProcess::start(), script_text, files, sandbox)
 }
 
-fn inside_of(
+fn run_script_on(
     served: ServeProcess,
     script_text: &str,
     files: &[&str],
@@ -45,10 +45,10 @@ fn inside_of(
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
     let program = command(&[]).get_program().to_string_lossy().into_owned();
-    // The token is hidden from a confined agent, which may have learned it in another way.
+    // The token is hidden from a run_script_in_sandbox agent, which may have learned it in another way.
     let (port, data, token) = (served.port, served.data(), &served.token);
     let begin = format!("PORT={port}\nDATA={}\nTOKEN={token}\nPROGRAM={program}\n", data.display());
-    let text = format!("{begin}{ASK}{script_text}");
+    let text = format!("{begin}{REQUEST_FUNCTION}{script_text}");
     let mut request = script(&folder, &text, sandbox);
     if served.ask("POST", "/api/sessions", Some(&request)).1.contains("no_sandbox") {
         // Without Landlock, run unconfined: the result does not depend on the sandbox.
@@ -64,14 +64,14 @@ fn inside_of(
 #[test]
 fn an_agent_cannot_start_a_session_though_it_knows_the_token() {
     let (served, _, answers) =
-        inside("ask POST /api/sessions \"$ORDER\" made; ask GET /api/sessions '' seen", &["made", "seen"]);
+        run_script("ask POST /api/sessions \"$START_REQUEST\" made; ask GET /api/sessions '' seen", &["made", "seen"]);
     assert!(answers[0].starts_with("HTTP/1.0 403") && answers[0].contains("from_a_session"), "{}", answers[0]);
     assert!(answers[1].starts_with("HTTP/1.0 200"), "{}", answers[1]);
     assert_eq!(served.sessions().len(), 1);
 }
 
 #[test]
-fn a_limited_network_does_not_lead_to_the_server() {
+fn a_limited_network_does_not_reach_the_server() {
     let served = ServeProcess::start();
     let folder = served.folder.path().join("work");
     fs::create_dir(&folder).unwrap();
@@ -95,40 +95,41 @@ fn a_limited_network_does_not_lead_to_the_server() {
 }
 
 #[test]
-fn it_helps_an_agent_nothing_to_go_where_it_is_not_looked_for() {
-    let text = "export PORT TOKEN ORDER; export -f ask\n\
-                setsid bash -c '(trap \"\" HUP; ask POST /api/sessions \"$ORDER\" made; touch done) & exit 0'\n\
+fn detached_processes_cannot_start_sessions() {
+    let text = "export PORT TOKEN START_REQUEST; export -f ask\n\
+                setsid bash -c '(trap \"\" HUP; ask POST /api/sessions \"$START_REQUEST\" made; touch done) & exit 0'\n\
                 while [ ! -e done ]; do sleep 0.01; done";
-    let (served, _, answers) = inside(text, &["made"]);
+    let (served, _, answers) = run_script(text, &["made"]);
     assert!(answers[0].starts_with("HTTP/1.0 403"), "{}", answers[0]);
     assert_eq!(served.sessions().len(), 1);
 }
 
 #[test]
-fn an_agent_that_does_not_wait_for_the_answer_is_not_obeyed() {
+fn requests_on_a_closed_connection_are_refused() {
     let text = "exec 3<>/dev/tcp/127.0.0.1/$PORT\n\
                 printf 'POST /api/sessions HTTP/1.0\\r\\nHost: 127.0.0.1:%s\\r\\nAuthorization: Bearer %s\\r\\n\
-                Content-Length: %s\\r\\n\\r\\n%s' $PORT $TOKEN ${#ORDER} \"$ORDER\" >&3\n\
+                Content-Type: application/json\\r\\nContent-Length: %s\\r\\n\\r\\n%s' \
+                $PORT $TOKEN ${#START_REQUEST} \"$START_REQUEST\" >&3\n\
                 exec 3>&-";
-    let (served, ..) = inside(text, &[]);
+    let (served, ..) = run_script(text, &[]);
     assert_eq!(served.sessions().len(), 1);
 }
 
 #[test]
-fn the_private_sockets_are_no_way_either() {
+fn agents_cannot_cancel_sessions_through_private_sockets() {
     // Not in a sandbox: there, the command cannot even open the log.
     // The agent may run before its session is in the log.
     let text = "while $PROGRAM sessions cancel --data $DATA $SWITCHBOARD_SESSION > said 2>&1; echo $? > code
         grep -q 'no session' said; do sleep 0.05; done";
-    let (served, _, answers) = confined(text, &["said", "code"], "none");
+    let (served, _, answers) = run_script_in_sandbox(text, &["said", "code"], "none");
     assert!(answers[0].contains("a session may not control sessions"), "{}", answers[0]);
     assert_ne!(answers[1].trim(), "0");
     assert_ne!(served.sessions()[0]["state"], "cancelled");
 }
 
 #[test]
-fn the_token_is_masked_in_what_is_kept() {
-    let (served, events, _) = inside("echo $TOKEN; echo $TOKEN >&2; echo '{\"a\":\"'$TOKEN'\"}'", &[]);
+fn the_token_is_masked_in_stored_events() {
+    let (served, events, _) = run_script("echo $TOKEN; echo $TOKEN >&2; echo '{\"a\":\"'$TOKEN'\"}'", &[]);
     assert!(!events.contains(&served.token));
     assert!(events.matches("***").count() >= 3, "{events}");
     let kept = fs::read(served.data().join("log.db-wal")).unwrap();
@@ -139,7 +140,7 @@ fn the_token_is_masked_in_what_is_kept() {
 fn a_confined_agent_does_not_see_the_token_nor_the_private_sockets() {
     for (sandbox, is_hidden) in [("workspaceWrite", true), ("none", false)] {
         let text = "cat $DATA/token > token; ls $DATA/owners > owners; cp token owners . 2>/dev/null";
-        let (served, _, answers) = confined(text, &["token", "owners"], sandbox);
+        let (served, _, answers) = run_script_in_sandbox(text, &["token", "owners"], sandbox);
         assert_eq!(answers[0].trim().is_empty(), is_hidden, "{sandbox}");
         assert_eq!(answers[1].trim().is_empty(), is_hidden, "{sandbox}: {}", answers[1]);
         assert_eq!(served.sessions().len(), 1);
@@ -162,7 +163,7 @@ fn sockets_of_other_programs_cannot_be_reached_from_a_sandbox() {
              reach {} path; reach @{name} abstract",
             path.display()
         );
-        let (_, _, answers) = inside_of(served, &text, &["path", "abstract"], sandbox);
+        let (_, _, answers) = run_script_on(served, &text, &["path", "abstract"], sandbox);
         let expected = if is_reached { "reached" } else { "refused" };
         assert_eq!(answers, [expected; 2], "{sandbox}");
     }
@@ -175,12 +176,12 @@ fn an_agent_that_kills_its_supervisor_commands_nothing_and_leaves_nothing() {
     for (sandbox, user) in ["none", "workspaceWrite"].into_iter().flat_map(|sandbox| users.map(|user| (sandbox, user)))
     {
         let Some(served) = user() else { continue };
-        let text = "{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN\"; echo \"ORDER='$ORDER'\"
-              echo 'for _ in 1 2 3 4 5 6 7 8 9; do ask POST /api/sessions \"$ORDER\" made; sleep 0.1; done'
+        let text = "{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN\"; echo \"START_REQUEST='$START_REQUEST'\"
+              echo 'for _ in 1 2 3 4 5 6 7 8 9; do ask POST /api/sessions \"$START_REQUEST\" made; sleep 0.1; done'
             } > escape.sh
             (setsid env -i /bin/bash -c 'setsid env -i /bin/bash ./escape.sh & exit' &)
             sleep 0.2; kill -STOP $PPID; kill -9 $PPID; kill -9 1; sleep 2; true";
-        let (served, _, answers) = inside_of(served, text, &["made"], sandbox);
+        let (served, _, answers) = run_script_on(served, text, &["made"], sandbox);
         assert!(!answers[0].contains("201") && !answers[0].contains("\"id\""), "{sandbox}: {}", answers[0]);
         assert_eq!(served.sessions().len(), 1, "{sandbox}");
         let is_left = |entry: &fs::DirEntry| {
@@ -201,11 +202,11 @@ fn a_request_that_outlives_its_session_is_refused() {
             Authorization: Bearer %s\\r\\n\\r\\n' $SWITCHBOARD_SESSION $PORT $TOKEN >&3
         printf 'POST /api/sessions HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\nAuthorization: Bearer %s\\r\\n\
             Content-Type: application/json\\r\\nContent-Length: %s\\r\\n\\r\\n%sGET' \
-            $PORT $TOKEN ${#ORDER} \"$ORDER\" >&3
+            $PORT $TOKEN ${#START_REQUEST} \"$START_REQUEST\" >&3
         touch sent";
     for user in [|| Some(ServeProcess::start()), ServeProcess::as_ordinary_user] {
         let Some(served) = user() else { continue };
-        let (served, ..) = inside_of(served, text, &[], "none");
+        let (served, ..) = run_script_on(served, text, &[], "none");
         assert!(served.folder.path().join("work/sent").exists());
         // Another command on another connection follows.
         served.ask("POST", "/api/sessions/none/cancel", None);
@@ -232,7 +233,7 @@ fn open_files_of_an_agent_do_not_delay_commands() {
 
 /// The agent has stopped its supervisor and ignores signals: each way to stop it works without the supervisor's help.
 #[test]
-fn a_stopped_supervisor_keeps_no_command_from_its_effect() {
+fn sessions_can_be_stopped_while_their_supervisor_is_stopped() {
     for user in [|| Some(ServeProcess::start()), ServeProcess::as_ordinary_user] {
         let Some(served) = user() else { continue };
         std::thread::scope(|scope| {
@@ -288,11 +289,11 @@ fn an_agent_that_becomes_another_user_commands_nothing() {
     chown(&shell, Some(1234), Some(1234)).unwrap();
     fs::set_permissions(&shell, fs::Permissions::from_mode(0o4755)).unwrap();
     let text = format!(
-        "{{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN ORDER='$ORDER'\"; }} > asking.sh
-         {} -p -c 'echo $EUID > user; . ./asking.sh; ask POST /api/sessions \"$ORDER\" made'",
+        "{{ declare -f ask; echo \"PORT=$PORT TOKEN=$TOKEN START_REQUEST='$START_REQUEST'\"; }} > asking.sh
+         {} -p -c 'echo $EUID > user; . ./asking.sh; ask POST /api/sessions \"$START_REQUEST\" made'",
         shell.display()
     );
-    let (served, _, answers) = inside_of(served, &text, &["user", "made"], "none");
+    let (served, _, answers) = run_script_on(served, &text, &["user", "made"], "none");
     assert_eq!(answers[0].trim(), "1234");
     assert!(answers[1].starts_with("HTTP/1.0 403"), "{}", answers[1]);
     assert_eq!(served.sessions().len(), 1);
