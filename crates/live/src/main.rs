@@ -45,6 +45,9 @@ struct LiveArgs {
     /// Run sessions in this sandbox, read-only or workspace-write, and expect what it promises; repeatable
     #[arg(long, value_parser = parse_sandbox)]
     sandbox: Vec<SandboxMode>,
+    /// Run each scenario in one of the sandboxes, in turn; those about confinement run in all
+    #[arg(long, requires = "sandbox")]
+    alternate: bool,
     /// Leave out agents that are not installed, instead of failing
     #[arg(long)]
     installed: bool,
@@ -59,7 +62,13 @@ fn main() -> ExitCode {
     let programs = StagePrograms { clis: args.clis, node: args.node };
     let is_played = |cli: &AgentCli| !args.installed || programs.clis.join(cli.program).exists();
     let clis = AGENT_CLIS.iter().filter(|cli| is_played(cli)).collect();
-    let plan = scenario::ScenarioPlan { switchboard: args.switchboard, clis, only: args.only, sandboxes: args.sandbox };
+    let plan = scenario::ScenarioPlan {
+        switchboard: args.switchboard,
+        clis,
+        only: args.only,
+        sandboxes: args.sandbox,
+        is_alternating: args.alternate,
+    };
     if scenario::run_all(&programs, &plan, args.jobs) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

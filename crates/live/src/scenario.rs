@@ -70,6 +70,10 @@ impl LiveScenario {
         Self { confinement: ScenarioConfinement::Required, ..self }
     }
 
+    const fn is_about_confinement(&self) -> bool {
+        matches!(self.confinement, ScenarioConfinement::Required)
+    }
+
     const fn only(self, with: fn(&AgentCli) -> bool) -> Self {
         Self { with, ..self }
     }
@@ -171,6 +175,8 @@ pub struct ScenarioPlan {
     pub only: String,
     /// The sandboxes to run sessions in; empty means without a sandbox.
     pub sandboxes: Vec<SandboxMode>,
+    /// Scenarios run in one of the sandboxes, in turn; those about confinement run in all.
+    pub is_alternating: bool,
 }
 
 /// A scenario with an agent, in a sandbox or not.
@@ -181,6 +187,10 @@ struct ScenarioCase {
 }
 
 impl ScenarioCase {
+    fn is_applicable(&self) -> bool {
+        (self.scenario.with)(self.cli) && self.scenario.confinement.includes(self.sandbox)
+    }
+
     fn display_name(&self) -> String {
         let sandbox = self.sandbox.map(|sandbox| format!(" ({})", sandbox_flag(sandbox))).unwrap_or_default();
         format!("{} {}{sandbox}", self.cli.name, self.scenario.name)
@@ -193,16 +203,20 @@ impl ScenarioPlan {
             [] => vec![None],
             named => named.iter().copied().map(Some).collect(),
         };
-        let all = sandboxes.into_iter().flat_map(|sandbox| {
-            let with = move |cli| SCENARIOS.iter().map(move |scenario| ScenarioCase { cli, scenario, sandbox });
-            self.clis.iter().copied().flat_map(with)
-        });
-        let is_meant = |part: &ScenarioCase| {
-            (part.scenario.with)(part.cli)
-                && part.scenario.confinement.includes(part.sandbox)
-                && part.display_name().contains(&self.only)
-        };
-        all.filter(is_meant).collect()
+        let mut cases = VecDeque::new();
+        for (sandbox_index, sandbox) in sandboxes.iter().copied().enumerate() {
+            for (cli_index, cli) in self.clis.iter().copied().enumerate() {
+                for (index, scenario) in SCENARIOS.iter().enumerate() {
+                    let is_next = (index + cli_index) % sandboxes.len() == sandbox_index;
+                    let is_chosen = !self.is_alternating || is_next || scenario.is_about_confinement();
+                    let case = ScenarioCase { cli, scenario, sandbox };
+                    if is_chosen && case.is_applicable() && case.display_name().contains(&self.only) {
+                        cases.push_back(case);
+                    }
+                }
+            }
+        }
+        cases
     }
 }
 

@@ -29,7 +29,7 @@ const TEST_STEPS: &[TestStep] = &[
     TestStep { name: "bad and slow clients of a server, in small", run: abuse_server },
     TestStep { name: "requests made from the server's own description", run: check_api_schema },
     TestStep { name: "the real agents against scripted models", run: live::run_all },
-    TestStep { name: "the real agents in both sandboxes", run: live::run_confined },
+    TestStep { name: "the real agents, confined", run: live::run_confined },
     TestStep { name: "earlier versions of the real agents", run: live::run_earlier_versions },
     TestStep { name: "the page in a real browser", run: browser::run_all },
 ];
