@@ -18,11 +18,11 @@ pub struct AgentClient {
 }
 
 impl AgentClient {
-    /// Creates a client for a server by its address: `http://HOST:PORT`, `unix:/path`, or the link that a server
-    /// prints, whose token is used unless another is given. Sends nothing yet.
+    /// Creates a client for a server by its address: `http://HOST:PORT`, `https://…`, `unix:/path`, or the link that a
+    /// server prints, whose token is used unless another is given. Sends nothing yet.
     ///
     /// # Errors
-    /// Fails if the address is invalid.
+    /// Fails if the address is invalid, or if it requires TLS and this machine has no certificate authorities.
     pub fn connect(url: &str, token: Option<&str>) -> Result<Self, AgentError> {
         Ok(Self::new(NetworkTransport::new(RemoteServer::new(url, token)?)))
     }

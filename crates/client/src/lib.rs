@@ -31,9 +31,8 @@
 //! * [`AgentClient`] starts and finds sessions; a [`Session`] is followed and controlled.
 //! * [`Session::events`] returns typed events; [`Session::log`] returns the log itself, with the agent's records
 //!   verbatim. Each event is delivered once and in order across reconnects, with its `seq`.
-//! * A [`Transport`] reaches sessions: [`NetworkTransport`] (WebSocket, or HTTP where WebSockets do not work, over TCP
-//!   or a Unix socket), [`MockTransport`] for tests, and the engine's transport for sessions of the same process. TLS
-//!   is not supported.
+//! * A [`Transport`] reaches sessions: [`NetworkTransport`] (WebSocket, or HTTP where WebSockets do not work, over TCP,
+//!   TLS or a Unix socket), [`MockTransport`] for tests, and the engine's transport for sessions of the same process.
 //! * [`AgentError`] has one of eight kinds, the original text, and a hint where the user can fix the problem.
 //! * [`CancelToken`] ends sessions natively, and their streams with them. [`EventBuffer`] delivers events in batches.
 //! * [`Remote`] is the HTTP API itself, for everything else.

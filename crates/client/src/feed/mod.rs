@@ -14,8 +14,8 @@ use futures_util::stream::{BoxStream, StreamExt as _, unfold};
 use switchboard_event::Event;
 
 use crate::AgentError;
-use crate::http::HttpClient;
-use crate::remote::{percent_encode, session_path};
+use crate::http::{HttpClient, percent_encode};
+use crate::remote::session_path;
 
 /// The paths of a followed session on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]

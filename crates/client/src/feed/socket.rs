@@ -57,8 +57,8 @@ impl FeedSocket {
     pub async fn open(server: &HttpClient, path: &str, heartbeat: Duration) -> Result<Self, SocketOpenError> {
         let opening = async {
             let address = server.address();
-            let refused = |source| HttpError::Connect { address: address.clone(), source };
-            let connection = address.connect().await.map_err(|e| SocketOpenError::Failed(refused(e).into()))?;
+            let connection = server.connect().await.map_err(|error| SocketOpenError::Failed(error.into()))?;
+            // Already encrypted, if the address requires it.
             let url = format!("ws://{}{}", address.host_header(), address.request_path(path));
             let mut request = url.into_client_request().map_err(|error| socket_open_error(server, error))?;
             if let Some(authorization) = &server.authorization {

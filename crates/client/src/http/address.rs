@@ -1,4 +1,4 @@
-//! Addresses of servers: a host and a port, or a Unix socket. TLS is not supported, and the error says so.
+//! Addresses of servers: a host and a port, with or without TLS, or a Unix socket.
 
 use std::fs::File;
 use std::net::IpAddr;
@@ -35,6 +35,8 @@ pub struct ServerAddress {
 enum ServerEndpoint {
     /// Host and port.
     Tcp(String),
+    /// Host and port of a server with TLS.
+    Tls(String),
     /// The path of a Unix socket.
     Unix(PathBuf),
 }
@@ -42,14 +44,11 @@ enum ServerEndpoint {
 /// The reason why a text is not a usable address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddressError {
-    /// The address requires TLS.
-    #[error(
-        "`{0}` wants TLS, which is not built in\nhint: use http:// on this machine or through a tunnel such as `ssh -L \
-         8080:localhost:8080 HOST`"
-    )]
-    Tls(String),
     /// The text is not an address.
-    #[error("`{0}` is not the address of a server\nhint: addresses look like http://127.0.0.1:8080 or unix:/path")]
+    #[error(
+        "`{0}` is not the address of a server\nhint: addresses look like http://127.0.0.1:8080, \
+         https://board.example or unix:/path"
+    )]
     Unknown(String),
     /// The server is not on this machine.
     #[error("`{0}` is not the address of a server on this machine")]
@@ -57,25 +56,29 @@ pub enum AddressError {
 }
 
 impl ServerAddress {
-    /// Parses `http://HOST:PORT/PREFIX`, `ws://…`, `HOST:PORT` or `unix:/path`. A query is ignored.
+    /// Parses `http://HOST:PORT/PREFIX`, `https://…`, `ws://…`, `wss://…`, `HOST:PORT` or `unix:/path`. A query is
+    /// ignored.
     ///
     /// # Errors
-    /// Fails if it is none of these or requires TLS.
+    /// Fails if it is none of these.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok(Self::from_socket_path(path));
         }
         let unknown = || AddressError::Unknown(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| unknown())?;
-        match uri.scheme_str() {
-            Some("https" | "wss") => return Err(AddressError::Tls(text.to_owned())),
-            Some("http" | "ws") | None => {}
+        let (default_port, has_tls) = match uri.scheme_str() {
+            Some("https" | "wss") => (Some(443), true),
+            Some("http" | "ws") => (Some(80), false),
+            None => (None, false),
             Some(_) => return Err(unknown()),
-        }
+        };
         let authority = uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(unknown)?;
-        let port = authority.port_u16().or(uri.scheme().map(|_| 80)).ok_or_else(unknown)?;
+        let port = authority.port_u16().or(default_port).ok_or_else(unknown)?;
         let prefix = uri.path().trim_end_matches('/').to_owned();
-        Ok(Self { endpoint: ServerEndpoint::Tcp(format!("{}:{port}", authority.host())), prefix })
+        let endpoint = format!("{}:{port}", authority.host());
+        let endpoint = if has_tls { ServerEndpoint::Tls(endpoint) } else { ServerEndpoint::Tcp(endpoint) };
+        Ok(Self { endpoint, prefix })
     }
 
     /// Creates the address of a Unix socket.
@@ -92,6 +95,7 @@ impl ServerAddress {
     pub fn parse_local(text: &str) -> Result<Self, AddressError> {
         let here = |address: &Self| match &address.endpoint {
             ServerEndpoint::Unix(_) => true,
+            ServerEndpoint::Tls(_) => false,
             ServerEndpoint::Tcp(_) => address.prefix.is_empty() && address.is_loopback(),
         };
         let plain = text.starts_with("http://") && !text.contains('?');
@@ -102,8 +106,7 @@ impl ServerAddress {
     /// Returns whether only this machine can listen on the address.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let ServerEndpoint::Tcp(endpoint) = &self.endpoint else { return true };
-        let host = endpoint.rsplit_once(':').map_or(endpoint.as_str(), |(host, _)| host);
+        let host = self.host_name();
         let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         number.map_or(host == "localhost", |ip| ip.is_loopback())
     }
@@ -113,14 +116,26 @@ impl ServerAddress {
     pub fn socket_path(&self) -> Option<&Path> {
         match &self.endpoint {
             ServerEndpoint::Unix(path) => Some(path),
-            ServerEndpoint::Tcp(_) => None,
+            ServerEndpoint::Tcp(_) | ServerEndpoint::Tls(_) => None,
         }
+    }
+
+    /// Returns whether connections are encrypted.
+    #[must_use]
+    pub fn requires_tls(&self) -> bool {
+        matches!(self.endpoint, ServerEndpoint::Tls(_))
+    }
+
+    /// Returns the host without its port.
+    pub(crate) fn host_name(&self) -> &str {
+        let host = self.host_header();
+        host.rsplit_once(':').map_or(host, |(name, _)| name)
     }
 
     /// Returns the value of the `Host` header.
     pub(crate) fn host_header(&self) -> &str {
         match &self.endpoint {
-            ServerEndpoint::Tcp(endpoint) => endpoint,
+            ServerEndpoint::Tcp(endpoint) | ServerEndpoint::Tls(endpoint) => endpoint,
             ServerEndpoint::Unix(_) => "localhost",
         }
     }
@@ -130,10 +145,11 @@ impl ServerAddress {
         format!("{}{path}", self.prefix)
     }
 
+    /// Opens a connection, which is not encrypted yet.
     pub(crate) async fn connect(&self) -> io::Result<Box<dyn ServerConnection>> {
         match &self.endpoint {
             ServerEndpoint::Unix(path) => Ok(Box::new(UnixStream::connect(SocketPath::new(path)?.as_path()).await?)),
-            ServerEndpoint::Tcp(endpoint) => {
+            ServerEndpoint::Tcp(endpoint) | ServerEndpoint::Tls(endpoint) => {
                 let stream = TcpStream::connect(endpoint).await?;
                 stream.set_nodelay(true)?;
                 Ok(Box::new(stream))
@@ -146,6 +162,7 @@ impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.endpoint {
             ServerEndpoint::Tcp(endpoint) => write!(f, "http://{endpoint}{}", self.prefix),
+            ServerEndpoint::Tls(endpoint) => write!(f, "https://{endpoint}{}", self.prefix),
             ServerEndpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
@@ -155,6 +172,20 @@ impl fmt::Debug for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// Percent-encodes a text for a path or query.
+#[must_use]
+pub fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 /// The longest path of a socket address, without the terminating byte.
@@ -206,6 +237,8 @@ mod tests {
         check("http://example.com", "http://example.com:80");
         check("http://example.com/boards/", "http://example.com:80/boards");
         check("ws://example.com:1", "http://example.com:1");
+        check("https://example.com/boards/?token=secret", "https://example.com:443/boards");
+        check("wss://example.com:1", "https://example.com:1");
         check("localhost:8080", "http://localhost:8080");
         check("http://[::1]:8080", "http://[::1]:8080");
         check("unix:/run/board.sock", "unix:/run/board.sock");
@@ -216,9 +249,6 @@ mod tests {
     fn what_is_no_address_is_said() {
         for text in ["", "nowhere", "/path", "unix:", "http://", "http://user@host", "ftp://host", "http://a b"] {
             assert_eq!(ServerAddress::parse(text), Err(AddressError::Unknown(text.to_owned())), "{text}");
-        }
-        for text in ["https://host", "wss://host:1"] {
-            assert_eq!(ServerAddress::parse(text), Err(AddressError::Tls(text.to_owned())), "{text}");
         }
     }
 

@@ -1,9 +1,10 @@
-//! A small HTTP client: requests and streams of server-sent events, over TCP or a Unix socket. No TLS, no redirects, no
+//! A small HTTP client: requests and streams of server-sent events, over TCP, TLS or a Unix socket. No redirects, no
 //! proxies, no connection pool.
 
 mod address;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,8 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-pub use address::{AddressError, ServerAddress, ServerConnection, ServerConnector, SocketPath};
+pub use address::{AddressError, ServerAddress, ServerConnection, ServerConnector, SocketPath, percent_encode};
+pub use tls::{TlsFailure, TlsSetupError, TrustedAuthorities};
 
 /// The reason why a request failed. An error status is not one of these.
 #[derive(Debug, Error)]
@@ -46,6 +48,30 @@ pub enum HttpError {
         address: ServerAddress,
         /// The cause.
         source: std::io::Error,
+    },
+    /// There are no certificates to check the server's with.
+    #[error(transparent)]
+    TlsSetup(#[from] TlsSetupError),
+    /// The certificate of the server was not accepted.
+    #[error("the certificate of {address} is not accepted: {reason}")]
+    Certificate {
+        /// The address of the server.
+        address: ServerAddress,
+        /// The reason.
+        reason: String,
+        /// A suggestion.
+        hint: &'static str,
+    },
+    /// The address requires TLS, and the server does not speak it.
+    #[error("{0} does not speak TLS")]
+    NotTls(ServerAddress),
+    /// The answer is not HTTP.
+    #[error("{address} does not answer in HTTP: {source}")]
+    NotHttp {
+        /// The address of the server.
+        address: ServerAddress,
+        /// The cause.
+        source: hyper::Error,
     },
     /// The connection broke.
     #[error("the connection broke: {0}")]
@@ -80,22 +106,43 @@ pub struct HttpClient {
     pub(crate) authorization: Option<HeaderValue>,
     pub(crate) limits: HttpLimits,
     connector: Option<Arc<dyn ServerConnector>>,
+    /// Present if the address requires TLS.
+    authorities: Option<TrustedAuthorities>,
 }
 
 impl HttpClient {
-    /// Creates a client for a server, with the value of the `Authorization` header.
+    /// Creates a client for a server, with the value of the `Authorization` header. With TLS, the certificate
+    /// authorities of this machine are trusted.
+    ///
+    /// # Errors
+    /// Fails if the authorization is not a valid header value, or if there are no certificate authorities.
+    pub fn new(address: ServerAddress, authorization: Option<&str>) -> Result<Self, HttpError> {
+        let authorities = address.requires_tls().then(TrustedAuthorities::load_platform).transpose()?;
+        Self { authorities, ..Self::without_authorization(address) }.with_authorization(authorization)
+    }
+
+    /// Creates a client for a server with TLS that trusts only the given certificate authorities.
     ///
     /// # Errors
     /// Fails if the authorization is not a valid header value.
-    pub fn new(address: ServerAddress, authorization: Option<&str>) -> Result<Self, HttpError> {
-        let authorization = authorization.map(HeaderValue::from_str).transpose()?.map(mark_sensitive);
-        Ok(Self { authorization, ..Self::without_authorization(address) })
+    pub fn with_authorities(
+        address: ServerAddress,
+        authorization: Option<&str>,
+        authorities: TrustedAuthorities,
+    ) -> Result<Self, HttpError> {
+        let authorities = address.requires_tls().then_some(authorities);
+        Self { authorities, ..Self::without_authorization(address) }.with_authorization(authorization)
     }
 
-    /// Creates a client without authorization.
+    fn with_authorization(self, authorization: Option<&str>) -> Result<Self, HttpError> {
+        let authorization = authorization.map(HeaderValue::from_str).transpose()?.map(mark_sensitive);
+        Ok(Self { authorization, ..self })
+    }
+
+    /// Creates a client without authorization or TLS.
     #[must_use]
     pub(crate) fn without_authorization(address: ServerAddress) -> Self {
-        Self { address, authorization: None, limits: HttpLimits::default(), connector: None }
+        Self { address, authorization: None, limits: HttpLimits::default(), connector: None, authorities: None }
     }
 
     /// Sets the limits.
@@ -156,28 +203,55 @@ impl HttpClient {
         request.body(Full::new(body.unwrap_or_default())).map_err(|_| bad())
     }
 
-    /// Sends a request. The connection lives as long as the set.
-    pub(crate) async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-        connection: &mut JoinSet<()>,
-    ) -> Result<Response<Incoming>, HttpError> {
+    /// Connects to the server, with TLS if the address requires it.
+    pub(crate) async fn connect(&self) -> Result<Box<dyn ServerConnection>, HttpError> {
         let refused = |source| HttpError::Connect { address: self.address.clone(), source };
         let stream = match &self.connector {
             Some(connector) => connector.connect(self.address.host_header()).await,
             None => self.address.connect().await,
         };
         let stream = stream.map_err(refused)?;
-        let (mut sender, driven) = http1::handshake(TokioIo::new(stream)).await?;
+        match &self.authorities {
+            Some(authorities) => {
+                authorities.encrypt(self.address.host_name(), stream).await.map_err(|error| self.tls_error(error))
+            }
+            None => Ok(stream),
+        }
+    }
+
+    fn tls_error(&self, error: std::io::Error) -> HttpError {
+        let address = self.address.clone();
+        match TlsFailure::from_io(&error) {
+            Some(TlsFailure::Certificate { reason, hint }) => HttpError::Certificate { address, reason, hint },
+            Some(TlsFailure::NotTls) => HttpError::NotTls(address),
+            Some(TlsFailure::Other(_)) | None => HttpError::Connect { address, source: error },
+        }
+    }
+
+    /// Sends a request. The connection lives as long as the set.
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        connection: &mut JoinSet<()>,
+    ) -> Result<Response<Incoming>, HttpError> {
+        let (mut sender, driven) = http1::handshake(TokioIo::new(self.connect().await?)).await?;
         // Errors of the connection surface in the request that it serves.
         connection.spawn(async move { drop(driven.await) });
-        Ok(sender.send_request(request).await?)
+        sender.send_request(request).await.map_err(|error| self.response_error(error))
+    }
+
+    fn response_error(&self, source: hyper::Error) -> HttpError {
+        if source.is_parse() {
+            HttpError::NotHttp { address: self.address.clone(), source }
+        } else {
+            HttpError::Broken(source)
+        }
     }
 
     async fn read_body(&self, response: Response<Incoming>) -> Result<Bytes, HttpError> {
         let body = Limited::new(response.into_body(), self.limits.bytes).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-            Ok(broken) => HttpError::Broken(*broken),
+            Ok(error) => self.response_error(*error),
             Err(other) => {
                 debug_assert!(other.is::<LengthLimitError>());
                 HttpError::TooLarge(self.limits.bytes)

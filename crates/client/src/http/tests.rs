@@ -111,7 +111,7 @@ async fn what_goes_wrong_is_said() {
     let error = server.client.request("GET", "/", None).await.unwrap_err();
     assert!(matches!(error, HttpError::Broken(_)), "{error}");
     let server = ScriptedServer::new(&["no HTTP at all\r\n\r\n"]).await;
-    assert!(matches!(server.client.request("GET", "/", None).await, Err(HttpError::Broken(_))));
+    assert!(matches!(server.client.request("GET", "/", None).await, Err(HttpError::NotHttp { .. })));
     assert!(matches!(server.client.request("GET", "no path", None).await, Err(HttpError::Request { .. })));
     assert!(matches!(server.client.request("G T", "/", None).await, Err(HttpError::Request { .. })));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

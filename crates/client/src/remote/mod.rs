@@ -10,10 +10,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::http::{AddressError, HttpClient, HttpError, HttpLimits, ServerAddress};
+use crate::http::{AddressError, HttpClient, HttpError, HttpLimits, ServerAddress, TrustedAuthorities, percent_encode};
 use crate::{
-    AgentError, AgentErrorKind, Approval, ApprovalAnswer, Approvals, FollowUpRequest, ModeRequest, ModelRequest,
-    OptionRequest, SessionAction, SessionPage, SessionQuery, SessionStateFilter, SessionView, StartSessionRequest,
+    AgentError, AgentErrorKind, Approval, ApprovalAnswer, Approvals, ArchiveRequest, FollowUpRequest, ModeRequest,
+    ModelRequest, OptionRequest, SessionAction, SessionPage, SessionQuery, SessionStateFilter, SessionView,
+    StartSessionRequest,
 };
 
 /// A Switchboard server. Cheap to clone; no connection is kept open.
@@ -23,16 +24,28 @@ pub struct RemoteServer {
 }
 
 impl RemoteServer {
-    /// Creates a client for a server by its address: `http://HOST:PORT`, `unix:/path`, or the link that a server
-    /// prints, whose token is used unless another is given.
+    /// Creates a client for a server by its address: `http://HOST:PORT`, `https://…`, `unix:/path`, or the link that a
+    /// server prints, whose token is used unless another is given.
+    ///
+    /// # Errors
+    /// Fails if the address is invalid, or if it requires TLS and this machine has no certificate authorities.
+    pub fn new(url: &str, token: Option<&str>) -> Result<Self, AgentError> {
+        let address = ServerAddress::parse(url).map_err(AgentError::from)?;
+        Ok(Self { http: HttpClient::new(address, bearer_authorization(url, token).as_deref())? })
+    }
+
+    /// Creates a client like [`Self::new`] that, with TLS, trusts only the given certificate authorities.
     ///
     /// # Errors
     /// Fails if the address is invalid.
-    pub fn new(url: &str, token: Option<&str>) -> Result<Self, AgentError> {
-        let linked = url.split_once("?token=").map(|(_, token)| token.split('&').next().unwrap_or_default());
-        let bearer = token.or(linked).map(|token| format!("Bearer {}", token.trim()));
-        let http = HttpClient::new(ServerAddress::parse(url).map_err(AgentError::from)?, bearer.as_deref())?;
-        Ok(Self { http })
+    pub fn with_authorities(
+        url: &str,
+        token: Option<&str>,
+        authorities: TrustedAuthorities,
+    ) -> Result<Self, AgentError> {
+        let address = ServerAddress::parse(url).map_err(AgentError::from)?;
+        let authorization = bearer_authorization(url, token);
+        Ok(Self { http: HttpClient::with_authorities(address, authorization.as_deref(), authorities)? })
     }
 
     /// Creates a client for a Unix socket, which is protected by its file permissions.
@@ -75,6 +88,11 @@ impl RemoteServer {
     /// Deletes a session with all its data. A running session is cancelled first.
     pub async fn delete_session(&self, id: &str) -> Result<(), AgentError> {
         self.request("DELETE", &session_path(id, ""), None::<&()>).await.map(drop)
+    }
+
+    /// Hides a session from lists, or shows it again.
+    pub async fn archive_session(&self, id: &str, archive: &ArchiveRequest) -> Result<(), AgentError> {
+        self.request("POST", &session_path(id, "/archive"), Some(archive)).await.map(drop)
     }
 
     /// Lists the open requests of a session.
@@ -174,22 +192,15 @@ impl RemoteServer {
     }
 }
 
+/// Returns the header for a token, or for the one in the link of a server.
+fn bearer_authorization(url: &str, token: Option<&str>) -> Option<String> {
+    let linked = url.split_once("?token=").map(|(_, token)| token.split('&').next().unwrap_or_default());
+    token.or(linked).map(|token| format!("Bearer {}", token.trim()))
+}
+
 /// Returns an API path of a session.
 pub(crate) fn session_path(id: &str, rest: &str) -> String {
     format!("/api/sessions/{}{rest}", percent_encode(id))
-}
-
-/// Percent-encodes a text for a path or query.
-pub(crate) fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 impl SessionQuery {
@@ -290,16 +301,23 @@ fn unexplained_error(server: &ServerAddress, path: &str, status: u16, response: 
 impl From<HttpError> for AgentError {
     fn from(error: HttpError) -> Self {
         let kind = match &error {
-            HttpError::Connect { .. } => AgentErrorKind::ConnectionFailed,
+            HttpError::Connect { .. } | HttpError::Broken(_) => AgentErrorKind::ConnectionFailed,
             HttpError::Late(_) => AgentErrorKind::Timeout,
-            HttpError::Broken(broken) if !broken.is_parse() => AgentErrorKind::ConnectionFailed,
-            HttpError::Broken(_) | HttpError::TooLarge(_) | HttpError::Request { .. } => AgentErrorKind::ProtocolError,
-            HttpError::Authorization(_) => AgentErrorKind::AuthenticationFailed,
+            HttpError::NotHttp { .. } | HttpError::NotTls(_) => AgentErrorKind::ProtocolError,
+            HttpError::TooLarge(_) | HttpError::Request { .. } => AgentErrorKind::ProtocolError,
+            // The server could not prove that it is the right one.
+            HttpError::Certificate { .. } | HttpError::Authorization(_) => AgentErrorKind::AuthenticationFailed,
+            HttpError::TlsSetup(error) => return Self::from_text(AgentErrorKind::Unknown, &error.to_string()),
             HttpError::Address(error) => return error.clone().into(),
         };
         let hint = match &error {
             HttpError::Connect { .. } => Some("is a server running there? `switchboard serve` starts one"),
-            HttpError::Broken(broken) if broken.is_parse() => Some("is that a Switchboard?"),
+            HttpError::Certificate { hint, .. } => Some(*hint),
+            HttpError::NotTls(_) => Some("a server without TLS has an address that begins with http://"),
+            HttpError::NotHttp { address, .. } if !address.requires_tls() => {
+                Some("is that a Switchboard? The address of a server with TLS begins with https://")
+            }
+            HttpError::NotHttp { .. } => Some("is that a Switchboard?"),
             _ => None,
         };
         let plain = Self::new(kind, error.to_string());
