@@ -5,7 +5,10 @@ use std::{io, path::PathBuf};
 use switchboard_client::{AgentError, AgentErrorKind};
 use switchboard_engine::StartError;
 use switchboard_logs::LogsError;
-use switchboard_serve::{guard::TokenError, listen::ListenError};
+use switchboard_serve::{
+    guard::TokenError,
+    listen::{CertificateError, ListenError},
+};
 use switchboard_store::StoreError;
 use thiserror::Error;
 
@@ -48,6 +51,8 @@ pub enum Failure {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Token(#[from] TokenError),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The log could not be written, so the session was stopped.
     #[error("the session was stopped, because it could not be written down: {0}")]
     Log(String),
@@ -73,7 +78,7 @@ impl Failure {
             Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
             Self::Remote(error) => remote_exit_code(error.kind),
             Self::Start(error) => start_exit_code(error),
-            Self::Token(_) => 2,
+            Self::Token(_) | Self::Certificate(_) => 2,
             Self::Listen(_) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. }) => 2,

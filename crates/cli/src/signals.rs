@@ -7,7 +7,7 @@ use crate::{failure::Failure, host};
 pub struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
-    /// `None` if the program was started to ignore it.
+    /// `None` if the program was started to ignore it, or uses it for something else.
     hangup: Option<Signal>,
     was_interrupted: bool,
 }
@@ -20,6 +20,11 @@ pub enum StopSignal {
     End,
 }
 
+/// Receives hangups from now on; they no longer end the program.
+pub fn listen_to_hangup() -> Result<Signal, Failure> {
+    signal(SignalKind::hangup()).map_err(|cause| Failure::Machine(format!("cannot handle signals: {cause}")))
+}
+
 impl StopSignals {
     /// Receives signals from now on; they no longer end the program.
     pub fn listen() -> Result<Self, Failure> {
@@ -29,6 +34,11 @@ impl StopSignals {
     /// Like [`Self::listen`], but keeps ignoring hangups if the program was started with `nohup`.
     pub fn listen_unless_ignored() -> Result<Self, Failure> {
         Self::listen_to(!host::ignores_hangup())
+    }
+
+    /// Like [`Self::listen`], without hangups.
+    pub fn listen_except_hangup() -> Result<Self, Failure> {
+        Self::listen_to(false)
     }
 
     fn listen_to(listens_to_hangup: bool) -> Result<Self, Failure> {

@@ -2,6 +2,7 @@
 //! made from recordings; a scripted model, a stage on which the real agents run against it, and an editor. It names no
 //! dialect, and agents only in `clis` and `corpus/agents`: everything else uses the tables.
 
+pub mod certificates;
 pub mod clis;
 pub mod corpus;
 pub mod editor;

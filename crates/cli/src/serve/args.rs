@@ -41,6 +41,12 @@ pub struct ServeArgs {
     /// Read the token from this file instead of the data directory
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// Encrypt TCP connections with the certificate in this PEM file, with its chain; SIGHUP reads it again
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM format
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Additional Host header to accept, as NAME or NAME:PORT, such as that of a proxy; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
@@ -82,7 +88,8 @@ const AFTER_HELP: &str = "\
 Examples:
   switchboard serve
   switchboard serve --listen 127.0.0.1:0 --root ~/work
-  switchboard serve --listen 0.0.0.0:8080 --allow-host build.example
+  switchboard serve --listen 0.0.0.0:8443 --allow-host build.example \\
+    --tls-cert cert.pem --tls-key key.pem
   switchboard serve --listen unix:/run/user/1000/switchboard.sock
 
 Exit codes: 0 stopped · 2 bad usage · 4 could not listen · 5 internal · 130 stopped at once";

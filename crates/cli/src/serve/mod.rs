@@ -12,12 +12,12 @@ use std::{
 };
 
 pub use args::ServeArgs;
-use startup_message::{open_browser, print_installed_agents, print_startup_message};
+use startup_message::{ServerAccess, open_browser, print_installed_agents, print_startup_message};
 use switchboard_engine::parse_domain;
 use switchboard_serve::{
     Drain, PrivateServer,
     guard::{AccessToken, Guard, GuardConfig},
-    listen::{ConnectionLimits, HttpServer, ListenAddress, ListenError, Listener},
+    listen::{CertificateFiles, ConnectionLimits, HttpServer, ListenAddress, ListenError, Listener, ServerTls},
 };
 use switchboard_store::{Retention, SessionLog};
 use tokio::{task::spawn_blocking, time::sleep};
@@ -26,7 +26,8 @@ use crate::{
     data::{self, ServiceLimits, SessionHost},
     failure::Failure,
     host,
-    signals::StopSignals,
+    signals::{StopSignals, listen_to_hangup},
+    terminal::print_note,
     token,
 };
 
@@ -49,7 +50,11 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     host::raise_open_file_limit();
     let runtime = host::build_server_runtime()?;
     let ended = runtime.block_on(async {
-        let mut signals = StopSignals::listen_unless_ignored()?;
+        let mut signals = match plan.tls {
+            // Hangups read the certificate again.
+            Some(_) => StopSignals::listen_except_hangup()?,
+            None => StopSignals::listen_unless_ignored()?,
+        };
         let running = start_server(plan).await?;
         signals.next().await;
         Ok(shut_down(running, &mut signals).await)
@@ -65,6 +70,7 @@ struct ServePlan<'a> {
     cwd: PathBuf,
     roots: Vec<PathBuf>,
     token: Option<AccessToken>,
+    tls: Option<ServerTls>,
 }
 
 struct RunningServer {
@@ -90,7 +96,7 @@ impl<'a> ServePlan<'a> {
             if args.no_auth { None } else { Some(token::resolve_server_token(&folder, args.token_file.as_deref())?) };
         let cwd = directory_option("--cwd", args.cwd.as_deref().unwrap_or(Path::new(".")))?;
         let roots = args.root.iter().map(|root| directory_option("--root", root)).collect::<Result<_, _>>()?;
-        Ok(Self { args, folder, cwd, roots, token })
+        Ok(Self { args, folder, cwd, roots, token, tls: load_tls(args)? })
     }
 
     fn rules(&self) -> GuardConfig {
@@ -100,6 +106,7 @@ impl<'a> ServePlan<'a> {
             origins: self.args.allow_origin.clone(),
             rate: self.args.rate(),
             unidentified_callers: self.args.unseen(),
+            has_tls: self.tls.is_some(),
             ..GuardConfig::default()
         }
     }
@@ -108,6 +115,36 @@ impl<'a> ServePlan<'a> {
         let bound: Result<Vec<_>, _> = self.args.listen.iter().map(Listener::bind).collect();
         Ok(bound?.into_iter().flatten().collect())
     }
+}
+
+/// Reads the certificate, if there is one.
+fn load_tls(args: &ServeArgs) -> Result<Option<ServerTls>, Failure> {
+    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    if !args.listen.iter().any(|address| matches!(address, ListenAddress::Tcp(_))) {
+        let cause = "only Unix sockets are listened on, and they are not encrypted";
+        return Err(Failure::bad_value("--tls-cert", cause));
+    }
+    let files = CertificateFiles { certificate: host::absolute_path(certificate), key: host::absolute_path(key) };
+    Ok(Some(ServerTls::load(files)?))
+}
+
+/// Reads the certificate again at every hangup, for as long as the server runs.
+fn reload_at_hangup(tls: ServerTls) -> Result<(), Failure> {
+    let mut hangup = listen_to_hangup()?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            let reloaded = tls.clone();
+            match spawn_blocking(move || reloaded.reload()).await {
+                Ok(Ok(())) => print_note("the TLS certificate was read again"),
+                Ok(Err(error)) => {
+                    print_note(&format!("error: {error}\nthe previous TLS certificate stays in use"));
+                }
+                // The runtime is shutting down.
+                Err(_) => return,
+            }
+        }
+    });
+    Ok(())
 }
 
 fn directory_option(option: &'static str, folder: &Path) -> Result<PathBuf, Failure> {
@@ -129,6 +166,9 @@ async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
     if let Some(file) = &plan.args.token_file {
         data.engine.hide_from_sessions(file.clone());
     }
+    if let Some(key) = &plan.args.tls_key {
+        data.engine.hide_from_sessions(host::absolute_path(key));
+    }
     if let Some(token) = &plan.token {
         data.engine.mask_secret(token.expose().to_owned());
     }
@@ -140,12 +180,16 @@ async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
     let (private, drain) = (data.listen_privately(&service), service.drain().clone());
     let router = Guard::new(plan.rules()).around(service.router());
     let limits = ConnectionLimits { max_connections: plan.args.max_connections, ..ConnectionLimits::default() };
-    let mut server = HttpServer::new(limits, drain.clone());
-    let addresses: Vec<ListenAddress> = listeners.iter().map(Listener::address).collect();
-    print_startup_message(&addresses, plan.token.as_ref(), &data);
+    let mut server = HttpServer::new(limits, drain.clone()).with_tls(plan.tls.clone());
+    let addresses = listeners.iter().map(Listener::address).collect();
+    let access = ServerAccess { addresses, has_tls: plan.tls.is_some(), token: plan.token.as_ref() };
+    if let Some(tls) = &plan.tls {
+        reload_at_hangup(tls.clone())?;
+    }
+    print_startup_message(&access, &data);
     print_installed_agents(&data.engine);
     if plan.args.open {
-        open_browser(&addresses, plan.token.as_ref(), &data);
+        open_browser(&access, &data);
     }
     // Started before: the browser must not be taken for a process of a session.
     data.adopt_orphans()?;

@@ -19,9 +19,16 @@ use crate::data::SessionHost;
 /// Opens a file with the user's preferred program.
 const BROWSER_OPENER: &str = "xdg-open";
 
+/// How clients reach a server.
+pub struct ServerAccess<'a> {
+    pub addresses: Vec<ListenAddress>,
+    pub has_tls: bool,
+    pub token: Option<&'a AccessToken>,
+}
+
 /// Prints the addresses and the access link.
-pub fn print_startup_message(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) {
-    let text = startup_message(addresses, token, data);
+pub fn print_startup_message(access: &ServerAccess<'_>, data: &SessionHost) {
+    let text = startup_message(access, data);
     // A closed standard error does not stop the server.
     drop(io::stderr().lock().write_all(text.as_bytes()));
 }
@@ -39,20 +46,24 @@ pub fn print_installed_agents(engine: &Engine) {
     });
 }
 
-fn startup_message(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) -> String {
+fn startup_message(access: &ServerAccess<'_>, data: &SessionHost) -> String {
     let mut text = format!("Switchboard {}\n", env!("CARGO_PKG_VERSION"));
-    for address in addresses {
-        let shown = match address {
-            ListenAddress::Tcp(_) => tcp_url(address).unwrap_or_default(),
-            ListenAddress::Unix(_) => address.to_string(),
-        };
+    for address in &access.addresses {
+        let shown = access.tcp_url(address).unwrap_or_else(|| address.to_string());
         push_field(&mut text, "listening", &shown);
     }
-    if let Some(link) = access_link(addresses, token) {
+    if let Some(link) = access.link() {
         push_field(&mut text, "open", &link);
     }
+    if access.is_exposed() {
+        push_field(
+            &mut text,
+            "warning",
+            "no TLS: others on the network can read the token and all sessions; use --tls-cert and --tls-key",
+        );
+    }
     push_field(&mut text, "data", &data.folder.display().to_string());
-    if token.is_none() {
+    if access.token.is_none() {
         push_field(&mut text, "warning", "no authentication: every program on this machine can run agents as you");
     }
     if data.owner.is_none() {
@@ -69,15 +80,24 @@ fn push_field(text: &mut String, name: &str, value: &str) {
     text.push_str(&format!("  {name:<10} {value}\n"));
 }
 
-/// Returns the link that gives a browser access.
-fn access_link(addresses: &[ListenAddress], token: Option<&AccessToken>) -> Option<String> {
-    let url = addresses.iter().find_map(tcp_url)?;
-    Some(token.map_or_else(|| format!("{url}/"), |token| format!("{url}/?token={}", token.percent_encoded())))
-}
+impl ServerAccess<'_> {
+    /// Returns the link that gives a browser access.
+    fn link(&self) -> Option<String> {
+        let url = self.addresses.iter().find_map(|address| self.tcp_url(address))?;
+        let query = self.token.map(|token| format!("?token={}", token.percent_encoded()));
+        Some(format!("{url}/{}", query.unwrap_or_default()))
+    }
 
-fn tcp_url(address: &ListenAddress) -> Option<String> {
-    let ListenAddress::Tcp(addresses) = address else { return None };
-    addresses.first().map(|address| format!("http://{}", reachable_address(*address)))
+    fn tcp_url(&self, address: &ListenAddress) -> Option<String> {
+        let ListenAddress::Tcp(addresses) = address else { return None };
+        let scheme = if self.has_tls { "https" } else { "http" };
+        addresses.first().map(|address| format!("{scheme}://{}", reachable_address(*address)))
+    }
+
+    /// Returns whether other machines can connect without TLS.
+    fn is_exposed(&self) -> bool {
+        !self.has_tls && self.addresses.iter().any(|address| !address.is_local())
+    }
 }
 
 /// Replaces the unspecified address, which cannot be opened, by the loopback one.
@@ -92,8 +112,8 @@ fn reachable_address(address: SocketAddr) -> SocketAddr {
 
 /// Opens the page in a browser, or reports why that failed: the link was printed anyway. The token is passed in a file
 /// that only this user can read, not as an argument, which every user can.
-pub fn open_browser(addresses: &[ListenAddress], token: Option<&AccessToken>, data: &SessionHost) {
-    let Some(link) = access_link(addresses, token) else { return };
+pub fn open_browser(access: &ServerAccess<'_>, data: &SessionHost) {
+    let Some(link) = access.link() else { return };
     if let Err(error) = write_redirect_page(data.private_directory(), &link).and_then(|page| start_browser(&page)) {
         drop(writeln!(io::stderr(), "  could not open a browser: {error}"));
     }
@@ -131,18 +151,28 @@ mod tests {
 
     use switchboard_serve::guard::AccessToken;
 
-    use super::access_link;
+    use super::ServerAccess;
+
+    fn listening<'a>(listen: &[&str], has_tls: bool, token: Option<&'a AccessToken>) -> ServerAccess<'a> {
+        let addresses = listen.iter().map(|address| address.parse().unwrap()).collect();
+        ServerAccess { addresses, has_tls, token }
+    }
 
     #[test]
     fn the_link_can_be_opened() {
         let token = AccessToken::new("0123456789abcdef/=", "here").unwrap();
-        let link_to = |listen: &[&str], token| {
-            let addresses: Vec<_> = listen.iter().map(|address| address.parse().unwrap()).collect();
-            access_link(&addresses, token)
-        };
-        let opened = link_to(&["unix:/x", "0.0.0.0:81"], Some(&token));
+        let link_to = |listen: &[&str], has_tls, token| listening(listen, has_tls, token).link();
+        let opened = link_to(&["unix:/x", "0.0.0.0:81"], false, Some(&token));
         assert_eq!(opened.as_deref(), Some("http://127.0.0.1:81/?token=0123456789abcdef%2F%3D"));
-        assert_eq!(link_to(&["[::1]:81"], None).as_deref(), Some("http://[::1]:81/"));
-        assert_eq!(link_to(&["unix:/x"], Some(&token)), None);
+        assert_eq!(link_to(&["[::1]:81"], false, None).as_deref(), Some("http://[::1]:81/"));
+        assert_eq!(link_to(&["[::1]:81"], true, None).as_deref(), Some("https://[::1]:81/"));
+        assert_eq!(link_to(&["unix:/x"], false, Some(&token)), None);
+    }
+
+    #[test]
+    fn only_plain_servers_that_other_machines_reach_are_exposed() {
+        assert!(listening(&["unix:/x", "0.0.0.0:81"], false, None).is_exposed());
+        assert!(!listening(&["0.0.0.0:81"], true, None).is_exposed());
+        assert!(!listening(&["127.0.0.1:81", "unix:/x"], false, None).is_exposed());
     }
 }

@@ -113,9 +113,11 @@ pub fn without_token(uri: &Uri) -> String {
     whole.unwrap_or(address.path()).to_owned()
 }
 
-/// Returns a cookie that scripts and other sites cannot read.
-pub fn token_cookie(token: &AccessToken) -> Option<HeaderValue> {
-    let cookie = format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000", token.expose());
+/// Returns a cookie that scripts and other sites cannot read, and that is only sent with TLS if the server has it.
+pub fn token_cookie(token: &AccessToken, has_tls: bool) -> Option<HeaderValue> {
+    let secure = if has_tls { "; Secure" } else { "" };
+    let cookie =
+        format!("{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000{secure}", token.expose());
     HeaderValue::try_from(cookie).ok()
 }
 

@@ -52,6 +52,8 @@ pub struct GuardConfig {
     pub rate: RateLimit,
     pub unidentified_callers: UnidentifiedCallers,
     pub bodies: BodyLimits,
+    /// The server has TLS, so browsers must not send the token without it.
+    pub has_tls: bool,
 }
 
 /// The access control of a router.
@@ -64,6 +66,7 @@ struct GuardState {
     limits: RateLimits,
     unidentified_callers: UnidentifiedCallers,
     bodies: BodyLimits,
+    has_tls: bool,
 }
 
 struct RequestOrigin {
@@ -82,9 +85,10 @@ enum Admission {
 impl Guard {
     #[must_use]
     pub fn new(config: GuardConfig) -> Self {
-        let GuardConfig { token, hosts, origins, rate, unidentified_callers, bodies } = config;
+        let GuardConfig { token, hosts, origins, rate, unidentified_callers, bodies, has_tls } = config;
         let names = AllowedNames { hosts, origins };
-        Self(Arc::new(GuardState { token, names, limits: RateLimits::new(rate), unidentified_callers, bodies }))
+        let limits = RateLimits::new(rate);
+        Self(Arc::new(GuardState { token, names, limits, unidentified_callers, bodies, has_tls }))
     }
 
     /// Protects a router. Navigation to the page without the token gets a login page.
@@ -139,7 +143,7 @@ impl Guard {
     fn handle_login_link(&self, request: &Request, source: Option<TokenSource>) -> Option<Response> {
         let token = self.0.token.as_ref()?;
         let given = auth::is_page(request).then(|| auth::query_token(request.uri())).flatten()?;
-        let cookie = auth::token_cookie(token).filter(|_| token.matches(&given));
+        let cookie = auth::token_cookie(token, self.0.has_tls).filter(|_| token.matches(&given));
         if cookie.is_none() && source.is_none() {
             return None;
         }

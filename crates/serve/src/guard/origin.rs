@@ -61,7 +61,9 @@ fn is_own_address(host: &str, ours: SocketAddr) -> bool {
     let (name, port) = split_port(host);
     let is_ours = |ip: IpAddr| ip == ours.ip() || ip.is_loopback() && ours.ip().is_loopback();
     let literal = name.trim_start_matches('[').trim_end_matches(']').parse().is_ok_and(is_ours);
-    port.unwrap_or(80) == ours.port() && (literal || name.eq_ignore_ascii_case("localhost"))
+    // Clients leave out the default port, which is 443 with TLS.
+    port.map_or(matches!(ours.port(), 80 | 443), |port| port == ours.port())
+        && (literal || name.eq_ignore_ascii_case("localhost"))
 }
 
 /// A name without a port is accepted with every port: there may be a proxy.
@@ -136,6 +138,7 @@ mod tests {
             ("127.0.0.1:8080", "[::1]:8080"),
             ("192.168.1.2:8080", "192.168.1.2:8080"),
             ("localhost", "127.0.0.1:80"),
+            ("localhost", "127.0.0.1:443"),
         ] {
             assert!(host(&none, name, ours), "{name} at {ours}");
         }

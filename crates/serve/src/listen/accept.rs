@@ -24,6 +24,7 @@ use super::{
     ConnectionLimits, Drain, Listener, SlotHandle,
     slots::{ConnectionSlot, ConnectionSlots},
     stream::{ClientStream, SocketStream},
+    tls::ServerTls,
 };
 use crate::guard::{Caller, ProcessScanner};
 
@@ -51,6 +52,7 @@ pub struct Acceptor {
     pub slots: Arc<ConnectionSlots>,
     pub drain: Drain,
     pub scanner: ProcessScanner,
+    pub tls: Option<ServerTls>,
 }
 
 impl Acceptor {
@@ -71,9 +73,9 @@ impl Acceptor {
             match self.slots.acquire() {
                 Some(slot) => {
                     let connection = self.connection(peer, &slot);
-                    tokio::spawn(connection.serve(ClientStream::new(stream, self.limits.write_timeout, slot)));
+                    tokio::spawn(connection.serve(stream, self.tls.clone(), slot));
                 }
-                None => refuse_connection(stream, &refusals),
+                None => refuse_connection(stream, self.tls.clone(), &refusals),
             }
         }
     }
@@ -118,11 +120,11 @@ fn unix_peer(stream: &UnixStream) -> io::Result<Peer> {
 
 /// Responds that the server is full. Closing while the client still sends would discard the response, so its data is
 /// read for a moment, unless there are many such clients.
-fn refuse_connection(stream: SocketStream, refusals: &Arc<Semaphore>) {
+fn refuse_connection(stream: SocketStream, tls: Option<ServerTls>, refusals: &Arc<Semaphore>) {
     let Ok(permit) = refusals.clone().try_acquire_owned() else { return };
     tokio::spawn(async move {
-        let mut stream = ClientStream::new(stream, ERROR_PAUSE, permit);
         let response = async {
+            let mut stream = ClientStream::new(encrypt(stream, tls).await?, ERROR_PAUSE, permit);
             stream.write_all(FULL_RESPONSE).await?;
             stream.shutdown().await?;
             let mut discarded = [0; 1024];
@@ -132,6 +134,15 @@ fn refuse_connection(stream: SocketStream, refusals: &Arc<Semaphore>) {
         // The client may not have received it; that was the only attempt.
         drop(timeout(10 * ERROR_PAUSE, response).await);
     });
+}
+
+/// Performs the handshake if the connection is one with TLS.
+async fn encrypt(stream: SocketStream, tls: Option<ServerTls>) -> io::Result<SocketStream> {
+    match (stream, tls) {
+        // In a box, so that it takes no memory once it is done.
+        (SocketStream::Tcp(stream), Some(tls)) => Box::pin(tls.accept(stream)).await.map(SocketStream::Tls),
+        (stream, _) => Ok(stream),
+    }
 }
 
 struct HttpConnection {
@@ -147,8 +158,18 @@ struct HttpConnection {
 
 impl HttpConnection {
     /// Serves the connection until it ends. Its errors affect no other connection.
-    pub async fn serve(self, stream: ClientStream<ConnectionSlot>) {
+    pub async fn serve(self, stream: SocketStream, tls: Option<ServerTls>, held: ConnectionSlot) {
         let Self { router, peer, scanner, limits, drain, slot, eviction } = self;
+        let stream = tokio::select! {
+            biased;
+            encrypted = timeout(limits.handshake_timeout, encrypt(stream, tls)) => match encrypted {
+                Ok(Ok(stream)) => ClientStream::new(stream, limits.write_timeout, held),
+                // The client does not speak TLS, does not accept the certificate, or is too slow.
+                Ok(Err(_)) | Err(_) => return,
+            },
+            () = eviction.notified() => return,
+            () = drain.wait_until_begun() => return,
+        };
         let caller = Caller::new(peer, scanner);
         let service = service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);

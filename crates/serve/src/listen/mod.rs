@@ -3,13 +3,14 @@
 //!
 //! * At the connection limit, the oldest connection without a token is closed for a new one; if all are authenticated,
 //!   the new client gets a 503 at once.
-//! * Connections with slow headers or bodies are closed, and those of clients that do not read their responses.
+//! * Connections with slow handshakes, headers or bodies are closed, and those of clients that do not read their responses.
 //! * At shutdown, no connection is accepted, streams are notified by [`Drain`], and requests may finish for a while.
 
 mod accept;
 mod listener;
 mod slots;
 mod stream;
+mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,6 +25,7 @@ pub(crate) use accept::ClientKey;
 pub use accept::Peer;
 pub use listener::{AddressError, ListenAddress, ListenError, Listener};
 pub(crate) use slots::SlotHandle;
+pub use tls::{CertificateError, CertificateFiles, ServerTls};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
@@ -32,6 +34,8 @@ pub struct ConnectionLimits {
     /// The maximum time for the header of a request, also while a connection is kept alive.
     pub header_timeout: Duration,
     pub max_header_bytes: usize,
+    /// The maximum time for the handshake of a connection with TLS.
+    pub handshake_timeout: Duration,
     /// How long a client may read nothing while there is data for it.
     pub write_timeout: Duration,
 }
@@ -42,6 +46,7 @@ impl Default for ConnectionLimits {
             max_connections: 4096,
             header_timeout: Duration::from_secs(30),
             max_header_bytes: 32 << 10,
+            handshake_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(120),
         }
     }
@@ -52,6 +57,7 @@ pub struct HttpServer {
     slots: Arc<ConnectionSlots>,
     drain: Drain,
     scanner: ProcessScanner,
+    tls: Option<ServerTls>,
     accepting: JoinSet<()>,
 }
 
@@ -59,7 +65,13 @@ impl HttpServer {
     #[must_use]
     pub fn new(limits: ConnectionLimits, drain: Drain) -> Self {
         let slots = ConnectionSlots::new(limits.max_connections);
-        Self { limits, slots, drain, scanner: ProcessScanner::default(), accepting: JoinSet::new() }
+        Self { limits, slots, drain, scanner: ProcessScanner::default(), tls: None, accepting: JoinSet::new() }
+    }
+
+    /// Encrypts the connections of TCP listeners. Unix sockets stay plain.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<ServerTls>) -> Self {
+        Self { tls, ..self }
     }
 
     pub fn listen(&mut self, listener: Listener, router: Router) {
@@ -69,6 +81,7 @@ impl HttpServer {
             slots: self.slots.clone(),
             drain: self.drain.clone(),
             scanner: self.scanner.clone(),
+            tls: self.tls.clone().filter(|_| listener.tcp_address().is_some()),
         };
         self.accepting.spawn(acceptor.run(listener));
     }

@@ -13,10 +13,12 @@ use tokio::{
     net::{TcpStream, UnixStream},
     time::{Sleep, sleep},
 };
+use tokio_rustls::server::TlsStream;
 
 pub enum SocketStream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 pub struct ClientStream<S> {
@@ -51,6 +53,7 @@ impl<S: Unpin> AsyncRead for ClientStream<S> {
         match &mut self.stream {
             SocketStream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
             SocketStream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            SocketStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -60,6 +63,7 @@ impl<S: Unpin> AsyncWrite for ClientStream<S> {
         let written = match &mut self.stream {
             SocketStream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
             SocketStream::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+            SocketStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         };
         self.check_write(cx, written)
     }
@@ -72,6 +76,7 @@ impl<S: Unpin> AsyncWrite for ClientStream<S> {
         let written = match &mut self.stream {
             SocketStream::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             SocketStream::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            SocketStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
         self.check_write(cx, written)
     }
@@ -80,15 +85,18 @@ impl<S: Unpin> AsyncWrite for ClientStream<S> {
         true
     }
 
-    /// Nothing is buffered.
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    /// Only TLS has a buffer.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let SocketStream::Tls(stream) = &mut self.stream else { return Poll::Ready(Ok(())) };
+        let flushed = Pin::new(stream).poll_flush(cx);
+        self.check_write(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             SocketStream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             SocketStream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            SocketStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

@@ -12,7 +12,7 @@ use axum::{
 use switchboard_serve::{
     Drain,
     guard::{AccessToken, Guard, GuardConfig},
-    listen::{ConnectionLimits, HttpServer, ListenAddress, Listener},
+    listen::{ConnectionLimits, HttpServer, ListenAddress, Listener, ServerTls},
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -66,10 +66,14 @@ impl GuardedServer {
     }
 
     pub fn with(rules: GuardConfig, limits: ConnectionLimits) -> Self {
+        Self::with_tls(rules, limits, None)
+    }
+
+    pub fn with_tls(rules: GuardConfig, limits: ConnectionLimits, tls: Option<ServerTls>) -> Self {
         let (go, came) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let router = Guard::new(rules).around(router(go.clone(), came.clone()));
         let drain = Drain::new();
-        let mut server = HttpServer::new(limits, drain.clone());
+        let mut server = HttpServer::new(limits, drain.clone()).with_tls(tls);
         let address: ListenAddress = "127.0.0.1:0".parse().unwrap();
         let listener = Listener::bind(&address).unwrap().pop().unwrap();
         let ListenAddress::Tcp(bound) = listener.address() else { panic!("not TCP") };

@@ -18,3 +18,4 @@ mod refused;
 mod rig;
 mod server;
 mod sessions;
+mod tls;
