@@ -41,6 +41,9 @@ pub enum Failure {
     /// The process that runs a session refused the command, or does not answer.
     #[error(transparent)]
     Remote(#[from] AgentError),
+    /// The server that `--server` names cannot be used, or refused the command.
+    #[error(transparent)]
+    Server(AgentError),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error(transparent)]
@@ -77,6 +80,7 @@ impl Failure {
             Self::UnknownName { .. } | Self::BadValue { .. } | Self::Unreadable { .. } => 2,
             Self::NoSession(_) | Self::SeveralSessions { .. } | Self::Refused(_) => 2,
             Self::Remote(error) => remote_exit_code(error.kind),
+            Self::Server(error) => server_exit_code(error),
             Self::Start(error) => start_exit_code(error),
             Self::Token(_) | Self::Certificate(_) => 2,
             Self::Listen(_) => 4,
@@ -100,6 +104,19 @@ fn remote_exit_code(kind: AgentErrorKind) -> u8 {
         AgentErrorKind::SessionNotFound | AgentErrorKind::ProtocolError => 2,
         AgentErrorKind::PermissionDenied | AgentErrorKind::AuthenticationFailed => 4,
         _ => 5,
+    }
+}
+
+/// Returns the exit code for a server that is named on the command line: 4 if it cannot be used at all.
+fn server_exit_code(error: &AgentError) -> u8 {
+    const NO_TLS: &str = "tls_required";
+    match (error.kind, error.code.as_deref()) {
+        (AgentErrorKind::ConnectionFailed, Some("not_installed" | "too_old")) => 3,
+        (AgentErrorKind::ConnectionFailed | AgentErrorKind::Timeout, _) => 4,
+        // Without a code, the answer is not one of a Switchboard.
+        (AgentErrorKind::ProtocolError | AgentErrorKind::Unknown, None) => 4,
+        (AgentErrorKind::ProtocolError, Some(NO_TLS)) => 4,
+        (kind, _) => remote_exit_code(kind),
     }
 }
 

@@ -11,6 +11,7 @@ mod harness;
 mod host;
 mod logs;
 mod mcp;
+mod remote;
 mod run;
 mod schema;
 mod serve;

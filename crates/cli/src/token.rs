@@ -11,7 +11,7 @@ use switchboard_serve::guard::{AccessToken, TokenError};
 use crate::{failure::Failure, host};
 
 /// The environment variable that overrides the token in the data directory.
-const TOKEN_VARIABLE: &str = "SWITCHBOARD_TOKEN";
+pub const TOKEN_VARIABLE: &str = "SWITCHBOARD_TOKEN";
 
 const MAX_FILE_BYTES: u64 = 4096;
 
@@ -53,7 +53,7 @@ pub fn resolve_server_token(folder: &Path, file: Option<&Path>) -> Result<Access
 }
 
 /// Reads a token file. The read is bounded, as the file may be a pipe.
-fn read_token_file(file: &Path) -> Result<AccessToken, Failure> {
+pub fn read_token_file(file: &Path) -> Result<AccessToken, Failure> {
     let bytes = host::read_bounded(file, MAX_FILE_BYTES);
     let bytes = bytes.map_err(|cause| TokenError::File { path: file.to_owned(), cause })?;
     Ok(AccessToken::new(&String::from_utf8_lossy(&bytes), &file.display().to_string())?)

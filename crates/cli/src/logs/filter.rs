@@ -68,6 +68,26 @@ impl LogFilterArgs {
         self.timezone.is_some()
     }
 
+    /// Returns the parameters of a query to a server. Days are those of this machine's time zone.
+    pub fn server_query(&self, zone: &TimeZone) -> Result<Vec<(&'static str, String)>, Failure> {
+        // Invalid options fail here, with the names of the options.
+        self.filter(zone)?;
+        let zone = self.timezone.clone().or_else(|| zone.iana_name().map(str::to_owned));
+        let whose = &self.whose;
+        let given = [
+            ("agent", Some(whose.agent.join(",")).filter(|agents| !agents.is_empty())),
+            ("project", whose.project.clone()),
+            ("model", whose.model.clone()),
+            ("branch", whose.branch.clone()),
+            ("machine", whose.machine.clone()),
+            ("session", self.session.clone()),
+            ("since", self.since.clone()),
+            ("until", self.until.clone()),
+            ("timezone", zone),
+        ];
+        Ok(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+
     /// Returns the filter with the session ID as typed, which may be the beginning of one. Invalid options fail before
     /// anything is opened.
     pub fn filter(&self, zone: &TimeZone) -> Result<LogFilter, Failure> {

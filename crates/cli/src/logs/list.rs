@@ -9,19 +9,22 @@ use serde_json::{Value, json};
 use switchboard_agents::ScanDepth;
 use switchboard_event::Timestamp;
 use switchboard_logs::{
-    LogFilter, LogLibrary, LogSearchQuery, LogSession, SearchWords, SessionView, export::format_minute,
-    usage::CostCalculator,
+    LogFilter, LogLibrary, LogSearchQuery, LogSession, SearchWords, SessionView,
+    export::format_minute,
+    usage::{CostCalculator, Usage},
 };
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     LogLocationArgs,
     filter::{self, LogFilterArgs},
+    on_server,
     table_layout::{LastColumn, NEVER_DROPPED, TableColumn, TableRow, layout_table},
 };
 use crate::{
     failure::Failure,
     host,
+    remote::ServerClient,
     short_ids::ShortIds,
     terminal::{Terminal, print_note, print_output},
     view::{
@@ -84,14 +87,53 @@ pub fn run(args: &ListLogsArgs, location: &LogLocationArgs) -> Result<(), Failur
         sessions.truncate(args.limit);
     }
     let spent = UsageBySession::new(&library)?;
-    if args.json {
-        return print_output(&json_lines(&sessions, &spent));
+    args.print(&sessions, &spent, zone, || ShortIds::of_library(&library))?;
+    if args.json { Ok(()) } else { print_remark(location, &library, sessions.len(), all) }
+}
+
+pub fn run_on_server(args: &ListLogsArgs, server: &ServerClient) -> Result<(), Failure> {
+    let zone = args.filter.time_zone()?;
+    let query = args.filter.server_query(&zone)?;
+    let mut sessions = on_server::list_sessions(server, &query)?;
+    if let Some(id) = query.iter().find_map(|(name, id)| (*name == "session").then_some(id)) {
+        let wanted = on_server::find_session(server, id)?;
+        sessions.retain(|session| session.id == wanted.id && session.agent == wanted.agent);
     }
-    let terminal = Terminal::new();
-    let exact = args.filter.has_time_zone() || !terminal.stdout;
-    let look = TableSettings { zone: exact.then_some(zone), now: host::now(), home: host::home_directory() };
-    print_output(&render_table(&sessions, &ShortIds::of_library(&library)?, &spent, &look, &terminal))?;
-    print_remark(location, &library, sessions.len(), all)
+    if let Some(text) = &args.text {
+        let with = on_server::sessions_with_text(server, &query, text)?;
+        sessions.retain(|session| with.contains(&(session.agent.clone(), session.id.clone())));
+    }
+    let all = sessions.len();
+    if !args.all {
+        sessions.truncate(args.limit);
+    }
+    let usage: Usage = on_server::query(server, "/api/usage", &[("by", "session"), ("limit", "10000")])?;
+    let spent = UsageBySession::of_report(&sessions, &usage);
+    args.print(&sessions, &spent, zone, || on_server::short_ids(server))?;
+    match (args.json, sessions.len()) {
+        (true, _) => {}
+        (false, 0) => print_note("no matching sessions"),
+        (false, shown) => note_older(shown, all),
+    }
+    Ok(())
+}
+
+impl ListLogsArgs {
+    fn print(
+        &self,
+        sessions: &[LogSession],
+        spent: &UsageBySession,
+        zone: TimeZone,
+        short_ids: impl FnOnce() -> Result<ShortIds, Failure>,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return print_output(&json_lines(sessions, spent));
+        }
+        let terminal = Terminal::new();
+        let exact = self.filter.has_time_zone() || !terminal.stdout;
+        let look = TableSettings { zone: exact.then_some(zone), now: host::now(), home: host::home_directory() };
+        print_output(&render_table(sessions, &short_ids()?, spent, &look, &terminal))
+    }
 }
 
 pub fn find_sessions(library: &LogLibrary, filter: &LogFilter, text: Option<&str>) -> Result<Vec<LogSession>, Failure> {
@@ -111,10 +153,15 @@ fn print_remark(location: &LogLocationArgs, library: &LogLibrary, shown: usize, 
     match shown {
         0 if all == 0 && library.list_sessions(&LogFilter::default())?.is_empty() => location.report_no_logs()?,
         0 if all == 0 => print_note("no matching sessions"),
-        _ if shown < all => print_note(&format!("… and {} older sessions: use --limit N or --all", all - shown)),
-        _ => {}
+        _ => note_older(shown, all),
     }
     Ok(())
+}
+
+fn note_older(shown: usize, all: usize) {
+    if shown < all {
+        print_note(&format!("… and {} older sessions: use --limit N or --all", all - shown));
+    }
 }
 
 fn json_lines(sessions: &[LogSession], spent: &UsageBySession) -> String {
@@ -155,6 +202,19 @@ impl UsageBySession {
         let name = |name| ledger.resolve_name(name).to_owned();
         let named = sums.into_iter().map(|((a, s, m), used)| ((name(a), name(s), name(m)), used));
         Ok(Self(named.collect()))
+    }
+
+    /// Returns the usage of sessions from a report by session.
+    pub fn of_report(sessions: &[LogSession], usage: &Usage) -> Self {
+        let rows: HashMap<_, _> = usage.rows.iter().map(|row| (row.key.as_str(), row)).collect();
+        let used = |session: &LogSession| {
+            let row = rows.get(session.id.as_str())?;
+            let is_priced = row.cost_usd > 0.0 || row.unpriced_models.len() < row.models.len();
+            let used = TokensAndCost { tokens: row.total_tokens, cost_usd: is_priced.then_some(row.cost_usd) };
+            let machine = session.machine.clone().unwrap_or_default();
+            Some(((session.agent.clone(), session.id.clone(), machine), used))
+        };
+        Self(sessions.iter().filter_map(used).collect())
     }
 
     fn of_session(&self, session: &LogSession) -> Option<TokensAndCost> {

@@ -1,9 +1,10 @@
-//! `switchboard logs`: what agents did on this machine, read from what they left on disk.
+//! `switchboard logs`: what agents did on this machine, read from what they left on disk, or on that of a server.
 
 mod doctor;
 mod export;
 mod filter;
 mod list;
+mod on_server;
 mod scan;
 mod search;
 mod show;
@@ -25,7 +26,13 @@ use switchboard_agents::ScanDepth;
 use switchboard_logs::{AgentHome, LibraryConfig, LogLibrary, OwnLog, ScanProgress, ScanReport, candidate_homes};
 use switchboard_store::{SqliteStore, StoreOptions};
 
-use crate::{failure::Failure, host, terminal::print_note, view::sanitize::sanitize_line};
+use crate::{
+    failure::Failure,
+    host,
+    remote::{ServerArgs, ServerClient},
+    terminal::print_note,
+    view::sanitize::sanitize_line,
+};
 
 const SHOW_AFTER: Duration = Duration::from_millis(300);
 
@@ -44,6 +51,8 @@ pub struct LogsArgs {
     command: LogsCommand,
     #[command(flatten)]
     location: LogLocationArgs,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 #[derive(Subcommand)]
@@ -59,6 +68,12 @@ enum LogsCommand {
 }
 
 pub fn run(args: &LogsArgs) -> Result<ExitCode, Failure> {
+    let local = args.location.local_directory();
+    if let Some(name) = args.command.local_name() {
+        args.server.check_local(name, local)?;
+    } else if let Some(server) = args.server.connect(local)? {
+        return run_on_server(&args.command, &server).map(|()| ExitCode::SUCCESS);
+    }
     match &args.command {
         LogsCommand::Scan(scan) => scan::run(scan, &args.location).map(|()| ExitCode::SUCCESS),
         LogsCommand::List(list) => list::run(list, &args.location).map(|()| ExitCode::SUCCESS),
@@ -68,6 +83,30 @@ pub fn run(args: &LogsArgs) -> Result<ExitCode, Failure> {
         LogsCommand::Search(search) => search::run(search, &args.location).map(|()| ExitCode::SUCCESS),
         LogsCommand::Usage(usage) => usage::run(usage, &args.location).map(|()| ExitCode::SUCCESS),
         LogsCommand::Watch(watch) => watch::run(watch, &args.location),
+    }
+}
+
+fn run_on_server(command: &LogsCommand, server: &ServerClient) -> Result<(), Failure> {
+    match command {
+        LogsCommand::List(list) => list::run_on_server(list, server),
+        LogsCommand::Show(show) => show::run_on_server(show, server),
+        LogsCommand::Search(search) => search::run_on_server(search, server),
+        LogsCommand::Usage(usage) => usage::run_on_server(usage, server),
+        // Refused before: they only work on this machine.
+        LogsCommand::Scan(_) | LogsCommand::Export(_) | LogsCommand::Doctor(_) | LogsCommand::Watch(_) => Ok(()),
+    }
+}
+
+impl LogsCommand {
+    /// Returns the name of a command that only works on this machine.
+    fn local_name(&self) -> Option<&'static str> {
+        match self {
+            Self::Scan(_) => Some("switchboard logs scan"),
+            Self::Export(_) => Some("switchboard logs export"),
+            Self::Doctor(_) => Some("switchboard logs doctor"),
+            Self::Watch(_) => Some("switchboard logs watch"),
+            Self::List(_) | Self::Show(_) | Self::Search(_) | Self::Usage(_) => None,
+        }
     }
 }
 
@@ -87,6 +126,11 @@ pub struct LogLocationArgs {
 }
 
 impl LogLocationArgs {
+    /// Returns a named directory of this machine.
+    fn local_directory(&self) -> Option<&Path> {
+        self.data.as_deref().or(self.home.first().map(PathBuf::as_path))
+    }
+
     pub fn data_directory(&self) -> Result<PathBuf, Failure> {
         Ok(host::absolute_path(&host::data_directory(self.data.clone())?))
     }

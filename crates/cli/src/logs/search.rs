@@ -10,9 +10,11 @@ use switchboard_logs::{HitView, LogSearchQuery, SearchHit, SearchResults, Search
 use super::{
     LogLocationArgs,
     filter::{self, LogFilterArgs},
+    on_server::{self, ReceivedHit, ReceivedHits},
 };
 use crate::{
     failure::Failure,
+    remote::ServerClient,
     short_ids::ShortIds,
     terminal::{Terminal, print_note, print_output},
     view::{
@@ -97,6 +99,23 @@ pub fn run(args: &SearchLogsArgs, location: &LogLocationArgs) -> Result<(), Fail
         return location.report_no_logs();
     }
     print_hits(&found, &ShortIds::of_library(&library)?, &zone, &Terminal::new())
+}
+
+pub fn run_on_server(args: &SearchLogsArgs, server: &ServerClient) -> Result<(), Failure> {
+    let zone = args.filter.time_zone()?;
+    args.check()?;
+    let mut query = args.filter.server_query(&zone)?;
+    let (SearchWords::Plain(words) | SearchWords::Regex(words)) = args.query();
+    let kinds = args.within.iter().flat_map(|within| within.kinds()).map(|kind| kind.wire_name());
+    let kinds = kinds.collect::<Vec<_>>().join(",");
+    query.extend([("q", words), ("regex", args.regex.to_string()), ("limit", args.limit.to_string()), ("kind", kinds)]);
+    let found: ReceivedHits = on_server::query(server, "/api/search", &query)?;
+    if args.json {
+        return found.hits.iter().try_for_each(|hit| print_output(&format!("{hit}\n")));
+    }
+    let hits = found.hits.iter().map(|hit| ReceivedHit::parse(hit)).collect::<Result<Vec<_>, _>>()?;
+    let found = SearchResults { hits: hits.into_iter().map(SearchHit::from).collect(), more: found.more };
+    print_hits(&found, &on_server::short_ids(server)?, &zone, &Terminal::new())
 }
 
 impl SearchLogsArgs {

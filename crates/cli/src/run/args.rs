@@ -22,6 +22,7 @@ use crate::{
     },
     failure::Failure,
     host,
+    remote::ServerArgs,
     terminal::print_note,
     watch::DisplaySettings,
 };
@@ -131,6 +132,8 @@ pub struct RunArgs {
     /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub server: ServerArgs,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done · 1 the agent failed · 2 bad usage · 3 agent not installed or too old · \
@@ -175,6 +178,21 @@ impl RunArgs {
             },
             ..StartRequest::default()
         })
+    }
+
+    /// Fails if there is an option that servers do not offer.
+    pub fn check_for_server(&self) -> Result<(), Failure> {
+        let local = [
+            ("--one-shot", self.one_shot),
+            ("--env-only", self.env_only.is_some()),
+            ("--output-schema", self.output_schema.is_some()),
+            ("--idle-timeout", self.idle_timeout.is_some()),
+            ("--sandbox-best-effort", self.sandbox_best_effort),
+        ];
+        match local.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::bad_value(option, "only works on this machine, not with --server")),
+            None => Ok(()),
+        }
     }
 
     pub fn look(&self) -> DisplaySettings {

@@ -1,10 +1,12 @@
-//! `switchboard run`: one agent, one task, in this process.
+//! `switchboard run`: one agent, one task, in this process or on a server.
 
 mod args;
+mod on_server;
 
 use std::{ops::ControlFlow, process::ExitCode, time::Duration};
 
 pub use args::{RunArgs, read_image, read_prompt};
+pub use on_server::ended_exit_code_on_server;
 use switchboard_agents::{Abilities, RequestAnswer, ScanDepth};
 use switchboard_dialects::Dialect;
 use switchboard_engine::{CommandError, RequestAudience, RunOutcome, SessionHandle, StartRequest};
@@ -29,6 +31,9 @@ const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
     let terminal = Terminal::new();
+    if let Some(server) = args.server.connect(args.data.as_deref())? {
+        return on_server::run(args, &server, dialect, &terminal);
+    }
     let mut request = args.request(request_audience(dialect, &terminal))?;
     let data = data::open_session_host(args.data.clone(), false)?;
     if let Some(what) = &args.resume {

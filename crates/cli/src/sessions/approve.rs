@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::Args;
-use switchboard_client::{Approval, ApprovalAnswer, ApprovalDecision};
-use switchboard_event::{OptionKind, Question};
+use switchboard_client::{AgentError, Approval, ApprovalAnswer, ApprovalDecision, RemoteServer};
+use switchboard_event::{Id, OptionKind, Question};
 
 use super::{find_session, remote};
 use crate::{
     data,
     failure::Failure,
     host,
+    remote::{ServerClient, server_failure},
     terminal::print_note,
     view::sanitize::{reveal_hidden, sanitize_line},
 };
@@ -54,16 +55,33 @@ pub fn run(args: &ApproveArgs, data: Option<PathBuf>) -> Result<(), Failure> {
     let remote = remote::connect_running(&folder, &session)?;
     host::build_runtime()?.block_on(async {
         let explained = |error| remote::explain_remote_error(&*log, &session, error);
-        let open = remote.list_approvals(&session.id).await.map_err(explained)?;
-        let request = args.chosen(&open)?;
-        let answer = args.answered(request)?;
-        remote.answer_approval(&session.id, &request.id, &answer).await.map_err(explained)?;
-        print_note(&format!("{}: {}", decision_word(answer.decision, request), request_line(request)));
-        Ok(())
+        args.answer_request(&remote, &session.id, explained).await
     })
 }
 
+pub fn run_on_server(args: &ApproveArgs, server: &ServerClient) -> Result<(), Failure> {
+    let session = server.find_session(&args.session)?;
+    if session.state.is_final() {
+        return Err(remote::ended_error(&session.id, session.state.name()));
+    }
+    server.runtime.block_on(args.answer_request(&server.server, &session.id, server_failure))
+}
+
 impl ApproveArgs {
+    async fn answer_request(
+        &self,
+        server: &RemoteServer,
+        session: &Id,
+        explain: impl Fn(AgentError) -> Failure,
+    ) -> Result<(), Failure> {
+        let open = server.list_approvals(session).await.map_err(&explain)?;
+        let request = self.chosen(&open)?;
+        let answer = self.answered(request)?;
+        server.answer_approval(session, &request.id, &answer).await.map_err(&explain)?;
+        print_note(&format!("{}: {}", decision_word(answer.decision, request), request_line(request)));
+        Ok(())
+    }
+
     fn chosen<'a>(&self, open: &'a [Approval]) -> Result<&'a Approval, Failure> {
         let named = |request: &&Approval| self.request.as_ref().is_none_or(|id| request.id.starts_with(id.as_str()));
         let exact = open.iter().find(|request| self.request.as_deref() == Some(&*request.id));

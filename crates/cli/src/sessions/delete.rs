@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use switchboard_client::{ArchiveRequest, SessionQuery, SessionView};
 use switchboard_event::Timestamp;
 use switchboard_store::{SessionFilter, SessionLog as _, SessionPhase, SessionRecord, SqliteStore};
 
@@ -14,6 +15,7 @@ use crate::{
     data,
     failure::Failure,
     host,
+    remote::{ServerClient, session_record},
     terminal::{Terminal, print_note},
 };
 
@@ -47,40 +49,70 @@ pub fn run(args: &DeleteArgs, data: Option<PathBuf>) -> Result<(), Failure> {
     let folder = host::data_directory(data)?;
     let log = data::open_log(Some(folder.clone()))?;
     let sessions = args.chosen(&log)?;
-    if let Some(open) = sessions.iter().find(|session| !session.state.is_final() && !args.force) {
-        return Err(Failure::Refused(format!(
-            "session {id} has not ended\nhint: end it with `switchboard sessions cancel {id}`, or use --force",
-            id = open.id
-        )));
+    let delete = |session: &SessionRecord| delete_session(&folder, &log, session);
+    if args.delete_sessions(&sessions, delete)? {
+        log.reclaim_space()?;
     }
-    if sessions.is_empty() {
-        print_note("no sessions to delete");
-        return Ok(());
-    }
-    if !args.is_meant(&sessions)? {
-        print_note("no sessions were deleted");
-        return Ok(());
-    }
-    sessions.iter().try_for_each(|session| delete_session(&folder, &log, session))?;
-    log.reclaim_space()?;
-    print_note(&match sessions.as_slice() {
-        [one] => format!("deleted {}", one.id),
-        many => format!("deleted {} sessions", many.len()),
-    });
     Ok(())
 }
 
+pub fn run_on_server(args: &DeleteArgs, server: &ServerClient) -> Result<(), Failure> {
+    let sessions: Vec<_> = args.chosen_on_server(server)?.iter().map(session_record).collect();
+    args.delete_sessions(&sessions, |session| server.wait(server.server.delete_session(&session.id))).map(drop)
+}
+
 impl DeleteArgs {
+    /// Deletes sessions after a confirmation. Returns whether it did.
+    fn delete_sessions(
+        &self,
+        sessions: &[SessionRecord],
+        delete: impl Fn(&SessionRecord) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        if let Some(open) = sessions.iter().find(|session| !session.state.is_final() && !self.force) {
+            return Err(Failure::Refused(format!(
+                "session {id} has not ended\nhint: end it with `switchboard sessions cancel {id}`, or use --force",
+                id = open.id
+            )));
+        }
+        if sessions.is_empty() {
+            print_note("no sessions to delete");
+            return Ok(false);
+        }
+        if !self.is_meant(sessions)? {
+            print_note("no sessions were deleted");
+            return Ok(false);
+        }
+        sessions.iter().try_for_each(delete)?;
+        print_note(&match sessions {
+            [one] => format!("deleted {}", one.id),
+            many => format!("deleted {} sessions", many.len()),
+        });
+        Ok(true)
+    }
+
+    fn chosen_on_server(&self, server: &ServerClient) -> Result<Vec<SessionView>, Failure> {
+        if !self.all_ended && self.older_than.is_none() {
+            return server.find_sessions(&self.sessions);
+        }
+        server.list_sessions(&SessionQuery::default(), usize::MAX, |session| {
+            session.state.is_final() && session.ended_at.is_some_and(self.is_old())
+        })
+    }
+
+    /// Returns whether a session that ended then is old enough.
+    fn is_old(&self) -> impl Fn(Timestamp) -> bool {
+        let age = self.older_than.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
+        let now = host::now();
+        move |ended| now.millis_since(ended) >= age
+    }
+
     fn chosen(&self, log: &SqliteStore) -> Result<Vec<SessionRecord>, Failure> {
         if !self.all_ended && self.older_than.is_none() {
             return find_sessions(log, &self.sessions);
         }
-        let age = self.older_than.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-        let now = host::now();
-        let is_old = |ended: Timestamp| now.millis_since(ended) >= age;
         let states = vec![SessionPhase::Done, SessionPhase::Failed, SessionPhase::Cancelled];
         let ended = log.list_sessions(&SessionFilter { states, ..SessionFilter::default() })?.into_iter();
-        Ok(ended.filter(|session| session.ended.is_some_and(is_old)).collect())
+        Ok(ended.filter(|session| session.ended.is_some_and(self.is_old())).collect())
     }
 
     fn is_meant(&self, sessions: &[SessionRecord]) -> Result<bool, Failure> {
@@ -136,7 +168,21 @@ pub fn run_archive(args: &ArchiveArgs, data: Option<PathBuf>) -> Result<(), Fail
     let log = data::open_log(data)?;
     for session in find_sessions(&*log, &args.sessions)? {
         log.set_archived(&session.id, !args.undo)?;
-        print_note(&format!("{} {}", if args.undo { "restored" } else { "archived" }, session.id));
+        args.note_done(&session.id);
     }
     Ok(())
+}
+
+pub fn run_archive_on_server(args: &ArchiveArgs, server: &ServerClient) -> Result<(), Failure> {
+    for session in server.find_sessions(&args.sessions)? {
+        server.wait(server.server.archive_session(&session.id, &ArchiveRequest { archived: !args.undo }))?;
+        args.note_done(&session.id);
+    }
+    Ok(())
+}
+
+impl ArchiveArgs {
+    fn note_done(&self, session: &str) {
+        print_note(&format!("{} {session}", if self.undo { "restored" } else { "archived" }));
+    }
 }

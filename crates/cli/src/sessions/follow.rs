@@ -3,9 +3,9 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use switchboard_dialects::Dialect;
 use switchboard_engine::Engine;
-use switchboard_event::{Event, EventBody, Id};
-use switchboard_store::SessionRecord;
+use switchboard_event::Id;
 
 use super::{
     find_session,
@@ -16,10 +16,12 @@ use crate::{
     args::{DIALECT_NAMES, choose_dialect},
     data,
     failure::Failure,
-    host, run,
+    host,
+    remote::{RemoteEvents, ServerClient, ServerSession, session_record},
+    run,
     signals::StopSignals,
     terminal::{Terminal, print_note},
-    watch::{self, DisplaySettings, MessageWriter, WatchEnd, interactive::show_session},
+    watch::{self, DisplaySettings, EventSource, MessageWriter, SessionControl, WatchEnd, interactive::show_session},
 };
 
 /// Follow a session: its past, then its live events
@@ -54,37 +56,57 @@ pub fn run(args: &FollowSessionArgs, data: Option<PathBuf>) -> Result<ExitCode, 
     let place = args.last.map(|turns| history.start_of_last_turns(turns)).transpose()?.unwrap_or_default();
     let there = RemoteSession::new(engine.log().clone(), folder, &session);
     let watched = host::build_runtime()?.block_on(async {
-        let mut signals = StopSignals::listen()?;
-        match dialect {
-            Some(dialect) => {
-                let mut follower = engine.follow(&session.id, 0)?;
-                watch::write_messages(
-                    &mut follower,
-                    &there,
-                    MessageWriter::new(dialect).after(place.after),
-                    &mut signals,
-                )
-                .await
-            }
-            None => {
-                let mut follower = engine.follow(&session.id, place.after)?;
-                show_session(&mut follower, &there, &args.look(place), &Terminal::new(), &mut signals).await
-            }
-        }
+        // Messages depend on the events before them, the view does not.
+        let mut follower = engine.follow(&session.id, if dialect.is_some() { 0 } else { place.after })?;
+        args.watch(dialect, place, &mut follower, &there).await
     })?;
     match watched {
         WatchEnd::ToItsEnd => ended_exit_code(&engine, &session.id),
-        WatchEnd::Left => {
-            print_note(&format!(
-                "stopped following; the session continues: switchboard sessions follow {}",
-                session.id
-            ));
-            Ok(ExitCode::SUCCESS)
-        }
+        WatchEnd::Left => Ok(note_left(&session.id)),
     }
 }
 
+pub fn run_on_server(args: &FollowSessionArgs, server: &ServerClient) -> Result<ExitCode, Failure> {
+    let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
+    let view = server.find_session(&args.session)?;
+    let session = session_record(&view);
+    let history = SessionHistory::on_server(server, &session);
+    let place = args.last.map(|turns| history.start_of_last_turns(turns)).transpose()?.unwrap_or_default();
+    let control = ServerSession::watched(&server.server, &view);
+    let watched = server.runtime.block_on(async {
+        let after = if dialect.is_some() { 0 } else { place.after };
+        let mut events = RemoteEvents::follow(&server.server, &view, after);
+        args.watch(dialect, place, &mut events, &control).await
+    })?;
+    match watched {
+        WatchEnd::ToItsEnd => run::ended_exit_code_on_server(server, &session.id),
+        WatchEnd::Left => Ok(note_left(&session.id)),
+    }
+}
+
+fn note_left(session: &Id) -> ExitCode {
+    print_note(&format!("stopped following; the session continues: switchboard sessions follow {session}"));
+    ExitCode::SUCCESS
+}
+
 impl FollowSessionArgs {
+    async fn watch(
+        &self,
+        dialect: Option<&Dialect>,
+        place: HistoryPosition,
+        events: &mut impl EventSource,
+        control: &impl SessionControl,
+    ) -> Result<WatchEnd, Failure> {
+        let mut signals = StopSignals::listen()?;
+        match dialect {
+            Some(dialect) => {
+                let writer = MessageWriter::new(dialect).after(place.after);
+                watch::write_messages(events, control, writer, &mut signals).await
+            }
+            None => show_session(events, control, &self.look(place), &Terminal::new(), &mut signals).await,
+        }
+    }
+
     fn look(&self, place: HistoryPosition) -> DisplaySettings {
         DisplaySettings {
             reasoning: !self.no_reasoning,
@@ -100,12 +122,5 @@ fn ended_exit_code(engine: &Engine, id: &Id) -> Result<ExitCode, Failure> {
     let log = &**engine.log();
     let session = log.get_session(id)?.ok_or_else(|| Failure::NoSession(id.to_string()))?;
     let reason = session.parse_end()?.map(|end| end.reason);
-    Ok(run::exit_code(reason, || has_started_turn(engine, &session)))
-}
-
-/// Returns whether a turn started in the last run.
-fn has_started_turn(engine: &Engine, session: &SessionRecord) -> bool {
-    let is_turn = |event: &Event| event.run == session.runs && matches!(event.body, EventBody::TurnStarted(_));
-    let history = SessionHistory::new(&**engine.log(), session);
-    history.pages(0).flatten().any(|page| page.iter().any(is_turn))
+    Ok(run::exit_code(reason, || SessionHistory::new(log, &session).has_started_turn()))
 }

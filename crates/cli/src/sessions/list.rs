@@ -7,6 +7,7 @@ use std::{
 
 use anstyle::Style;
 use clap::{Args, ValueEnum};
+use switchboard_client::{Activity, SessionQuery, SessionStateFilter, SessionView};
 use switchboard_event::Timestamp;
 use switchboard_serve::read_session_view;
 use switchboard_store::{SessionFilter, SessionLog, SessionPhase, SessionRecord, StoreError};
@@ -17,6 +18,7 @@ use crate::{
     data,
     failure::Failure,
     host,
+    remote::{ServerClient, session_record},
     short_ids::ShortIds,
     terminal::{Terminal, print_note},
     view::{
@@ -99,6 +101,17 @@ impl StateFilter {
             Self::Cancelled => &[SessionPhase::Cancelled],
         }
     }
+
+    fn on_server(self) -> SessionStateFilter {
+        match self {
+            Self::Open | Self::Running => SessionStateFilter::Running,
+            Self::Waiting => SessionStateFilter::Waiting,
+            Self::Idle => SessionStateFilter::Idle,
+            Self::Done => SessionStateFilter::Done,
+            Self::Failed => SessionStateFilter::Failed,
+            Self::Cancelled => SessionStateFilter::Cancelled,
+        }
+    }
 }
 
 pub fn run(args: &ListSessionsArgs, data: Option<PathBuf>) -> Result<(), Failure> {
@@ -115,11 +128,28 @@ pub fn run(args: &ListSessionsArgs, data: Option<PathBuf>) -> Result<(), Failure
         true => json_lines(&*log, sessions)?,
         false => render_table(&sessions, &ShortIds::of_data(&folder, &*log)?, &terminal),
     };
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
-    if !args.json {
-        args.remark(text.is_empty(), more);
+    args.print(&text, more)
+}
+
+pub fn run_on_server(args: &ListSessionsArgs, server: &ServerClient) -> Result<(), Failure> {
+    let limit = if args.all { usize::MAX } else { args.limit.saturating_add(1) };
+    // The state `running` of a server includes sessions that wait.
+    let is_wanted =
+        |session: &SessionView| args.state != Some(StateFilter::Running) || session.activity == Some(Activity::Running);
+    let mut sessions = server.list_sessions(&args.query(), limit, is_wanted)?;
+    let more = !args.all && sessions.len() > args.limit;
+    if !args.all {
+        sessions.truncate(args.limit);
     }
-    Ok(())
+    let text = match args.json {
+        true => sessions.iter().map(json_line).collect(),
+        false => {
+            let short_ids = ShortIds::among(sessions.iter().map(|session| session.id.to_string()));
+            let sessions: Vec<_> = sessions.iter().map(session_record).collect();
+            render_table(&sessions, &short_ids, &Terminal::new())
+        }
+    };
+    args.print(&text, more)
 }
 
 impl ListSessionsArgs {
@@ -135,6 +165,27 @@ impl ListSessionsArgs {
             limit,
             ..SessionFilter::default()
         })
+    }
+
+    /// Returns the query to a server. The directory is one on its machine.
+    fn query(&self) -> SessionQuery {
+        SessionQuery {
+            agent: self.agent.clone(),
+            project: self.project.clone(),
+            state: self.state.map(StateFilter::on_server),
+            text: self.text.clone(),
+            cwd: self.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
+            archived: Some(self.archived),
+            ..SessionQuery::default()
+        }
+    }
+
+    fn print(&self, text: &str, more: bool) -> Result<(), Failure> {
+        io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)?;
+        if !self.json {
+            self.remark(text.is_empty(), more);
+        }
+        Ok(())
     }
 
     /// Prints a note about a list that is empty or cut.
@@ -155,11 +206,13 @@ impl ListSessionsArgs {
 fn json_lines(log: &dyn SessionLog, sessions: Vec<SessionRecord>) -> Result<String, Failure> {
     let mut text = String::new();
     for session in sessions {
-        let view = read_session_view(log, session)?;
-        text.push_str(&serde_json::to_string(&view).unwrap_or_default());
-        text.push('\n');
+        text.push_str(&json_line(&read_session_view(log, session)?));
     }
     Ok(text)
+}
+
+fn json_line(session: &SessionView) -> String {
+    serde_json::to_string(session).unwrap_or_default() + "\n"
 }
 
 /// Renders a table of sessions. In a pipe only very long tasks are cut.

@@ -1,5 +1,5 @@
 //! `switchboard sessions`: all sessions of the data directory, from any terminal. Ended sessions are read from the log;
-//! running ones are controlled through the process that runs them.
+//! running ones are controlled through the process that runs them. Or all sessions of a server on another machine.
 
 mod approve;
 mod delete;
@@ -15,11 +15,17 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use delete::{ArchiveArgs, run_archive};
+pub use history::SessionHistory;
 use list::SessionListRow;
+pub use remote::approval_answer;
 use switchboard_event::Timestamp;
 use switchboard_store::{SessionFilter, SessionLog, SessionRecord, StoreError};
 
-use crate::{failure::Failure, host};
+use crate::{
+    failure::Failure,
+    host,
+    remote::{ServerArgs, ServerClient},
+};
 
 /// List, follow, control, archive and delete sessions
 ///
@@ -32,6 +38,8 @@ pub struct SessionsArgs {
     /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 #[derive(Subcommand)]
@@ -49,6 +57,9 @@ enum SessionsCommand {
 
 pub fn run(args: SessionsArgs) -> Result<ExitCode, Failure> {
     let data = args.data;
+    if let Some(server) = args.server.connect(data.as_deref())? {
+        return run_on_server(args.command, &server);
+    }
     match args.command {
         SessionsCommand::List(args) => list::run(&args, data).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Show(args) => show::run(&args, data).map(|()| ExitCode::SUCCESS),
@@ -59,6 +70,20 @@ pub fn run(args: SessionsArgs) -> Result<ExitCode, Failure> {
         SessionsCommand::Interrupt(args) => stop::run_interrupt(&args, data).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Archive(args) => run_archive(&args, data).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Delete(args) => delete::run(&args, data).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn run_on_server(command: SessionsCommand, server: &ServerClient) -> Result<ExitCode, Failure> {
+    match command {
+        SessionsCommand::List(args) => list::run_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Show(args) => show::run_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Follow(args) => follow::run_on_server(&args, server),
+        SessionsCommand::Prompt(args) => prompt::run_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Approve(args) => approve::run_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Cancel(args) => stop::run_cancel_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Interrupt(args) => stop::run_interrupt_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Archive(args) => delete::run_archive_on_server(&args, server).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Delete(args) => delete::run_on_server(&args, server).map(|()| ExitCode::SUCCESS),
     }
 }
 

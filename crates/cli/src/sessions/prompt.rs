@@ -7,15 +7,17 @@ use std::{
 
 use clap::Args;
 use switchboard_agents::AgentPrompt;
-use switchboard_client::{FollowUpRequest, ImageData, RemoteServer};
+use switchboard_client::{AgentError, FollowUpRequest, ImageData, RemoteServer};
 use switchboard_engine::StartRequest;
-use switchboard_store::{SessionRecord, SqliteStore};
+use switchboard_store::SessionRecord;
 
 use super::{find_session, remote};
 use crate::{
     data,
     failure::Failure,
-    host, run,
+    host,
+    remote::{ServerClient, server_failure, session_record},
+    run,
     terminal::{Terminal, print_note},
     watch::DisplaySettings,
 };
@@ -49,8 +51,15 @@ pub fn run(args: &PromptSessionArgs, data: Option<PathBuf>) -> Result<ExitCode, 
         drop((runtime, log));
         return continue_here(&folder, &session, words);
     };
-    runtime.block_on(send_prompt(&remote, &log, &session, words))?;
+    let explain = |error| remote::explain_remote_error(&*log, &session, error);
+    runtime.block_on(send_prompt(&remote, &session, words, explain))?;
     Ok(ExitCode::SUCCESS)
+}
+
+pub fn run_on_server(args: &PromptSessionArgs, server: &ServerClient) -> Result<(), Failure> {
+    let words = args.words()?;
+    let session = session_record(&server.find_session(&args.session)?);
+    server.runtime.block_on(send_prompt(&server.server, &session, words, server_failure))
 }
 
 impl PromptSessionArgs {
@@ -63,14 +72,13 @@ impl PromptSessionArgs {
 /// Sends the prompt to the process that runs the session, or to a server that can.
 async fn send_prompt(
     remote: &RemoteServer,
-    log: &SqliteStore,
     session: &SessionRecord,
     words: AgentPrompt,
+    explain: impl Fn(AgentError) -> Failure,
 ) -> Result<(), Failure> {
     let images = words.images.into_iter().map(|image| ImageData { media_type: image.media_type, data: image.data });
     let request = FollowUpRequest { prompt: words.text, images: images.collect(), ..FollowUpRequest::default() };
-    let told = remote.send_prompt(&session.id, &request).await;
-    told.map_err(|error| remote::explain_remote_error(log, session, error))?;
+    remote.send_prompt(&session.id, &request).await.map_err(explain)?;
     let what = if session.state.is_final() { "continues" } else { "got the prompt" };
     print_note(&format!("session {id} {what}; watch it with: switchboard sessions follow {id}", id = session.id));
     Ok(())

@@ -53,7 +53,7 @@ impl SessionControl for RemoteSession {
     }
 }
 
-fn approval_answer(answer: &RequestAnswer) -> client::ApprovalAnswer {
+pub fn approval_answer(answer: &RequestAnswer) -> client::ApprovalAnswer {
     client::ApprovalAnswer {
         decision: match answer.decision {
             RequestDecision::Allow => client::ApprovalDecision::Accept,
@@ -87,14 +87,13 @@ pub fn connect_owner(data: &Path, session: &SessionRecord) -> Result<Option<Remo
 
 /// Connects to the process that runs a session; fails if the session has ended.
 pub fn connect_running(data: &Path, session: &SessionRecord) -> Result<RemoteServer, Failure> {
-    connect_owner(data, session)?.ok_or_else(|| ended_error(session))
+    connect_owner(data, session)?.ok_or_else(|| ended_error(&session.id, session.state.name()))
 }
 
-fn ended_error(session: &SessionRecord) -> Failure {
+/// Returns the error of a command for a session that has ended.
+pub fn ended_error(id: &Id, state: &str) -> Failure {
     Failure::Refused(format!(
-        "session {id} has ended: {state}\nhint: continue it with `switchboard sessions prompt {id} \"…\"`",
-        id = session.id,
-        state = session.state
+        "session {id} has ended: {state}\nhint: continue it with `switchboard sessions prompt {id} \"…\"`"
     ))
 }
 
@@ -107,7 +106,7 @@ pub fn explain_remote_error(
 ) -> Failure {
     let now = log.get_session(&session.id).ok().flatten().filter(|now| now.state.is_final());
     match now {
-        Some(now) if error.kind == AgentErrorKind::ConnectionFailed => ended_error(&now),
+        Some(now) if error.kind == AgentErrorKind::ConnectionFailed => ended_error(&now.id, now.state.name()),
         _ => Failure::Remote(error),
     }
 }

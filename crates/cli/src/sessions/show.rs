@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_agents::find_agent;
-use switchboard_event::{Event, EventBody, SessionState, Timestamp, Usage};
+use switchboard_dialects::Dialect;
+use switchboard_event::{Event, EventBody, Id, SessionState, Timestamp, Usage};
 use switchboard_store::SessionRecord;
 
 use super::{
@@ -17,6 +18,7 @@ use crate::{
     data,
     failure::Failure,
     host,
+    remote::{ServerClient, session_record},
     terminal::{Terminal, print_output},
     view::{
         ScreenLayout, TranscriptView, ViewOptions, ViewOutput,
@@ -54,11 +56,25 @@ pub fn run(args: &ShowSessionArgs, data: Option<PathBuf>) -> Result<(), Failure>
     let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
     let log = data::open_log(data)?;
     let session = find_session(&*log, &args.session)?;
-    let history = SessionHistory::new(&*log, &session);
+    show_history(args, dialect, &session, &SessionHistory::new(&*log, &session))
+}
+
+pub fn run_on_server(args: &ShowSessionArgs, server: &ServerClient) -> Result<(), Failure> {
+    let dialect = choose_dialect(args.json, args.dialect.as_deref())?;
+    let session = session_record(&server.find_session(&args.session)?);
+    show_history(args, dialect, &session, &SessionHistory::on_server(server, &session))
+}
+
+fn show_history(
+    args: &ShowSessionArgs,
+    dialect: Option<&Dialect>,
+    session: &SessionRecord,
+    history: &SessionHistory<'_>,
+) -> Result<(), Failure> {
     let place = args.last.map(|turns| history.start_of_last_turns(turns)).transpose()?.unwrap_or_default();
     match dialect {
-        Some(dialect) => write_messages(&history, MessageWriter::new(dialect).after(place.after)),
-        None => print_transcript(args, &session, &history, &place),
+        Some(dialect) => write_messages(history, MessageWriter::new(dialect).after(place.after)),
+        None => print_transcript(args, session, history, &place),
     }
 }
 
@@ -100,6 +116,8 @@ fn print_transcript(
 #[derive(Default)]
 struct SessionTotals {
     state: SessionState,
+    /// The agent's own ID of the session, which the list of a server lacks.
+    agent_session: Option<Id>,
     /// The agent's running total, if it reports no amounts to add.
     running_total: Option<Usage>,
     /// The cost of turns, if replies have none.
@@ -110,6 +128,9 @@ impl SessionTotals {
     fn apply(&mut self, event: &Event) {
         self.state.apply(event);
         match &event.body {
+            EventBody::SessionStarted(started) => {
+                self.agent_session = started.agent_session.clone().or(self.agent_session.take());
+            }
             EventBody::Usage(usage) if usage.cumulative => self.running_total = Some((**usage).clone()),
             EventBody::TurnCompleted(turn) if event.thread.is_none() => {
                 self.turn_cost = turn.cost_usd.map(|cost| cost + self.turn_cost.unwrap_or_default()).or(self.turn_cost);
@@ -157,7 +178,8 @@ fn session_header(session: &SessionRecord, totals: &SessionTotals, now: Timestam
     line("error", error_message(session));
     line("turns", describe_turns(session));
     line("tokens", totals.format_usage());
-    line("agent ID", session.agent_session.as_ref().map(ToString::to_string).unwrap_or_default());
+    let agent_session = session.agent_session.as_ref().or(totals.agent_session.as_ref());
+    line("agent ID", agent_session.map(ToString::to_string).unwrap_or_default());
     text + "\n"
 }
 

@@ -2,11 +2,10 @@
 
 use std::{collections::HashSet, io, ops::ControlFlow, time::Duration};
 
-use switchboard_engine::{EventSlice, Follower};
 use switchboard_event::{Event, Id, SessionState};
 use tokio::time::{Instant, interval};
 
-use super::{SessionControl, WatchEnd};
+use super::{EventSource, SessionControl, WatchEnd, WatchedEvents};
 use crate::{
     failure::Failure,
     signals::StopSignals,
@@ -29,7 +28,7 @@ pub struct DisplaySettings {
 }
 
 pub async fn show_session(
-    follower: &mut Follower,
+    source: &mut impl EventSource,
     control: &impl SessionControl,
     settings: &DisplaySettings,
     terminal: &Terminal,
@@ -40,9 +39,8 @@ pub async fn show_session(
     let mut tick = interval(STATUS_INTERVAL);
     loop {
         tokio::select! {
-            events = follower.next() => match events? {
-                // A request in the past may have been answered since.
-                Some(events) => watcher.show_events(&events, follower.position() < follower.last_seq())?,
+            events = source.next_events() => match events? {
+                Some(events) => watcher.show_events(&events, source.is_behind())?,
                 None => return watcher.finish(WatchEnd::ToItsEnd),
             },
             Some(line) = watcher.next_line() => watcher.handle_line(line).await?,
@@ -108,7 +106,7 @@ impl<'a, S: SessionControl> InteractiveWatcher<'a, S> {
         }
     }
 
-    fn show_events(&mut self, events: &EventSlice, is_behind: bool) -> Result<(), Failure> {
+    fn show_events(&mut self, events: &WatchedEvents, is_behind: bool) -> Result<(), Failure> {
         events.for_each(|event| {
             self.state.apply(event);
             self.view.event(event, &mut self.out);

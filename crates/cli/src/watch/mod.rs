@@ -1,5 +1,6 @@
-//! Watching a session of this or another process: shown to a person, or written as messages of a dialect. Events come from the
-//! log; actions go through [`SessionControl`], so that sessions of this process and of others look the same.
+//! Watching a session of this process, of another one or of a server: shown to a person, or written as messages of a
+//! dialect. Events come from an [`EventSource`], actions go through [`SessionControl`], so that all sessions look the
+//! same.
 
 pub mod interactive;
 
@@ -11,7 +12,7 @@ use std::{
 pub use interactive::DisplaySettings;
 use switchboard_agents::{Abilities, RequestAnswer};
 use switchboard_dialects::{Dialect, MessageBuffer, Projection};
-use switchboard_engine::Follower;
+use switchboard_engine::{EventSlice, Follower};
 use switchboard_event::Event;
 
 use crate::{
@@ -30,6 +31,45 @@ pub trait SessionControl {
     async fn stop(&self, signal: StopSignal) -> ControlFlow<()>;
 }
 
+/// The events of a session, in order and up to its end.
+pub trait EventSource {
+    /// Waits for the next events; `None` at the end. Cancel safe.
+    async fn next_events(&mut self) -> Result<Option<WatchedEvents>, Failure>;
+
+    /// Returns whether stored events follow: a request in the past may have been answered since.
+    fn is_behind(&self) -> bool;
+}
+
+/// Consecutive events of a session.
+pub enum WatchedEvents {
+    /// Of the log on this machine.
+    Slice(EventSlice),
+    /// Of a server.
+    Received(Vec<Event>),
+}
+
+impl WatchedEvents {
+    pub fn for_each(&self, visit: impl FnMut(&Event)) -> Result<(), Failure> {
+        match self {
+            Self::Slice(slice) => Ok(slice.for_each(visit)?),
+            Self::Received(events) => {
+                events.iter().for_each(visit);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl EventSource for Follower {
+    async fn next_events(&mut self) -> Result<Option<WatchedEvents>, Failure> {
+        Ok(self.next().await?.map(WatchedEvents::Slice))
+    }
+
+    fn is_behind(&self) -> bool {
+        self.position() < self.last_seq()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchEnd {
     ToItsEnd,
@@ -38,14 +78,14 @@ pub enum WatchEnd {
 
 /// Writes messages until the session ends.
 pub async fn write_messages(
-    follower: &mut Follower,
+    source: &mut impl EventSource,
     control: &impl SessionControl,
     mut writer: MessageWriter,
     signals: &mut StopSignals,
 ) -> Result<WatchEnd, Failure> {
     loop {
         let events = tokio::select! {
-            events = follower.next() => events?,
+            events = source.next_events() => events?,
             signal = signals.next() => match control.stop(signal).await {
                 ControlFlow::Continue(()) => continue,
                 ControlFlow::Break(()) => return Ok(WatchEnd::Left),

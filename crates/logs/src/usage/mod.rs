@@ -13,7 +13,7 @@ mod sums;
 mod tests;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use switchboard_event::Timestamp;
 
 pub(crate) use aggregate::UsageAggregator;
@@ -24,7 +24,7 @@ pub use rows::{UsageGrouping, UsageOrder};
 pub use sums::CostCalculator;
 
 /// What was used, put together.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageReport")]
 pub struct Usage {
@@ -39,7 +39,7 @@ pub struct Usage {
 }
 
 /// What some replies used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageRow")]
 pub struct Row {
@@ -94,13 +94,12 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
     /// The same by model, if it was asked for; the most used first.
-    #[schemars(default)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakdown: Vec<Model>,
 }
 
 /// What one model used of a row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageModel")]
 pub struct Model {
@@ -130,7 +129,7 @@ pub struct Model {
 }
 
 /// Five hours.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageBlock")]
 pub struct Block {
@@ -148,7 +147,7 @@ pub struct Block {
 }
 
 /// How fast tokens went, from the first reply to the last; in the current block to now.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BurnRate {
     /// Tokens of all kinds a minute.
@@ -158,7 +157,7 @@ pub struct BurnRate {
 }
 
 /// What a block comes to.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageProjection")]
 pub struct Projection {
@@ -171,7 +170,7 @@ pub struct Projection {
 }
 
 /// A model without a known price.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unpriced {
     /// The model.

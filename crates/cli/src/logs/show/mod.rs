@@ -18,11 +18,13 @@ use transcript::{FirstTurn, print_transcript};
 use super::{
     LogLocationArgs,
     filter::{self, parse_time_zone_option},
+    on_server,
 };
 use crate::{
     args::{AGENT_NAMES, DIALECT_NAMES, parse_dialect},
     failure::Failure,
     host,
+    remote::ServerClient,
     terminal::print_note,
     view::{
         figures::{format_bytes, format_dollars, format_tokens, pluralize},
@@ -94,6 +96,33 @@ pub fn run(args: &ShowLogArgs, location: &LogLocationArgs) -> Result<(), Failure
         Some(dialect) => write_messages(&events, dialect),
         None => {
             let is_running = is_at_work(&events, library.last_written(&session)?, host::now());
+            if is_running {
+                events.retain(|event| !is_closed_by_end_of_log(event));
+            }
+            print_transcript(args, &session, &events, from, is_running, &zone)
+        }
+    }
+}
+
+pub fn run_on_server(args: &ShowLogArgs, server: &ServerClient) -> Result<(), Failure> {
+    let zone = parse_time_zone_option(args.timezone.as_deref())?;
+    let dialect = match &args.dialect {
+        Some(name) => Some(parse_dialect(name)?),
+        None => DIALECTS.iter().find(|dialect| args.json && dialect.verbatim),
+    };
+    let from = FirstTurn::typed(args.turn, args.at.as_deref(), &zone)?;
+    if args.agent.is_some() {
+        return Err(Failure::bad_value("--agent", "only works on this machine; name the session by its whole ID"));
+    }
+    let session = on_server::find_session(server, &args.id)?;
+    let (mut events, is_kept) = on_server::read_events(server, &session)?;
+    if is_kept {
+        print_note("the agent has deleted this log; showing the kept text");
+    }
+    match dialect {
+        Some(dialect) => write_messages(&events, dialect),
+        None => {
+            let is_running = is_at_work(&events, session.facts.updated, host::now());
             if is_running {
                 events.retain(|event| !is_closed_by_end_of_log(event));
             }

@@ -16,17 +16,19 @@ use clap::{
 use switchboard_agents::ScanDepth;
 use switchboard_logs::{
     ScanReport,
-    usage::{Row, Unpriced, Usage, UsageGrouping, UsageOrder, UsageQuestion, usage_csv},
+    usage::{Row, TokenPrices, Unpriced, Usage, UsageGrouping, UsageOrder, UsageQuestion, usage_csv},
 };
 use table::{format_clock, format_grouped, format_money, render_table};
 
 use super::{
     LogLocationArgs,
     filter::{self, LogFilterArgs, load_prices},
+    on_server,
 };
 use crate::{
     failure::Failure,
     host,
+    remote::ServerClient,
     short_ids::ShortIds,
     terminal::Terminal,
     view::{
@@ -41,6 +43,9 @@ const EXAMPLES: &str = "Examples:
   switchboard logs usage --by project --since 2026-11 --breakdown
   switchboard logs usage --by block --chart
   switchboard logs usage --by model --json | jq -r '[.key, .costUsd] | @tsv'";
+
+/// The most rows that a server returns.
+const MAX_SERVER_ROWS: usize = 10_000;
 
 /// Maximum number of models without a price that are named.
 const MAX_NAMED_MODELS: usize = 6;
@@ -97,30 +102,51 @@ pub fn run(args: &UsageArgs, location: &LogLocationArgs) -> Result<(), Failure> 
     let prices = load_prices(args.prices.as_deref(), &location.data_directory()?)?;
     let question =
         || UsageQuestion { by: args.by, zone: &zone, now: host::now(), prices: &prices, breakdown: args.breakdown };
-    let (library, report, mut usage) = location.query(ScanDepth::Tokens, |library| {
+    let (library, report, usage) = location.query(ScanDepth::Tokens, |library| {
         Ok(library.usage_report(&filter::resolve_session(wanted.clone(), library)?, &question())?)
     })?;
-    let question = question();
-    let more = args.arrange(&mut usage.rows);
-    let terminal = Terminal::new();
-    let mut text = match (args.json, args.csv, &args.chart) {
-        (true, ..) => json_lines(&usage.rows),
-        (_, true, _) => usage_csv(&usage.rows, args.by, args.breakdown),
-        (.., Some(what)) => {
-            let short_ids = ShortIds::of_library(&library)?;
-            render_chart(&usage.rows, what == "cost", &question, &short_ids, &terminal)
-        }
-        _ => render_table(&usage, &question, &terminal),
-    };
-    let for_people = !args.json && !args.csv;
-    if for_people {
-        let remarks = UsageRemarks { more, has_total: args.chart.is_none(), room: terminal.max_line_width() };
-        text.push_str(&remarks.of(&usage, &report, &question));
+    args.print(usage, &report, &question(), || ShortIds::of_library(&library))
+}
+
+pub fn run_on_server(args: &UsageArgs, server: &ServerClient) -> Result<(), Failure> {
+    if args.prices.is_some() {
+        return Err(Failure::bad_value("--prices", "the server calculates the cost, with its own prices"));
     }
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+    let zone = args.filter.time_zone()?;
+    let mut query = args.filter.server_query(&zone)?;
+    let (by, breakdown) = (args.by.as_str().to_owned(), args.breakdown.to_string());
+    query.extend([("by", by), ("breakdown", breakdown), ("limit", MAX_SERVER_ROWS.to_string())]);
+    let usage: Usage = on_server::query(server, "/api/usage", &query)?;
+    let prices = TokenPrices::embedded();
+    let question = UsageQuestion { by: args.by, zone: &zone, now: host::now(), prices, breakdown: args.breakdown };
+    // A server does not tell about unreadable logs.
+    args.print(usage, &ScanReport::default(), &question, || on_server::short_ids(server))
 }
 
 impl UsageArgs {
+    fn print(
+        &self,
+        mut usage: Usage,
+        report: &ScanReport,
+        question: &UsageQuestion<'_>,
+        short_ids: impl FnOnce() -> Result<ShortIds, Failure>,
+    ) -> Result<(), Failure> {
+        let more = self.arrange(&mut usage.rows);
+        let terminal = Terminal::new();
+        let mut text = match (self.json, self.csv, &self.chart) {
+            (true, ..) => json_lines(&usage.rows),
+            (_, true, _) => usage_csv(&usage.rows, self.by, self.breakdown),
+            (.., Some(what)) => render_chart(&usage.rows, what == "cost", question, &short_ids()?, &terminal),
+            _ => render_table(&usage, question, &terminal),
+        };
+        let for_people = !self.json && !self.csv;
+        if for_people {
+            let remarks = UsageRemarks { more, has_total: self.chart.is_none(), room: terminal.max_line_width() };
+            text.push_str(&remarks.of(&usage, report, question));
+        }
+        io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::Output)
+    }
+
     /// Sorts and cuts the rows; returns how many were cut.
     fn arrange(&self, rows: &mut Vec<Row>) -> usize {
         if let Some(order) = self.sort {

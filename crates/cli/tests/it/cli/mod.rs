@@ -6,6 +6,7 @@ mod harness;
 mod hostile;
 mod logs;
 mod mcp;
+mod remote;
 mod serve;
 mod session_ids;
 mod sessions;

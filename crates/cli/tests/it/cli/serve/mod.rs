@@ -3,12 +3,13 @@
 mod agent_access;
 mod lifecycle;
 mod limits;
+mod tls;
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read, Write},
     net::TcpStream,
-    os::unix::fs::chown,
+    os::unix::{fs::chown, net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, ChildStderr, Command, Stdio},
     time::Duration,
@@ -31,6 +32,8 @@ pub struct ServeProcess {
     /// The startup message.
     pub greeting: String,
     pub folder: TempDir,
+    /// The Unix socket that requests are sent to, if the server's port has TLS.
+    pub socket: Option<PathBuf>,
     stderr: BufReader<ChildStderr>,
 }
 
@@ -62,7 +65,8 @@ impl ServeProcess {
         Some(Self::run(folder, &[], |args| ordinary_user_command(&path, args)))
     }
 
-    fn run(folder: TempDir, more: &[&str], command: impl Fn(&[&str]) -> Command) -> Self {
+    /// Starts a server with more arguments and its own way to make the command.
+    pub fn run(folder: TempDir, more: &[&str], command: impl Fn(&[&str]) -> Command) -> Self {
         let data = folder.path().join("data");
         let args = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
         let args: Vec<&str> = args.iter().chain(more).copied().collect();
@@ -79,10 +83,10 @@ impl ServeProcess {
         while !greeting.contains("\n  data ") {
             assert_ne!(stderr.read_line(&mut greeting).unwrap(), 0, "it ended: {greeting}");
         }
-        let port = greeting.split("http://127.0.0.1:").nth(1).unwrap().split(['\n', '/']).next().unwrap();
+        let port = greeting.split("://127.0.0.1:").nth(1).unwrap().split(['\n', '/']).next().unwrap();
         let port = port.parse().unwrap();
         let token = fs::read_to_string(data.join("token")).unwrap().trim().to_owned();
-        Self { child, port, token, greeting, folder, stderr }
+        Self { child, port, token, greeting, folder, socket: None, stderr }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -104,12 +108,18 @@ impl ServeProcess {
 
     /// Sends a request as it is, and returns the whole response.
     pub fn send_raw(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        response
+        match &self.socket {
+            Some(socket) => {
+                let stream = UnixStream::connect(socket).unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                exchange(stream, request)
+            }
+            None => {
+                let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                exchange(stream, request)
+            }
+        }
     }
 
     /// Starts a session and returns its ID.
@@ -163,6 +173,13 @@ impl ServeProcess {
         assert_eq!(self.ended(), Some(0));
         std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
     }
+}
+
+fn exchange(mut stream: impl Read + Write, request: &str) -> String {
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 impl Drop for ServeProcess {
