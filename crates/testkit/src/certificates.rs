@@ -29,6 +29,14 @@ impl TestAuthority {
         Ok(fs::write(path, self.0.pem())?)
     }
 
+    /// Writes the authority's own certificate and key, as if they were those of a server.
+    pub fn write_as_server(&self, directory: &Path) -> anyhow::Result<TestCertificate> {
+        let files = TestCertificate { certificate: directory.join("cert.pem"), key: directory.join("key.pem") };
+        self.write(&files.certificate)?;
+        fs::write(&files.key, self.0.key().serialize_pem())?;
+        Ok(files)
+    }
+
     /// Writes a certificate for hosts and its key, as `cert.pem` and `key.pem` in a directory.
     pub fn issue(&self, hosts: &[&str], directory: &Path) -> anyhow::Result<TestCertificate> {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();

@@ -11,7 +11,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as RustlsError, RootCertStore};
+use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as RustlsError, OtherError, RootCertStore};
 
 use super::ServerConnection;
 
@@ -134,10 +134,15 @@ impl TlsFailure {
     }
 }
 
+/// The error of webpki, which rustls passes on without a variant, for what `openssl req -x509` creates by default.
+const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
+
 fn describe_certificate_error(error: &CertificateError) -> (String, &'static str) {
     const AUTHORITY: &str = "if the server has its own certificate authority, trust it with `--ca-file FILE`";
     const RENEW: &str = "renew the certificate of the server, and check the clock of this machine";
     const NAME: &str = "use a host name or address that the certificate contains";
+    const LEAF: &str =
+        "create it with `-addext basicConstraints=critical,CA:FALSE`, or let the authority issue another";
     let (reason, hint) = match error {
         CertificateError::UnknownIssuer => ("its issuer is not trusted", AUTHORITY),
         CertificateError::BadSignature => ("its signature is wrong", AUTHORITY),
@@ -145,6 +150,9 @@ fn describe_certificate_error(error: &CertificateError) -> (String, &'static str
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => ("it is not valid yet", RENEW),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             ("it is for another host", NAME)
+        }
+        CertificateError::Other(OtherError(cause)) if cause.to_string() == AUTHORITY_AS_SERVER => {
+            ("it is the certificate of an authority, not of a server", LEAF)
         }
         other => return (other.to_string(), AUTHORITY),
     };

@@ -108,6 +108,12 @@ async fn only_the_right_certificate_is_accepted() {
     assert!(elsewhere.certificate.exists());
     served.tls.reload().unwrap();
     assert_eq!(refusal(served.client(&served.authority, "127.0.0.1")).await, "it is for another host");
+    served.authority.write_as_server(served.folder.path()).unwrap();
+    served.tls.reload().unwrap();
+    let reason = refusal(served.client(&served.authority, "127.0.0.1")).await;
+    assert_eq!(reason, "it is the certificate of an authority, not of a server");
+    served.authority.issue(&["127.0.0.1"], served.folder.path()).unwrap();
+    served.tls.reload().unwrap();
     // The authorities of this machine did not issue it.
     let address = ServerAddress::parse(&format!("https://127.0.0.1:{}", served.server.address.port())).unwrap();
     if let Ok(client) = HttpClient::new(address, None) {
