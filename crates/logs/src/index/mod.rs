@@ -14,7 +14,8 @@ use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, Transaction, params};
@@ -40,6 +41,9 @@ type MigrationStep = fn(&Connection) -> rusqlite::Result<()>;
 
 /// How long to wait for another process that is writing.
 const INDEX_BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The interval of attempts to switch a new file to a write-ahead log.
+const WAL_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexVersion {
@@ -184,7 +188,7 @@ fn open_or_migrate(path: &Path) -> rusqlite::Result<(Connection, i64)> {
         return Ok((connection, found));
     }
     if found == 0 {
-        connection.execute_batch("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")?;
+        enable_wal(&connection)?;
     }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // Another process may have created it in the meantime.
@@ -196,6 +200,22 @@ fn open_or_migrate(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     }
     transaction.commit()?;
     Ok((connection, found.max(INDEX_FORMAT_VERSION)))
+}
+
+/// Switches a new file to a write-ahead log. SQLite doesn't wait if another process switches at the same time, because both
+/// hold a lock that the other one needs.
+fn enable_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + INDEX_BUSY_TIMEOUT;
+    loop {
+        match connection.execute_batch("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;") {
+            Err(error) if is_busy(&error) && Instant::now() < deadline => thread::sleep(WAL_RETRY_INTERVAL),
+            enabled => return enabled,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 /// A log as the index knows it.
