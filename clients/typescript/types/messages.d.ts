@@ -246,6 +246,12 @@ export interface SessionConfig {
   allowedDomains?: string[];
   /** TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address. */
   publishedPorts?: number[];
+  /** The node of the cluster that runs a new session. By default it is the one that gets the request. */
+  node?: string;
+  /**
+   * Labels of which the node that runs a new session has all. Of several such nodes, the least loaded one runs it.
+   */
+  labels?: string[];
 }
 /** An MCP server to offer to the agent: a program, or an address. */
 export interface McpServerConfig {

@@ -59,7 +59,7 @@ pub use transport::{MockTransport, NetworkTransport, Transport, TransportFuture}
 pub use typed::{AgentEvent, AgentEventKind, FileChangeType, TurnTokenUsage};
 pub use wire::{
     Activity, Answered, Approval, ApprovalAnswer, ApprovalDecision, Approvals, ArchiveRequest, CommandRequest,
-    FollowUpRequest, ImageData, MAX_TIMEOUT_SECONDS, MAX_TURNS, ModeRequest, ModelRequest, OptionRequest, SandboxView,
-    SessionAction, SessionLifecycle, SessionPage, SessionQuery, SessionStateFilter, SessionView, StartSessionRequest,
-    seconds_schema, variables_schema,
+    FollowUpRequest, ImageData, MAX_TIMEOUT_SECONDS, MAX_TURNS, ModeRequest, ModelRequest, NodeList, NodeStateView,
+    NodeView, OptionRequest, SandboxView, SessionAction, SessionLifecycle, SessionPage, SessionQuery,
+    SessionStateFilter, SessionView, StartSessionRequest, seconds_schema, variables_schema,
 };

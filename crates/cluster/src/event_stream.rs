@@ -61,7 +61,7 @@ pub struct EventStream {
     pub client: Client,
     context: Context,
     stream: Stream<()>,
-    prefix: Arc<str>,
+    pub prefix: Arc<str>,
     objects: object_store::ObjectStore,
     pub leases: kv::Store,
     pub nodes: kv::Store,
@@ -196,6 +196,11 @@ impl EventStream {
         format!("{}.live.>", self.prefix)
     }
 
+    /// Fails if there is no connection: a request would only time out.
+    fn check_connected(&self) -> Result<(), Unavailable> {
+        if self.is_connected() { Ok(()) } else { Err(Unavailable("there is no connection".to_owned())) }
+    }
+
     /// Publishes a frame after the subject's message `expected`. An error does not mean that it was not stored.
     pub async fn publish(
         &self,
@@ -225,6 +230,7 @@ impl EventStream {
 
     /// Returns the last message of a subject, from the leader.
     pub async fn last_message(&self, subject: &str) -> Result<Option<StreamMessage>, Unavailable> {
+        self.check_connected()?;
         match self.stream.get_last_raw_message_by_subject(subject).await {
             Ok(message) => Ok(Some(message)),
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
@@ -234,6 +240,7 @@ impl EventStream {
 
     /// Returns the sequence of the stream's last message.
     pub async fn last_sequence(&self) -> Result<u64, Unavailable> {
+        self.check_connected()?;
         let info = self.stream.get_info().await.map_err(|error| Unavailable(error.to_string()))?;
         Ok(info.state.last_sequence)
     }
@@ -245,6 +252,7 @@ impl EventStream {
 
     /// Returns a message: from any replica, or from the leader if that replica does not have it.
     pub async fn get_message(&self, sequence: u64) -> Result<Option<StreamMessage>, Unavailable> {
+        self.check_connected()?;
         if let Ok(message) = self.stream.direct_get(sequence).await {
             return Ok(Some(message));
         }
@@ -263,6 +271,7 @@ impl EventStream {
         batch: usize,
         max_bytes: usize,
     ) -> Result<MessageBatch, Unavailable> {
+        self.check_connected()?;
         let unavailable = |error: &dyn std::fmt::Display| Unavailable(error.to_string());
         let inbox = self.client.new_inbox();
         let mut replies = self.client.subscribe(inbox.clone()).await.map_err(|error| unavailable(&error))?;

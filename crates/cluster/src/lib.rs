@@ -6,11 +6,13 @@
 //!   writers: a node that takes a session over appends a frame with the next epoch, and the old owner's next frame is
 //!   refused.
 //! * Leases in a key-value bucket say which nodes seem to be gone.
+//! * Processes send each other requests, which those that run a session or serve a node respond to.
 //! * Every node keeps an index of the stream in a SQLite file, which can be deleted at any time. Lists come from the
 //!   index alone; events are read from the stream.
 
 #![warn(missing_docs)]
 
+mod client;
 mod event_stream;
 mod feed;
 mod frame;
@@ -22,9 +24,12 @@ mod node;
 mod options;
 mod reader;
 mod record;
+mod requests;
 mod sessions;
 mod writer;
 
+pub use client::ClusterClient;
 pub use log::ClusterLog;
 pub use membership::{NodeState, NodeStatus};
 pub use options::{ClusterOptions, NatsCredentials, NatsTls, NodeDescription};
+pub use requests::{NodeRequest, NodeResponse, RequestError, RequestHandler, RequestServer, RequestTarget};

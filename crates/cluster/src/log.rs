@@ -2,6 +2,7 @@
 
 use std::{
     future::Future,
+    path::Path,
     sync::{Arc, atomic::Ordering, mpsc::sync_channel},
     time::Duration,
 };
@@ -57,12 +58,7 @@ impl ClusterLog {
     pub fn open(options: ClusterOptions) -> Result<Self, StoreError> {
         options.check()?;
         let identity = NodeIdentity::acquire(&options.data_directory)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(RUNTIME_THREADS)
-            .thread_name("log-cluster")
-            .enable_all()
-            .build()
-            .map_err(|error| StoreError::Folder(options.data_directory.clone(), error))?;
+        let runtime = build_runtime(&options.data_directory)?;
         let description = options.node.clone();
         let joined = run_on(&runtime, async move {
             let stream = EventStream::open(&options).await?;
@@ -100,6 +96,35 @@ impl ClusterLog {
         self.node.membership.update(change);
     }
 
+    /// Returns the name of this node.
+    #[must_use]
+    pub fn node_name(&self) -> String {
+        self.node.membership.owner().name.clone()
+    }
+
+    /// Returns whether this node accepts no new sessions.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.node.membership.is_draining()
+    }
+
+    /// Returns whether the servers are reachable, as far as is known without a request.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.node.stream.is_connected() && self.node.membership.is_current()
+    }
+
+    /// Ends the membership of this process at once: others need not wait until its lease expires. Nothing is written
+    /// after this.
+    pub async fn leave(&self) {
+        self.node.is_closing.store(true, Ordering::Relaxed);
+        drop(tokio::time::timeout(CLOSE_STEP_TIMEOUT, self.node.membership.leave()).await);
+    }
+
+    pub(crate) fn stream(&self) -> &EventStream {
+        &self.node.stream
+    }
+
     /// Returns the owner number of this process.
     #[must_use]
     pub fn owner_number(&self) -> u64 {
@@ -111,7 +136,7 @@ impl ClusterLog {
     /// # Errors
     /// Fails if there is no such session or the index cannot be read.
     pub fn session_node(&self, session: &str) -> Result<String, StoreError> {
-        self.existing_record(session).map(|record| record.owner.name)
+        self.existing_record(session).map(|record| record.node().to_owned())
     }
 
     /// Waits until the index has everything that is in the log now.
@@ -227,10 +252,14 @@ impl SessionLog for ClusterLog {
         Ok(found)
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn check_health(&self) -> LogHealth {
         match () {
             () if self.node.index.is_failing() => LogHealth::DiskFull,
-            () if self.node.stream.is_connected() && self.node.membership.is_current() => LogHealth::Sound,
+            () if self.is_available() => LogHealth::Sound,
             () => LogHealth::Unreachable,
         }
     }
@@ -366,8 +395,18 @@ async fn remove_garbage(node: Arc<ClusterNode>) {
     }
 }
 
+/// Builds the runtime of a connection to the servers.
+pub(crate) fn build_runtime(data_directory: &Path) -> Result<Runtime, StoreError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .thread_name("log-cluster")
+        .enable_all()
+        .build()
+        .map_err(|error| StoreError::Folder(data_directory.to_owned(), error))
+}
+
 /// Runs a future on a runtime and waits for it, also from a thread of another runtime.
-fn run_on<T: Send + 'static>(
+pub(crate) fn run_on<T: Send + 'static>(
     runtime: &Runtime,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, StoreError> {

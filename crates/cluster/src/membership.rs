@@ -3,7 +3,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -97,6 +100,7 @@ pub struct Membership {
     description: Mutex<NodeDescription>,
     view: Mutex<LeaseView>,
     changed: Notify,
+    has_left: AtomicBool,
 }
 
 impl Membership {
@@ -133,8 +137,25 @@ impl Membership {
             description: Mutex::new(description),
             view: Mutex::default(),
             changed: Notify::new(),
+            has_left: AtomicBool::new(false),
         };
         membership.renew().await?;
+        Ok(Arc::new(membership))
+    }
+
+    /// Reads the leases once, without one of its own. An observer decides nothing, so a node without a lease counts as
+    /// gone at once.
+    pub async fn observe(stream: EventStream) -> Result<Arc<Self>, StoreError> {
+        let membership = Self {
+            stream,
+            owner: FrameOwner::default(),
+            description: Mutex::default(),
+            view: Mutex::default(),
+            changed: Notify::new(),
+            has_left: AtomicBool::new(false),
+        };
+        membership.update_view(None).await?;
+        membership.view.lock().available_since = Instant::now().checked_sub(LEASE_TTL);
         Ok(Arc::new(membership))
     }
 
@@ -151,6 +172,10 @@ impl Membership {
         if *description != before {
             self.changed.notify_one();
         }
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.description.lock().is_draining
     }
 
     /// Returns whether the lease was renewed recently.
@@ -210,7 +235,7 @@ impl Membership {
 
     /// Renews the lease from time to time, and calls a function after each attempt.
     pub async fn run(self: Arc<Self>, after_renewal: impl Fn()) {
-        loop {
+        while !self.has_left.load(Ordering::Relaxed) {
             let interval = match self.renew().await {
                 Ok(()) => RENEWAL_INTERVAL,
                 Err(error) => {
@@ -229,6 +254,7 @@ impl Membership {
 
     /// Ends the lease, so that others need not wait until it expires.
     pub async fn leave(&self) -> Result<(), Unavailable> {
+        self.has_left.store(true, Ordering::Relaxed);
         end_lease(&self.stream, &self.owner.incarnation).await
     }
 
@@ -244,11 +270,17 @@ impl Membership {
         if !is_registered {
             put_lease(&self.stream, true, &lease).await?;
         }
+        self.update_view(Some(revision)).await
+    }
+
+    /// Reads all leases, which must include the own one, if its revision is given.
+    async fn update_view(&self, revision: Option<u64>) -> Result<(), Unavailable> {
         let leases = self.stream.bucket_entries(&self.stream.leases).await?;
         let nodes = self.stream.bucket_entries(&self.stream.nodes).await?;
-        let is_own =
-            |(key, message): &(String, StreamMessage)| *key == self.owner.incarnation && message.sequence >= revision;
-        if !leases.iter().any(is_own) {
+        let is_own = |(key, message): &(String, StreamMessage), revision| {
+            *key == self.owner.incarnation && message.sequence >= revision
+        };
+        if revision.is_some_and(|revision| !leases.iter().any(|entry| is_own(entry, revision))) {
             return Err(Unavailable("the own lease is not visible".to_owned()));
         }
         let (mut present, mut ended) = (HashMap::new(), HashSet::new());

@@ -60,6 +60,10 @@ pub struct FrameRecord {
     #[serde(default)]
     pub number: Option<u64>,
     pub owner: FrameOwner,
+    /// The name of the node whose agent runs the session or ran it last: it has the agent's files. The owner differs
+    /// once another node has ended the session.
+    #[serde(default)]
+    pub home: String,
     pub epoch: u64,
     /// The number of frames that owners have written. Archiving does not count, so an owner recognizes its own frames.
     pub revision: u64,
@@ -99,6 +103,7 @@ impl FrameRecord {
     pub fn new(new: &NewSession, owner: FrameOwner) -> Result<Self, StoreError> {
         Ok(Self {
             id: new.id.clone(),
+            home: owner.name.clone(),
             owner,
             epoch: 1,
             revision: 1,
@@ -116,6 +121,11 @@ impl FrameRecord {
 
     pub fn phase(&self) -> SessionPhase {
         SessionPhase::from_name(&self.state)
+    }
+
+    /// Returns the name of the node whose agent runs the session or ran it last.
+    pub fn node(&self) -> &str {
+        if self.home.is_empty() { &self.owner.name } else { &self.home }
     }
 
     pub fn is_open(&self) -> bool {
@@ -208,6 +218,7 @@ impl FrameRecord {
             agent_session: self.agent_session.clone(),
             state: self.phase(),
             owner: Some(self.owner.number),
+            node: Some(self.node().to_owned()),
             created: to_timestamp(self.created),
             updated: to_timestamp(self.updated),
             ended: self.ended.map(to_timestamp),

@@ -75,9 +75,11 @@ impl ClusterNode {
             }
             record.epoch += 1;
             record.revision += 1;
+            record.home = record.node().to_owned();
             record.owner = owner;
             record.number.get_or_insert(last.sequence);
             if matches!(condition, ClaimCondition::Continue(_)) {
+                record.home.clone_from(&record.owner.name);
                 record.reopen();
             }
             let draft = event_less(record);
@@ -238,6 +240,7 @@ fn to_tombstone(record: &FrameRecord, owner: FrameOwner) -> FrameRecord {
     FrameRecord {
         id: record.id.clone(),
         number: record.number,
+        home: record.node().to_owned(),
         owner,
         epoch: record.epoch + 1,
         revision: record.revision + 1,

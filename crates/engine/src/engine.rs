@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Switchboard's own variables, which no agent gets.
-const OWN_VARIABLES: [&str; 2] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA"];
+const OWN_VARIABLES: [&str; 3] = ["SWITCHBOARD_TOKEN", "SWITCHBOARD_DATA", "SWITCHBOARD_CLUSTER"];
 
 /// Variables that every agent gets, whatever the request passes on.
 const COMMON_VARIABLES: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR"];
@@ -134,6 +134,12 @@ impl Engine {
         }
     }
 
+    /// Stops all sessions that run in this process although the log cannot be reached. Their ends are written once it
+    /// can be.
+    pub fn stop_isolated_sessions(&self) {
+        self.sessions().iter().for_each(SessionHandle::stop_isolated);
+    }
+
     /// Ends the sessions that a crash of another process left open. Returns their number.
     pub fn recover_sessions(&self) -> Result<usize, StartError> {
         Ok(recover_sessions(&*self.log, &self.host)?)
@@ -207,7 +213,7 @@ impl Engine {
             }
             None => None,
         };
-        self.claim_in_log(&id, &setup, continued, &prepared.mask)?;
+        self.claim_in_log(&id, &setup, continued, &prepared.mask).await?;
         let start_seq = continued.map_or(0, |target| target.last_seq);
         let tail = LiveTail::new(id.clone(), start_seq, self.registry.budget.clone());
         let mut event_writer = EventWriter::new(id.clone(), self.log.clone(), tail.clone());
@@ -221,7 +227,8 @@ impl Engine {
         let notices = prepared.take_notices(request.config.sandbox_mode.unwrap_or_default());
         let sandbox = prepared.take_session_sandbox((host.now)());
         let sandbox_report = prepared.sandbox.map(Arc::new);
-        let (session, channels) = SessionHandle::new(id, agent, start_seq, tail, self.log.clone(), sandbox_report);
+        let (session, channels) =
+            SessionHandle::new(id, agent, start_seq, tail, self.log.clone(), sandbox_report, event_writer.in_flight());
         let actor = SessionActor::new(ActorParts {
             agent,
             config: request.config,
@@ -262,20 +269,20 @@ impl Engine {
     }
 
     /// Creates or claims the session in the log, before any event is written.
-    fn claim_in_log(
+    async fn claim_in_log(
         &self,
         id: &Id,
         setup: &SessionSetup,
         continued: Option<&ResumeTarget>,
         mask: &SecretMask,
     ) -> Result<(), StartError> {
-        if let Some(target) = continued {
-            self.log.claim_session(id, Some(target.last_seq))?;
-            return Ok(());
+        if let Some(head) = continued.map(|target| target.last_seq) {
+            let id = id.clone();
+            return Ok(self.write_log(move |log| log.claim_session(&id, Some(head)).map(drop)).await?);
         }
         let config = setup.request.config.clone();
         let prompt = setup.request.prompt.as_ref().map(|prompt| prompt.text.as_str()).unwrap_or_default();
-        self.log.create_session(NewSession {
+        let new = NewSession {
             id: id.clone(),
             agent: Id::from(setup.agent.name),
             created: (self.host.now)(),
@@ -283,8 +290,20 @@ impl Engine {
             cwd: setup.cwd.path().to_string_lossy().into_owned(),
             project: config.project_id.clone(),
             config,
-        })?;
-        Ok(())
+        };
+        Ok(self.write_log(move |log| log.create_session(new)).await?)
+    }
+
+    /// Writes to the log. If that means waiting for other machines, it happens on a thread that may block.
+    async fn write_log(
+        &self,
+        write: impl FnOnce(&dyn SessionLog) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        if !self.log.is_remote() {
+            return write(&*self.log);
+        }
+        let log = self.log.clone();
+        spawn_blocking(move || write(&*log)).await.unwrap_or(Err(StoreError::Closed))
     }
 
     fn translator(
@@ -328,7 +347,8 @@ impl Engine {
                 }
                 _ => Ok(()),
             });
-            if matches!(written.await, Ok(Ok(()) | Err(StoreError::Closed)) | Err(_)) {
+            // Another process that has taken the session over also ends it.
+            if matches!(written.await, Ok(Ok(()) | Err(StoreError::Closed | StoreError::NotOwner(_))) | Err(_)) {
                 return;
             }
         }

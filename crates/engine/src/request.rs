@@ -169,6 +169,9 @@ fn merge_configs(request: SessionConfig, session: SessionConfig) -> SessionConfi
         network_access: request.network_access.or(session.network_access),
         allowed_domains: request.allowed_domains.or(session.allowed_domains),
         published_ports: request.published_ports.or(session.published_ports),
+        // They chose where the session was started.
+        node: None,
+        labels: None,
     }
 }
 

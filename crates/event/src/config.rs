@@ -96,6 +96,12 @@ pub struct SessionConfig {
     /// TCP ports inside a confined session that are forwarded from the same port of this machine's loopback address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_ports: Option<Vec<u16>>,
+    /// The node of the cluster that runs a new session. By default it is the one that gets the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Labels of which the node that runs a new session has all. Of several such nodes, the least loaded one runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
 }
 
 /// An MCP server to offer to the agent: a program, or an address.

@@ -12,6 +12,7 @@ pub mod checkpoints;
 pub mod deleting;
 pub mod fixture;
 pub mod listing;
+pub mod nats;
 pub mod notification;
 pub mod ownership;
 pub mod paging;

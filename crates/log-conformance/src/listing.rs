@@ -45,6 +45,7 @@ pub fn sessions_are_listed_newest_first_and_filtered(storage: &dyn LogStorage) {
         (SessionFilter { project: text("p"), ..all() }, vec!["0191ff", "0190ab"]),
         (SessionFilter { cwd: text("/home/me"), limit: Some(1), ..all() }, vec!["0192ff"]),
         (SessionFilter { cwd: text("/home"), ..all() }, vec![]),
+        (SessionFilter { node: text("nowhere"), ..all() }, vec![]),
         (SessionFilter { states: vec![SessionPhase::Done], ..all() }, vec!["0191ff"]),
         (
             SessionFilter { states: vec![SessionPhase::Done, SessionPhase::Running], limit: Some(2), ..all() },

@@ -171,6 +171,11 @@ pub trait SessionLog: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns whether writing means waiting for other machines.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Returns the health of the log. Checks the file system.
     fn check_health(&self) -> LogHealth {
         LogHealth::Sound

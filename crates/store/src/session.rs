@@ -101,6 +101,8 @@ pub struct SessionRecord {
     pub state: SessionPhase,
     /// The number of the owner that runs it or ran it last.
     pub owner: Option<u64>,
+    /// The name of the node whose agent runs it or ran it last. Only a log of several nodes has names.
+    pub node: Option<String>,
     /// The creation time.
     pub created: Timestamp,
     /// The time of the last event.
@@ -195,6 +197,8 @@ pub struct SessionFilter {
     pub project: Option<String>,
     /// Sessions that work in this directory.
     pub cwd: Option<String>,
+    /// Sessions of this node. A log without nodes has none.
+    pub node: Option<String>,
     /// Sessions in one of these phases; in any phase if empty.
     pub states: Vec<SessionPhase>,
     /// Sessions with this text in the title or the prompt, ignoring case.

@@ -43,7 +43,7 @@ pub enum AgentEventKind {
         /// The agent.
         agent_type: String,
         /// The settings.
-        config: Option<SessionConfig>,
+        config: Option<Box<SessionConfig>>,
     },
     /// A turn began.
     TurnStarted {

@@ -1,6 +1,7 @@
 //! The requests and responses of the HTTP API besides events, shared by client and server. Unknown fields are ignored;
 //! in responses, missing ones are empty.
 
+mod nodes;
 mod request;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use switchboard_event::{
     SessionConfig, Timestamp,
 };
 
+pub use nodes::{NodeList, NodeStateView, NodeView};
 pub use request::{
     ArchiveRequest, CommandRequest, FollowUpRequest, ImageData, MAX_TIMEOUT_SECONDS, MAX_TURNS, ModeRequest,
     ModelRequest, OptionRequest, SessionAction, StartSessionRequest, seconds_schema, variables_schema,
@@ -126,6 +128,9 @@ pub struct SessionView {
     /// The sandbox around its agent, while a confined session runs in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxView>,
+    /// The node that runs the session or ran it last, in a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Whether the process that responds runs the session.
     pub here: bool,
     /// The number of requests that wait for an answer.
@@ -176,6 +181,8 @@ pub struct SessionQuery {
     pub text: Option<String>,
     /// Only sessions that work in this directory.
     pub cwd: Option<String>,
+    /// Only sessions of this node.
+    pub node: Option<String>,
     /// Only archived sessions, or only others.
     pub archived: Option<bool>,
     /// The maximum number of sessions. A page may have fewer; `next` is present as long as there are more.

@@ -110,8 +110,8 @@ fn upsert_session(connection: &Connection, stored: &StoredFrame, number: u64, by
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO sessions (number, id, agent, agent_session, state, open, archived, created, ended,
-                 head, incarnation, sequence, hash, bytes, project, cwd, title, prompt, record)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                 head, incarnation, sequence, hash, bytes, project, cwd, title, prompt, record, node)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         )?
         .execute(rusqlite::params![
             number,
@@ -133,6 +133,7 @@ fn upsert_session(connection: &Connection, stored: &StoredFrame, number: u64, by
             record.title,
             record.prompt.as_str(),
             to_json(&record),
+            record.node(),
         ])?;
     Ok(())
 }

@@ -27,7 +27,7 @@ pub use self::read::FramePosition;
 use crate::{frame::Frame, record::FrameOwner};
 
 /// The version of the schema and of what is stored with it; an index of another version is rebuilt.
-const INDEX_VERSION: i64 = 1;
+const INDEX_VERSION: i64 = 2;
 
 /// `swbi`: distinguishes the index from other files.
 const APPLICATION_ID: i64 = 0x7377_6269;

@@ -59,7 +59,8 @@ impl SessionIndex {
     }
 
     pub fn list_records(&self, filter: &SessionFilter) -> Result<Vec<FrameRecord>, StoreError> {
-        let SessionFilter { agent, project, cwd, states, text, prefix, since, until, archived, before, limit } = filter;
+        let SessionFilter { agent, project, cwd, node, states, text, prefix, since, until, archived, before, limit } =
+            filter;
         let states: Vec<_> = states.iter().map(|state| state.name()).collect();
         let states = (!states.is_empty()).then(|| switchboard_event::to_raw_json(&states));
         let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(MAX_SESSION_NUMBER));
@@ -73,11 +74,11 @@ impl SessionIndex {
                  AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
                  AND (?6 IS NULL OR substr(id, 1, length(?6)) = ?6 OR substr(agent_session, 1, length(?6)) = ?6)
                  AND (?7 IS NULL OR instr(lower(coalesce(title, '') || char(10) || prompt), lower(?7)) > 0)
-                 AND created BETWEEN ?8 AND ?9 AND (?11 IS NULL OR archived = ?11)
+                 AND created BETWEEN ?8 AND ?9 AND (?11 IS NULL OR archived = ?11) AND (?12 IS NULL OR node = ?12)
                  ORDER BY number DESC LIMIT coalesce(?10, -1)",
             )?;
             let found = select.query_map(
-                (before, agent, project, cwd, states, prefix, text, since, until, limit, archived),
+                (before, agent, project, cwd, states, prefix, text, since, until, limit, archived, node),
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
             collect_records(found)

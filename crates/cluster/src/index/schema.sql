@@ -14,6 +14,7 @@ CREATE TABLE sessions (
     ended INTEGER,
     head INTEGER NOT NULL,
     incarnation TEXT NOT NULL,
+    node TEXT NOT NULL,
     -- The stream sequence and the hash of the last applied frame.
     sequence INTEGER NOT NULL,
     hash TEXT NOT NULL,

@@ -349,6 +349,10 @@ impl SessionActor {
     pub(super) fn send_outbox(&mut self, written: Result<(), StoreError>) -> bool {
         if let Err(error) = written {
             error!(%error, "events could not be written");
+            if matches!(error, StoreError::NotOwner(_) | StoreError::NoSession(_) | StoreError::Unreachable(_)) {
+                // Another process may continue the session, so its agent must not.
+                self.parts.link.stop(Duration::ZERO);
+            }
             self.write_error.get_or_insert(error.to_string());
             return false;
         }

@@ -27,7 +27,7 @@ pub struct EventWriter {
 
 /// The batches in flight to the disk.
 #[derive(Default)]
-struct InFlightBatches {
+pub(crate) struct InFlightBatches {
     state: Mutex<InFlightState>,
     changed: Notify,
 }
@@ -38,12 +38,18 @@ struct InFlightState {
     bytes: usize,
     /// The first error. No later batch is on disk.
     error: Option<StoreError>,
+    /// The session ends without waiting for its batches.
+    is_abandoned: bool,
 }
 
 impl EventWriter {
     pub fn new(session: Id, log: Arc<dyn SessionLog>, tail: Arc<LiveTail>) -> Self {
         let (pending, in_flight) = (EventChunkBuilder::default(), Arc::default());
         Self { session, log, tail, pending, patch: None, in_flight }
+    }
+
+    pub fn in_flight(&self) -> Arc<InFlightBatches> {
+        self.in_flight.clone()
     }
 
     /// Adds an event to the next batch.
@@ -123,6 +129,12 @@ impl InFlightBatches {
         self.changed.notify_waiters();
     }
 
+    /// Ends all waiting, now and later.
+    pub fn abandon(&self) {
+        self.state.lock().is_abandoned = true;
+        self.changed.notify_waiters();
+    }
+
     /// Waits until a condition holds. The first error is returned once.
     async fn wait_until(&self, condition: impl Fn(&InFlightState) -> bool) -> Result<(), StoreError> {
         loop {
@@ -131,6 +143,9 @@ impl InFlightBatches {
             changed.as_mut().enable();
             {
                 let mut state = self.state.lock();
+                if state.is_abandoned {
+                    return Err(StoreError::Unreachable("the log was not reachable for too long".to_owned()));
+                }
                 if state.error.is_some() && state.batches == 0 {
                     return Err(state.error.replace(StoreError::Closed).unwrap_or(StoreError::Closed));
                 }

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::{CommandError, Follower, follow::LiveTail, supervise::SandboxReport};
 
 pub(crate) use actor::{ActorParts, SessionActor};
-pub(crate) use event_writer::EventWriter;
+pub(crate) use event_writer::{EventWriter, InFlightBatches};
 pub(crate) use link::AgentLink;
 pub(crate) use network_approvals::NetworkApprovals;
 pub(crate) use private_directory::{PrivateDirectory, remove_abandoned_directories};
@@ -90,6 +90,7 @@ pub struct SessionHandle {
     commands: mpsc::Sender<QueuedCommand>,
     outcome: watch::Receiver<Option<RunOutcome>>,
     ready: watch::Receiver<bool>,
+    in_flight: Arc<InFlightBatches>,
 }
 
 impl SessionHandle {
@@ -100,12 +101,13 @@ impl SessionHandle {
         tail: Arc<LiveTail>,
         log: Arc<dyn SessionLog>,
         sandbox: Option<Arc<SandboxReport>>,
+        in_flight: Arc<InFlightBatches>,
     ) -> (Self, ActorChannels) {
         let (commands, queued_commands) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let (outcome_sender, outcome) = watch::channel(None);
         let (ready_sender, ready) = watch::channel(false);
         let channels = ActorChannels { commands: queued_commands, outcome: outcome_sender, ready: ready_sender };
-        (Self { id, agent, start_seq, tail, log, sandbox, commands, outcome, ready }, channels)
+        (Self { id, agent, start_seq, tail, log, sandbox, commands, outcome, ready, in_flight }, channels)
     }
 
     pub fn id(&self) -> &Id {
@@ -166,6 +168,11 @@ impl SessionHandle {
     /// Ends the session without asking the agent, which gets about a second to clean up.
     pub async fn kill(&self) -> Result<(), CommandError> {
         self.send(SessionCommand::Kill).await
+    }
+
+    /// Stops the session without waiting for its events to be written: the log cannot be reached.
+    pub(crate) fn stop_isolated(&self) {
+        self.in_flight.abandon();
     }
 
     async fn send(&self, command: SessionCommand) -> Result<(), CommandError> {

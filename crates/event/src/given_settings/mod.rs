@@ -115,6 +115,8 @@ const SESSION_CONFIG_FORM: SettingsForm = SettingsForm {
         NETWORK_ACCESS,
         ALLOWED_DOMAINS,
         "publishedPorts",
+        "node",
+        "labels",
     ],
     has_config: false,
     settings: MisplacedSettings::Taken { approval: "config.approvalMode", sandbox: "config.sandboxMode" },

@@ -191,6 +191,11 @@ pub(super) fn list_open_sessions(
 }
 
 pub(super) fn list_sessions(connection: &Connection, filter: &SessionFilter) -> Result<Vec<SessionRecord>, StoreError> {
+    let SessionFilter { agent, project, cwd, node, states, text, prefix, since, until, archived, before, limit } =
+        filter;
+    if node.is_some() {
+        return Ok(Vec::new());
+    }
     let mut select = connection.prepare_cached(select_sessions!(
         "WHERE number < ?1 AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR project = ?3)
          AND (?4 IS NULL OR cwd = ?4) AND (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
@@ -199,7 +204,6 @@ pub(super) fn list_sessions(connection: &Connection, filter: &SessionFilter) -> 
          AND created BETWEEN ?8 AND ?9 AND (?11 IS NULL OR archived = ?11)
          ORDER BY number DESC LIMIT coalesce(?10, -1)"
     ))?;
-    let SessionFilter { agent, project, cwd, states, text, prefix, since, until, archived, before, limit } = filter;
     let states: Vec<_> = states.iter().map(|state| state.name()).collect();
     let states = (!states.is_empty()).then(|| switchboard_event::to_raw_json(&states));
     let (states, before) = (states.as_deref().map(RawValue::get), before.unwrap_or(MAX_SESSION_NUMBER));
@@ -219,6 +223,7 @@ fn to_session(row: &rusqlite::Row<'_>) -> rusqlite::Result<SessionRecord> {
         agent_session: row.get::<_, Option<SqlId>>(3)?.map(|text| text.0),
         state: SessionPhase::from_name(row.get_ref(4)?.as_str()?),
         owner: row.get(5)?,
+        node: None,
         created: row.get::<_, SqlTimestamp>(6)?.0,
         updated: row.get::<_, SqlTimestamp>(7)?.0,
         ended: row.get::<_, Option<SqlTimestamp>>(8)?.map(|time| time.0),
