@@ -20,6 +20,7 @@ use crate::{
         AGENT_NAMES, APPROVAL_MODES, SANDBOX_MODES, TimeoutArgs, parse_approval_mode, parse_sandbox_mode,
         parse_variable, split_command,
     },
+    cluster::ClusterArgs,
     data::{self, ServiceLimits},
     failure::{Failure, format_name_list},
     host,
@@ -75,6 +76,8 @@ pub struct AcpArgs {
     /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 impl AcpArgs {
@@ -114,7 +117,7 @@ fn editor_settings_examples() -> String {
 
 pub fn run(args: &AcpArgs) -> Result<ExitCode, Failure> {
     let front = args.front()?;
-    let data = data::open_session_host(args.data.clone(), false)?;
+    let data = data::join_session_host(args.data.clone(), &args.cluster)?;
     host::build_runtime()?.block_on(async {
         let mut signals = StopSignals::listen()?;
         let private = data.open_private_socket()?;

@@ -74,6 +74,7 @@ pub enum CliCommand {
     Harness(crate::harness::HarnessArgs),
     Acp(Box<crate::acp::AcpArgs>),
     Sessions(crate::sessions::SessionsArgs),
+    Nodes(Box<crate::nodes::NodesArgs>),
     Logs(Box<crate::logs::LogsArgs>),
     Mcp(Box<crate::mcp::McpArgs>),
     Agents(crate::agents::AgentsArgs),

@@ -9,15 +9,27 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
+use switchboard_cluster::{ClusterLog, NodeDescription, RequestServer};
 use switchboard_engine::{Engine, SessionTimeouts, supervise::adopt_orphans, this_process};
 use switchboard_event::ApprovalMode;
 use switchboard_logs::candidate_homes;
-use switchboard_serve::{Drain, PrivateServer, Service, ServiceConfig, guard::AccessToken, serve_private_socket};
+use switchboard_serve::{
+    Drain, NodeUpkeep, PrivateServer, Service, ServiceConfig, guard::AccessToken, serve_private_socket,
+};
 use switchboard_store::{LogHealth, SessionLog as _, SqliteStore, StoreOptions};
 
-use crate::{failure::Failure, host, view::sanitize::sanitize_line};
+use crate::{
+    cluster::{ClusterArgs, ClusterSetup},
+    failure::Failure,
+    host,
+    view::sanitize::sanitize_line,
+};
+
+/// How long agents may run by default while the log of a cluster cannot be reached.
+const ISOLATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An engine with a writable session log.
 pub struct SessionHost {
@@ -25,7 +37,27 @@ pub struct SessionHost {
     pub folder: PathBuf,
     /// The number of this process among those that run sessions; `None` if the log is read-only.
     pub owner: Option<u64>,
+    /// The log, if other nodes share it.
+    pub cluster: Option<Arc<ClusterLog>>,
+    /// How long agents may run while the log of a cluster cannot be reached.
+    pub isolation_timeout: Duration,
     owners: PathBuf,
+}
+
+/// What lets other processes control the sessions of this one.
+pub struct PrivateAccess {
+    socket: Option<PrivateServer>,
+    nodes: Option<(RequestServer, NodeUpkeep)>,
+}
+
+impl PrivateAccess {
+    /// Connected clients may finish for a while and are then disconnected.
+    pub async fn close(self, within: Duration) {
+        if let Some(socket) = self.socket {
+            socket.close(within).await;
+        }
+        drop(self.nodes);
+    }
 }
 
 #[derive(Default)]
@@ -36,16 +68,59 @@ pub struct ServiceLimits {
     pub timeouts: SessionTimeouts,
 }
 
-/// Opens the log to run sessions, and ends sessions that a crash left open.
-pub fn open_session_host(folder: Option<PathBuf>, durable: bool) -> Result<SessionHost, Failure> {
+/// Opens the log to run sessions, and ends sessions that a crash left open. The log is that of the cluster, if one is
+/// given, otherwise that of the data directory.
+pub fn open_session_host(
+    folder: Option<PathBuf>,
+    durable: bool,
+    cluster: Option<ClusterSetup>,
+) -> Result<SessionHost, Failure> {
     let folder = host::absolute_path(&host::data_directory(folder)?);
+    match cluster {
+        Some(setup) => open_cluster_host(folder, durable, &setup),
+        None => open_local_host(folder, durable),
+    }
+}
+
+/// Like [`open_session_host`], for a process that is not a server.
+pub fn join_session_host(folder: Option<PathBuf>, cluster: &ClusterArgs) -> Result<SessionHost, Failure> {
+    let data_directory = host::absolute_path(&host::data_directory(folder.clone())?);
+    open_session_host(folder, false, cluster.setup(&data_directory, NodeDescription::default())?)
+}
+
+fn open_local_host(folder: PathBuf, durable: bool) -> Result<SessionHost, Failure> {
     let options = StoreOptions { owner: Some(this_process()), durable, ..StoreOptions::default() };
     let store = SqliteStore::open(&folder, &options)?;
     let (owner, owners) = (store.owner_number(), store.owners_directory());
     let engine = Engine::new(Arc::new(store), host::host_environment_with_temp(folder.join("tmp"))?);
+    prepare_host(SessionHost { engine, folder, owner, cluster: None, isolation_timeout: ISOLATION_TIMEOUT, owners })
+}
+
+fn open_cluster_host(folder: PathBuf, durable: bool, setup: &ClusterSetup) -> Result<SessionHost, Failure> {
+    let log = Arc::new(ClusterLog::open(setup.options.clone())?);
+    if durable {
+        print_warning("--durable: whether the NATS servers have `sync_interval: always` could not be checked");
+    }
+    let engine = Engine::new(log.clone(), host::host_environment_with_temp(folder.join("tmp"))?);
+    setup.protect(&engine);
+    let (owner, owners) = (Some(log.owner_number()), folder.join("cluster"));
+    prepare_host(SessionHost {
+        engine,
+        folder,
+        owner,
+        cluster: Some(log),
+        isolation_timeout: ISOLATION_TIMEOUT,
+        owners,
+    })
+}
+
+/// Prepares the data directory and the engine for sessions.
+fn prepare_host(opened: SessionHost) -> Result<SessionHost, Failure> {
+    let SessionHost { engine, folder, owner, owners, .. } = &opened;
+    let data_directory = host::data_directory(None)?;
     if owner.is_some() {
         // Created now, so that it can be hidden from sessions before a server needs it.
-        drop(AccessToken::load_or_create(&folder));
+        drop(AccessToken::load_or_create(folder));
     }
     if owner.is_some()
         && let Err(error) = engine.recover_sessions()
@@ -62,11 +137,11 @@ pub fn open_session_host(folder: Option<PathBuf>, durable: bool) -> Result<Sessi
     engine.protect_from_sessions(folder.clone());
     engine.store_network_grants_in(folder.join("network.json"));
     // Other servers of the user usually have the default directory.
-    for path in [folder.clone(), host::data_directory(None)?].iter().flat_map(|folder| secret_paths(folder)) {
+    for path in [folder.clone(), data_directory].iter().flat_map(|folder| secret_paths(folder)) {
         engine.hide_from_sessions(path);
     }
     engine.hide_from_sessions(owners.clone());
-    Ok(SessionHost { engine, folder, owner, owners })
+    Ok(opened)
 }
 
 /// Returns the files of a data directory that are hidden from sessions.
@@ -75,7 +150,7 @@ fn secret_paths(folder: &Path) -> [PathBuf; 2] {
 }
 
 pub fn open_engine(folder: Option<PathBuf>) -> Result<Engine, Failure> {
-    Ok(open_session_host(folder, false)?.engine)
+    Ok(open_session_host(folder, false, None)?.engine)
 }
 
 /// Opens the log to read or delete sessions. Sessions that a crash left open are ended first, so that none is reported
@@ -114,7 +189,7 @@ impl SessionHost {
 
     /// Lets other processes control the sessions of this one, but not start new ones: this process ends with its own
     /// session.
-    pub fn open_private_socket(&self) -> Result<Option<PrivateServer>, Failure> {
+    pub fn open_private_socket(&self) -> Result<Option<PrivateAccess>, Failure> {
         let service = Service::for_current_sessions(self.service_setup(host::absolute_path(".".as_ref()))?);
         Ok(self.listen_privately(&service))
     }
@@ -125,6 +200,7 @@ impl SessionHost {
             host: host::host_environment_with_temp(self.folder.join("tmp"))?,
             data: self.folder.clone(),
             owner: self.owner,
+            cluster: self.cluster.clone(),
             cwd,
             roots: Vec::new(),
             timeouts: SessionTimeouts::default(),
@@ -137,12 +213,16 @@ impl SessionHost {
     }
 
     /// Listens for other Switchboard processes. If that fails, they cannot control the sessions of this one.
-    pub fn listen_privately(&self, service: &Service) -> Option<PrivateServer> {
+    pub fn listen_privately(&self, service: &Service) -> Option<PrivateAccess> {
+        if self.cluster.is_some() {
+            let nodes = service.serve_nodes().zip(service.maintain_node(self.isolation_timeout));
+            return Some(PrivateAccess { socket: None, nodes });
+        }
         let listening = serve_private_socket(&self.owners, self.owner?, service);
         if let Err(error) = &listening {
             drop(writeln!(std::io::stderr(), "warning: other commands cannot steer sessions of this one: {error}"));
         }
-        listening.ok()
+        Some(PrivateAccess { socket: listening.ok(), nodes: None })
     }
 }
 

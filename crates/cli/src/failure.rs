@@ -83,7 +83,7 @@ impl Failure {
             Self::Server(error) => server_exit_code(error),
             Self::Start(error) => start_exit_code(error),
             Self::Token(_) | Self::Certificate(_) => 2,
-            Self::Listen(_) => 4,
+            Self::Listen(_) | Self::Store(StoreError::Unreachable(_) | StoreError::Cluster(_)) => 4,
             Self::Store(StoreError::NoSession(_) | StoreError::Ambiguous { .. }) => 2,
             Self::Logs(LogsError::NoSession(_) | LogsError::Ambiguous { .. }) => 2,
             Self::Logs(LogsError::Regex(_) | LogsError::Prices(_)) => 2,

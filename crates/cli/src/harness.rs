@@ -23,6 +23,7 @@ use tokio::{
 
 use crate::{
     args::{AGENT_NAMES, TimeoutArgs, split_command},
+    cluster::ClusterArgs,
     data::{self, ServiceLimits, SessionHost},
     failure::Failure,
     host,
@@ -75,6 +76,8 @@ pub struct HarnessArgs {
     /// Directory where sessions are stored [default: the platform's data directory]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 impl HarnessArgs {
@@ -92,7 +95,7 @@ impl HarnessArgs {
 pub fn run(args: &HarnessArgs) -> Result<ExitCode, Failure> {
     let agent = args.agent.as_deref().map(find_known_agent).transpose()?;
     let command = args.command()?;
-    let data = data::open_session_host(args.data.clone(), false)?;
+    let data = data::join_session_host(args.data.clone(), &args.cluster)?;
     host::raise_open_file_limit();
     let runtime = host::build_server_runtime()?;
     let purpose = HarnessOptions { agent, command, ..HarnessOptions::default() };

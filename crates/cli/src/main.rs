@@ -3,6 +3,7 @@
 mod acp;
 mod agents;
 mod args;
+mod cluster;
 mod data;
 mod diagnostics;
 mod doctor;
@@ -11,6 +12,7 @@ mod harness;
 mod host;
 mod logs;
 mod mcp;
+mod nodes;
 mod remote;
 mod run;
 mod schema;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         CliCommand::Harness(args) => harness::run(&args),
         CliCommand::Acp(args) => acp::run(&args),
         CliCommand::Sessions(args) => sessions::run(args),
+        CliCommand::Nodes(args) => nodes::run(&args).map(|()| ExitCode::SUCCESS),
         CliCommand::Logs(args) => logs::run(&args),
         CliCommand::Mcp(args) => mcp::run(*args),
         CliCommand::Doctor(args) => doctor::run(&args),

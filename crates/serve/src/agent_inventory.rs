@@ -101,6 +101,14 @@ impl AgentInventory {
         }
     }
 
+    /// Returns the agents that can be run, as far as that is known without starting programs.
+    pub async fn installed_names(&self) -> Vec<String> {
+        let host = self.0.host.clone();
+        let located = tokio::task::spawn_blocking(move || locate_agents(&host)).await.unwrap_or_default();
+        let installed = |seen: &AgentInstallation| !matches!(seen.state, InstallState::Missing | InstallState::TooOld);
+        located.into_iter().filter(installed).map(|seen| seen.name.to_owned()).collect()
+    }
+
     async fn inspect(&self) -> Vec<AgentInstallation> {
         let agents = self.clone();
         let inspection = tokio::spawn(async move {

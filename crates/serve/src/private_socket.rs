@@ -4,15 +4,15 @@
 
 use std::{path::Path, time::Duration};
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use bytes::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
 use switchboard_client::http::{HttpClient, HttpLimits, ServerAddress};
 
 use crate::{
-    Problem, Service, extract,
+    Problem, Service,
     guard::{Guard, GuardConfig, RateLimit},
     listen::{ConnectionLimits, HttpServer, ListenError, Listener},
+    nodes::unreachable_problem,
 };
 
 /// The maximum time of a forwarded request, longer than any operation takes.
@@ -40,30 +40,25 @@ impl PrivateServer {
     }
 }
 
-/// Forwards a request to another process.
-pub async fn forward_request<T: DeserializeOwned>(
-    socket: &Path,
-    method: Method,
-    path: &str,
-    body: Option<&impl Serialize>,
-) -> Result<T, Problem> {
-    let body = body.map(serde_json::to_vec).transpose().map_err(to_unreachable)?;
-    let client = HttpClient::new(ServerAddress::from_socket_path(socket), None).map_err(to_unreachable)?;
-    let client = client.with_limits(HttpLimits { time: FORWARD_TIMEOUT, bytes: MAX_RESPONSE_BYTES });
-    let response = client.request(method.as_str(), path, body.map(Bytes::from)).await;
-    let (status, body) = response.map_err(to_unreachable)?;
-    if (200..300).contains(&status) {
-        // An empty response is valid where the type is optional.
-        let body = if body.is_empty() { Bytes::from_static(b"null") } else { body };
-        return serde_json::from_slice(&body).map_err(to_unreachable);
-    }
-    Err(extract::parse_json(&body).unwrap_or_else(|_| to_unreachable(format!("status {status}"))))
+/// The response of another process.
+pub struct PeerResponse {
+    pub status: u16,
+    pub body: Bytes,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "passed to map_err")]
-fn to_unreachable(cause: impl ToString) -> Problem {
-    let detail = format!("the process that runs the session does not respond: {}", cause.to_string());
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unreachable", detail)
+/// Sends a request to a process that shares the data directory.
+pub async fn send_request(
+    socket: &Path,
+    method: &Method,
+    path: &str,
+    body: Option<Bytes>,
+) -> Result<PeerResponse, Problem> {
+    let unreachable = |error: &dyn std::fmt::Display| unreachable_problem(&error.to_string());
+    let client = HttpClient::new(ServerAddress::from_socket_path(socket), None).map_err(|error| unreachable(&error))?;
+    let client = client.with_limits(HttpLimits { time: FORWARD_TIMEOUT, bytes: MAX_RESPONSE_BYTES });
+    let response = client.request(method.as_str(), path, body).await;
+    let (status, body) = response.map_err(|error| unreachable(&error))?;
+    Ok(PeerResponse { status, body })
 }
 
 /// Percent-encodes text as a segment of a path.

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard_client::{SandboxView, http::SocketPath};
 pub use switchboard_client::{SessionLifecycle, SessionView};
+use switchboard_cluster::ClusterLog;
 use switchboard_dialects::Dialect;
 use switchboard_engine::{
     Engine, HostEnvironment, SessionHandle, SessionTimeouts,
@@ -36,6 +37,7 @@ use crate::{
     feed::{FeedRegistry, FeedStart, SessionReader},
     logs::{self, SharedLogLibrary},
     metrics::Metrics,
+    nodes::{RecentPlacements, SessionPeer},
     page::{BoardUpdates, SessionSummaries, TimelineCache, TranscriptCache},
 };
 
@@ -53,6 +55,8 @@ pub struct ServiceConfig {
     pub data: PathBuf,
     /// The number of this process among those; `None` if the log cannot be written.
     pub owner: Option<u64>,
+    /// The log that this server shares with other nodes, if it is one of a cluster.
+    pub cluster: Option<Arc<ClusterLog>>,
     /// The working directory of sessions that name none.
     pub cwd: PathBuf,
     /// The directories in which sessions may work; empty for any.
@@ -87,6 +91,7 @@ struct ServiceState {
     summaries: SessionSummaries,
     transcripts: TranscriptCache,
     board_updates: BoardUpdates,
+    placements: RecentPlacements,
     started: Instant,
     accepts_sessions: bool,
     session_slots: Arc<Semaphore>,
@@ -97,8 +102,8 @@ pub enum SessionLocation {
     Here(SessionHandle),
     /// No process runs it.
     Ended(Box<SessionRecord>),
-    /// Another process runs it, with this socket.
-    Elsewhere(PathBuf),
+    /// Another process runs it.
+    Elsewhere(SessionPeer),
 }
 
 impl Service {
@@ -136,6 +141,7 @@ impl Service {
             summaries,
             transcripts: TranscriptCache::default(),
             board_updates,
+            placements: RecentPlacements::default(),
             started,
             accepts_sessions,
             session_slots,
@@ -209,6 +215,10 @@ impl Service {
         &self.0.board_updates
     }
 
+    pub(crate) fn placements(&self) -> &RecentPlacements {
+        &self.0.placements
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         (self.config().host.now)()
     }
@@ -269,9 +279,9 @@ impl Service {
             }
             match stored.owner.filter(|owner| Some(*owner) != self.config().owner) {
                 Some(owner) => {
-                    let socket = self.owner_socket(owner);
-                    if is_listening(&socket).await || !self.recover_session(id).await? {
-                        return Ok(SessionLocation::Elsewhere(socket));
+                    let peer = self.peer(owner);
+                    if self.is_alive(&peer, id).await? || !self.recover_session(id).await? {
+                        return Ok(SessionLocation::Elsewhere(peer));
                     }
                 }
                 None => tokio::time::sleep(LOCATE_INTERVAL).await,
@@ -279,6 +289,15 @@ impl Service {
         }
         let detail = format!("session {id} is neither running nor ended; its end could not be recorded");
         Err(Problem::conflict("unsettled", detail).with_hint("restart the server once the log can be written"))
+    }
+
+    /// Returns whether the process of a session seems to be alive.
+    async fn is_alive(&self, peer: &SessionPeer, session: &str) -> Result<bool, Problem> {
+        if let SessionPeer::Socket(socket) = peer {
+            return Ok(is_listening(socket).await);
+        }
+        let abandoned = self.query_log(|log| log.list_abandoned()).await?;
+        Ok(!abandoned.iter().any(|abandoned| *abandoned.session.id == *session))
     }
 
     /// Returns the socket of a process that shares the log.

@@ -8,7 +8,7 @@ mod on_server;
 mod scan;
 mod search;
 mod show;
-mod table_layout;
+pub mod table_layout;
 mod usage;
 mod watch;
 

@@ -20,6 +20,7 @@ use crate::{
         AGENT_NAMES, APPROVAL_MODES, DIALECT_NAMES, SANDBOX_MODES, parse_allowed_domain, parse_approval_mode,
         parse_sandbox_mode, parse_variable, split_command,
     },
+    cluster::ClusterArgs,
     failure::Failure,
     host,
     remote::ServerArgs,
@@ -134,6 +135,8 @@ pub struct RunArgs {
     pub data: Option<PathBuf>,
     #[command(flatten)]
     pub server: ServerArgs,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done · 1 the agent failed · 2 bad usage · 3 agent not installed or too old · \

@@ -35,9 +35,12 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         return on_server::run(args, &server, dialect, &terminal);
     }
     let mut request = args.request(request_audience(dialect, &terminal))?;
-    let data = data::open_session_host(args.data.clone(), false)?;
+    let data = data::join_session_host(args.data.clone(), &args.cluster)?;
     if let Some(what) = &args.resume {
         find_resumed_session(what, &data, &mut request)?;
+    }
+    if let Some(session) = &request.resume {
+        check_own_node(&data, session)?;
     }
     run_session(&data, request, dialect, &args.look(), &terminal)
 }
@@ -159,6 +162,19 @@ fn find_resumed_session(what: &str, data: &SessionHost, request: &mut StartReque
             Err(Failure::SeveralSessions { what: what.to_owned(), known: lines?.join("\n") })
         }
     }
+}
+
+/// Fails if a session cannot be continued here because its agent's files are on another node.
+fn check_own_node(data: &SessionHost, session: &Id) -> Result<(), Failure> {
+    let Some(cluster) = &data.cluster else { return Ok(()) };
+    let node = cluster.session_node(session)?;
+    if node == cluster.node_name() {
+        return Ok(());
+    }
+    Err(Failure::Refused(format!(
+        "session {session} ran on node {node}, which has the agent's files\nhint: send it a prompt through a server of \
+         the cluster"
+    )))
 }
 
 /// Returns every session that an ID can mean, each once: a session that Switchboard ran is also in its agent's logs. If

@@ -1,8 +1,13 @@
 //! The arguments of `switchboard serve`.
 
-use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
+use switchboard_cluster::NodeDescription;
 use switchboard_serve::{
     guard::{RateLimit, UnidentifiedCallers},
     listen::ListenAddress,
@@ -10,6 +15,8 @@ use switchboard_serve::{
 
 use crate::{
     args::{TimeoutArgs, parse_allowed_domain},
+    cluster::{ClusterArgs, ClusterSetup},
+    failure::Failure,
     host,
 };
 
@@ -79,6 +86,17 @@ pub struct ServeArgs {
     /// Make the log survive a power loss, at the expense of speed
     #[arg(long)]
     pub durable: bool,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Name of this node in the cluster [default: its last name, or that of the machine]
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Label of this node, by which clients can choose it; repeatable
+    #[arg(long, value_name = "LABEL", value_delimiter = ',')]
+    pub label: Vec<String>,
+    /// Stop the agents of this node if NATS cannot be reached for this long [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = host::parse_duration)]
+    pub isolation_timeout: Option<Duration>,
     /// Open the page in a browser
     #[arg(long)]
     pub open: bool,
@@ -91,12 +109,24 @@ Examples:
   switchboard serve --listen 0.0.0.0:8443 --allow-host build.example \\
     --tls-cert cert.pem --tls-key key.pem
   switchboard serve --listen unix:/run/user/1000/switchboard.sock
+  switchboard serve --cluster nats://n1:4222,nats://n2:4222 --node build-1 --label gpu
 
-Exit codes: 0 stopped · 2 bad usage · 4 could not listen · 5 internal · 130 stopped at once";
+Exit codes: 0 stopped · 2 bad usage · 4 could not listen or reach NATS · 5 internal · 130 stopped at once";
 
 impl ServeArgs {
     pub fn rate(&self) -> RateLimit {
         NonZeroU32::new(self.rate_limit).map_or(RateLimit::Unlimited, RateLimit::PerSecond)
+    }
+
+    /// Returns the cluster to join, if one is given.
+    pub fn cluster_setup(&self, data_directory: &Path) -> Result<Option<ClusterSetup>, Failure> {
+        let (name, labels) = (self.node.clone().unwrap_or_default(), self.label.clone());
+        let setup =
+            self.cluster.setup(data_directory, NodeDescription { name, labels, ..NodeDescription::default() })?;
+        if setup.is_none() && (self.node.is_some() || !self.label.is_empty()) {
+            return Err(Failure::bad_value("--node", "it has no meaning without --cluster"));
+        }
+        Ok(setup)
     }
 
     pub fn unseen(&self) -> UnidentifiedCallers {

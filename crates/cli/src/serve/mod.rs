@@ -15,7 +15,7 @@ pub use args::ServeArgs;
 use startup_message::{ServerAccess, open_browser, print_installed_agents, print_startup_message};
 use switchboard_engine::parse_domain;
 use switchboard_serve::{
-    Drain, PrivateServer,
+    Drain,
     guard::{AccessToken, Guard, GuardConfig},
     listen::{CertificateFiles, ConnectionLimits, HttpServer, ListenAddress, ListenError, Listener, ServerTls},
 };
@@ -23,7 +23,8 @@ use switchboard_store::{Retention, SessionLog};
 use tokio::{task::spawn_blocking, time::sleep};
 
 use crate::{
-    data::{self, ServiceLimits, SessionHost},
+    cluster,
+    data::{self, PrivateAccess, ServiceLimits, SessionHost},
     failure::Failure,
     host,
     signals::{StopSignals, listen_to_hangup},
@@ -55,7 +56,11 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
             Some(_) => StopSignals::listen_except_hangup()?,
             None => StopSignals::listen_unless_ignored()?,
         };
-        let running = start_server(plan).await?;
+        let running = tokio::select! {
+            running = start_server(plan) => running?,
+            // A cluster that is not there is waited for.
+            _ = signals.next() => return Ok(ExitCode::from(130)),
+        };
         signals.next().await;
         Ok(shut_down(running, &mut signals).await)
     });
@@ -76,7 +81,7 @@ struct ServePlan<'a> {
 struct RunningServer {
     pub server: HttpServer,
     /// The socket for other Switchboard processes.
-    pub private: Option<PrivateServer>,
+    pub private: Option<PrivateAccess>,
     pub data: SessionHost,
     pub drain: Drain,
 }
@@ -156,7 +161,8 @@ fn directory_option(option: &'static str, folder: &Path) -> Result<PathBuf, Fail
 /// Listens, opens the log and serves. Clients that connect in the meantime wait.
 async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
     let listeners = plan.listeners()?;
-    let data = data::open_session_host(Some(plan.folder.clone()), plan.args.durable)?;
+    let mut data = open_host(&plan).await?;
+    data.isolation_timeout = plan.args.isolation_timeout.unwrap_or(data.isolation_timeout);
     if plan.args.sandbox_best_effort {
         data.engine.accept_weaker_sandbox();
     }
@@ -202,6 +208,21 @@ async fn start_server(plan: ServePlan<'_>) -> Result<RunningServer, Failure> {
     Ok(RunningServer { server, private, data, drain })
 }
 
+/// Opens the log. The servers of a cluster may take a while to answer.
+async fn open_host(plan: &ServePlan<'_>) -> Result<SessionHost, Failure> {
+    let (folder, durable) = (plan.folder.clone(), plan.args.durable);
+    let Some(setup) = plan.args.cluster_setup(&host::absolute_path(&folder))? else {
+        return data::open_session_host(Some(folder), durable, None);
+    };
+    let opening = spawn_blocking(move || {
+        let name = setup.options.node.name.clone();
+        let opened = data::open_session_host(Some(folder.clone()), durable, Some(setup))?;
+        cluster::remember_node_name(&folder, &name);
+        Ok(opened)
+    });
+    opening.await.unwrap_or_else(|error| Err(Failure::Machine(error.to_string())))
+}
+
 /// Shuts the server down gracefully, or immediately after a second signal.
 async fn shut_down(running: RunningServer, signals: &mut StopSignals) -> ExitCode {
     drop(writeln!(
@@ -221,6 +242,9 @@ async fn drain_and_stop(running: RunningServer) {
     let left = || SHUTDOWN_TIMEOUT.saturating_sub(began.elapsed());
     server.stop().await;
     drain.begin();
+    if let Some(cluster) = &data.cluster {
+        cluster.update_node(|node| node.is_draining = true);
+    }
     data.engine.stop_all_sessions(SESSION_STOP_TIMEOUT).await;
     server.close(left()).await;
     if let Some(private) = private {
@@ -228,6 +252,9 @@ async fn drain_and_stop(running: RunningServer) {
     }
     // A client may have started another session at the last moment.
     data.engine.stop_all_sessions(left().max(FINAL_TIMEOUT)).await;
+    if let Some(cluster) = &data.cluster {
+        cluster.leave().await;
+    }
 }
 
 /// Deletes sessions that ended longer ago than `age`, for as long as the server runs.

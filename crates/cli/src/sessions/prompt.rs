@@ -94,7 +94,7 @@ fn continue_here(folder: &Path, session: &SessionRecord, words: AgentPrompt) -> 
         audience: run::request_audience(None, &terminal),
         ..StartRequest::default()
     };
-    let data = data::open_session_host(Some(folder.to_owned()), false)?;
+    let data = data::open_session_host(Some(folder.to_owned()), false, None)?;
     run::run_session(
         &data,
         request,

@@ -3,6 +3,7 @@
 
 mod events;
 mod logs;
+mod nodes;
 mod operation;
 mod server;
 mod sessions;
@@ -36,6 +37,7 @@ pub const GROUPS: &[&[Operation]] = &[
     logs::USAGE_OPERATIONS,
     logs::SEARCH_OPERATIONS,
     server::AGENT_OPERATIONS,
+    nodes::OPERATIONS,
     server::OPERATIONS,
 ];
 

@@ -71,7 +71,8 @@ struct Health {
     /// `ok` or `degraded`.
     #[schemars(regex(pattern = "^(ok|degraded)$"))]
     status: &'static str,
-    /// Why it is degraded: `disk_full`, or `read_only` (a later version created the log).
+    /// Why it is degraded: `disk_full`, `read_only` (a later version created the log), or `log_unreachable` (the servers of
+    /// a cluster are away).
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     /// The version of Switchboard.

@@ -214,6 +214,7 @@ fn read_sessions(
         agent: query.agent.clone(),
         project: query.project.clone(),
         cwd: query.cwd.clone(),
+        node: query.node.clone(),
         states: session_phases(query.state),
         text: query.text.clone(),
         archived: query.archived,

@@ -36,9 +36,9 @@ impl Service {
     /// Ends a session. One that has ended is unchanged.
     pub async fn cancel(&self, id: &str) -> Result<SessionStanding, Problem> {
         match self.locate_session(id).await? {
-            SessionLocation::Elsewhere(socket) => {
+            SessionLocation::Elsewhere(peer) => {
                 let path = format!("/api/sessions/{}/cancel", private_socket::encode_path_segment(id));
-                private_socket::forward_request(&socket, Method::POST, &path, None::<&()>).await
+                self.forward(&peer, Method::POST, &path, None::<&()>).await
             }
             SessionLocation::Here(session) => {
                 let cancelling = tokio::spawn(async move { session.cancel().await });
@@ -89,12 +89,12 @@ impl Service {
         body: Option<&impl Serialize>,
     ) -> Result<SessionStanding, Problem> {
         match self.locate_session(id).await? {
-            SessionLocation::Elsewhere(socket) => {
+            SessionLocation::Elsewhere(peer) => {
                 let path = format!("/api/sessions/{}/{operation}", private_socket::encode_path_segment(id));
-                private_socket::forward_request(&socket, Method::POST, &path, body).await
+                self.forward(&peer, Method::POST, &path, body).await
             }
             SessionLocation::Here(session) => {
-                session.send_command(command).await?;
+                self.wait_for_command(session.send_command(command)).await??;
                 Ok((&self.session_record(id).await?).into())
             }
             SessionLocation::Ended(_) => {
@@ -129,8 +129,8 @@ impl Service {
         }
         if let Some(owner) = stored.owner.filter(|owner| Some(*owner) != self.config().owner) {
             let path = format!("/api/sessions/{}/approvals", private_socket::encode_path_segment(&stored.id));
-            let socket = self.owner_socket(owner);
-            let asked = private_socket::forward_request::<Approvals>(&socket, Method::GET, &path, None::<&()>);
+            let peer = self.peer(owner);
+            let asked = self.forward::<Approvals>(&peer, Method::GET, &path, None::<&()>);
             // A stopped process does not respond, but the log has the requests too.
             if let Ok(Ok(Approvals { approvals })) = tokio::time::timeout(APPROVALS_TIMEOUT, asked).await {
                 return Ok(approvals);
@@ -144,17 +144,18 @@ impl Service {
 
     pub async fn answer(&self, id: &str, request: &str, answer: &ApprovalAnswer) -> Result<Answered, Problem> {
         let refused = match self.locate_session(id).await? {
-            SessionLocation::Elsewhere(socket) => {
+            SessionLocation::Elsewhere(peer) => {
                 let path = format!(
                     "/api/sessions/{}/approvals/{}",
                     private_socket::encode_path_segment(id),
                     private_socket::encode_path_segment(request)
                 );
-                return private_socket::forward_request(&socket, Method::POST, &path, Some(answer)).await;
+                return self.forward(&peer, Method::POST, &path, Some(answer)).await;
             }
             SessionLocation::Here(session) => {
                 let outcome = request_outcome(&session, request, answer.decision);
-                match session.answer_request(to_request_answer(request.into(), answer.clone())).await {
+                let answered = session.answer_request(to_request_answer(request.into(), answer.clone()));
+                match self.wait_for_command(answered).await? {
                     Ok(()) => return Ok(Answered { id: request.into(), outcome }),
                     Err(error) => error,
                 }
@@ -239,10 +240,10 @@ impl Service {
     async fn delete_and_wait(&self, id: &str) -> Result<DeleteOutcome, Problem> {
         loop {
             match self.locate_session(id).await? {
-                SessionLocation::Elsewhere(socket) => {
+                SessionLocation::Elsewhere(peer) => {
                     let path = format!("/api/sessions/{}", private_socket::encode_path_segment(id));
                     let pending: Option<SessionStanding> =
-                        private_socket::forward_request(&socket, Method::DELETE, &path, None::<&()>).await?;
+                        self.forward(&peer, Method::DELETE, &path, None::<&()>).await?;
                     return Ok(pending.map_or(DeleteOutcome::Deleted, DeleteOutcome::Pending));
                 }
                 SessionLocation::Here(session) => {

@@ -12,7 +12,7 @@ use switchboard_store::SessionRecord;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
-    Problem, Service, logs, private_socket,
+    Problem, Service, logs,
     requests::{PromptRequest, RunRequest, SessionRequest},
     service::SessionLocation,
 };
@@ -35,16 +35,29 @@ impl Service {
                 }
                 other => return other,
             },
-            None => self.start_new(wanted).await?,
+            None => match self.start_elsewhere(request).await? {
+                Some(started) => return Ok(started),
+                None => self.start_new(wanted).await?,
+            },
         };
         self.session_view(session.id()).await
     }
 
     pub async fn prompt(&self, id: &str, request: &PromptRequest) -> Result<SessionView, Problem> {
+        self.follow_up(id, request, false).await
+    }
+
+    /// Sends a prompt. A session that is continued with it stays open afterwards.
+    pub(crate) async fn prompt_open(&self, id: &str, request: &PromptRequest) -> Result<SessionView, Problem> {
+        self.follow_up(id, request, true).await
+    }
+
+    async fn follow_up(&self, id: &str, request: &PromptRequest, stay: bool) -> Result<SessionView, Problem> {
         request.settings()?;
         let FollowUpRequest { prompt, images, config } = request.request.clone();
         let session_id = Some(Id::from(id));
-        let continued = StartSessionRequest { session_id, prompt, images, config, ..StartSessionRequest::default() };
+        let continued =
+            StartSessionRequest { session_id, prompt, images, config, stay, ..StartSessionRequest::default() };
         let ignored_fields = request.ignored_fields.clone();
         self.start(&SessionRequest { request: continued, ignored_fields }).await
     }
@@ -59,6 +72,7 @@ impl Service {
 
     /// Starts a new session. The server's defaults apply to settings that the request lacks.
     pub async fn start_new(&self, mut wanted: StartRequest) -> Result<SessionHandle, Problem> {
+        self.take_node_choice(&mut wanted.config)?;
         self.resolve_roots(&mut wanted.config).await?;
         let folder = self.open_directory(wanted.config.working_directory.as_deref()).await?;
         wanted.config.working_directory = Some(folder.path().to_string_lossy().into_owned());
@@ -120,17 +134,16 @@ impl Service {
     ) -> Result<SessionView, Problem> {
         loop {
             match self.locate_session(id).await? {
-                SessionLocation::Elsewhere(socket) => {
-                    return private_socket::forward_request(&socket, Method::POST, "/api/sessions", Some(request))
-                        .await;
+                SessionLocation::Elsewhere(peer) => {
+                    return self.forward(&peer, Method::POST, "/api/sessions", Some(request)).await;
                 }
                 SessionLocation::Here(session) => {
                     if self.send_next_prompt(&session, &wanted).await? {
                         return self.session_view(id).await;
                     }
                 }
-                SessionLocation::Ended(stored) => match self.resume(&stored, wanted.clone()).await {
-                    Ok(session) => return self.session_view(session.id()).await,
+                SessionLocation::Ended(stored) => match self.resume_on_node(&stored, request, &wanted).await {
+                    Ok(view) => return Ok(view),
                     // Another client was faster, and this prompt follows theirs.
                     Err(problem) if problem.code == "running" || problem.code == "elsewhere" => {
                         tokio::time::sleep(RETRY_INTERVAL).await;
@@ -139,6 +152,20 @@ impl Service {
                 },
             }
         }
+    }
+
+    /// Continues a session that has ended, on the node that has its agent's files.
+    async fn resume_on_node(
+        &self,
+        stored: &SessionRecord,
+        request: &SessionRequest,
+        wanted: &StartRequest,
+    ) -> Result<SessionView, Problem> {
+        if let Some(node) = self.other_node(stored) {
+            return self.continue_on_node(&node, request).await;
+        }
+        let session = self.resume(stored, wanted.clone()).await?;
+        self.session_view(session.id()).await
     }
 
     /// Sends the next prompt to a running session. Returns false if the session ended before that.
@@ -150,13 +177,15 @@ impl Service {
         }
         let stored = self.session_record(id).await?;
         check_agent(&stored.agent, wanted)?;
-        check_settings_unchanged(&wanted.config, &stored)?;
+        let mut config = wanted.config.clone();
+        Self::drop_node_choice(&mut config, &stored)?;
+        check_settings_unchanged(&config, &stored)?;
         for remark in &wanted.remarks {
             // A session that has just ended accepts no remark.
             drop(session.write_remark(remark.clone()).await);
         }
         let prompt = wanted.prompt.clone().unwrap_or_default();
-        match session.send_prompt(prompt).await {
+        match self.wait_for_command(session.send_prompt(prompt)).await? {
             Ok(()) => Ok(true),
             Err(CommandError::Ended) => {
                 let ended = tokio::time::timeout(END_TIMEOUT, session.wait_for_outcome()).await;
@@ -174,6 +203,8 @@ impl Service {
         mut wanted: StartRequest,
     ) -> Result<SessionHandle, Problem> {
         check_agent(&stored.agent, &wanted)?;
+        self.check_own_node(stored)?;
+        Self::drop_node_choice(&mut wanted.config, stored)?;
         if wanted.config.writable_roots.is_none() {
             wanted.config.writable_roots = stored.parse_config()?.writable_roots;
         }
@@ -205,6 +236,8 @@ impl Service {
             let detail = "this process accepts no new sessions";
             return Err(Problem::conflict("no_server", detail).with_hint("start sessions with `switchboard serve`"));
         }
+        self.check_not_draining()?;
+        self.check_log_available()?;
         let (service, slot) = (self.clone(), self.reserve_session_slot()?);
         let launched = tokio::spawn(async move {
             let session = service.engine().start_session(wanted).await?;

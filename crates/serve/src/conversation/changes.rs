@@ -39,6 +39,8 @@ impl TryFrom<SessionConfig> for SettingChanges {
             (config.writable_paths.is_some(), "writablePaths"),
             (config.allowed_domains.is_some(), "allowedDomains"),
             (config.published_ports.is_some(), "publishedPorts"),
+            (config.node.is_some(), "node"),
+            (config.labels.is_some(), "labels"),
         ];
         if let Some((_, field)) = fixed.into_iter().find(|(is_set, _)| *is_set) {
             return Err(field);

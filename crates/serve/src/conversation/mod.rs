@@ -84,6 +84,10 @@ impl Conversation {
                 SessionLocation::Elsewhere(_) => {
                     return self.service().prompt(self.id(), &to_prompt_request(prompt)).await.map(drop);
                 }
+                // Its node continues it.
+                SessionLocation::Ended(stored) if self.service().other_node(&stored).is_some() => {
+                    return self.service().prompt_open(self.id(), &to_prompt_request(prompt)).await.map(drop);
+                }
                 SessionLocation::Ended(_) => self.start_run(SessionConfig::default()).await?,
             }
         }

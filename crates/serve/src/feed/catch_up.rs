@@ -102,7 +102,15 @@ impl CatchUpReader {
             Some(state) => state,
             None => self.find_start()?,
         };
-        let batch = match self.follower.read()? {
+        let read = match self.follower.read() {
+            Ok(read) => read,
+            Err(error) => {
+                // The log may be readable again later.
+                self.state = Some(state);
+                return Err(error);
+            }
+        };
+        let batch = match read {
             TailRead::CaughtUp => {
                 self.state = Some(state);
                 return Ok(TailRead::CaughtUp);

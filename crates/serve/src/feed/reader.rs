@@ -1,10 +1,10 @@
 //! One reader of a session: it catches up by itself, then shares the projection of the others.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use switchboard_engine::TailRead;
 use switchboard_store::StoreError;
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 
 use super::{
     FeedMessage, MessageBatch,
@@ -12,6 +12,9 @@ use super::{
     read_budget::{HeldMessages, ReadBudget},
     shared_projection::{NotShared, SharedProjection},
 };
+
+/// The interval of attempts while the log of a cluster cannot be reached.
+const UNREACHABLE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 pub struct SessionReader {
     state: ReaderState,
@@ -194,6 +197,11 @@ impl SessionReader {
         let ReaderState::Reading(reading) = &mut self.state else { return Ok(None) };
         let (mut own, read) = reading.await.map_err(|_| StoreError::Closed)?;
         let step = match read {
+            Err(StoreError::Unreachable(_)) => {
+                self.state = ReaderState::CatchingUp(own);
+                sleep(UNREACHABLE_RETRY_INTERVAL).await;
+                return Ok(None);
+            }
             Err(error) => {
                 self.state = ReaderState::Ended;
                 return Err(error);

@@ -82,6 +82,7 @@ impl Rig {
         let machine = machine(&folder);
         let homes = switchboard_logs::find_homes(&machine, &[folder.path().join("home")], None);
         let service = Service::new(ServiceConfig {
+            cluster: None,
             engine: Engine::new(Arc::new(store), machine.clone()),
             host: machine,
             data,
