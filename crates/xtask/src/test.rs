@@ -20,7 +20,7 @@ pub struct TestTask {}
 const TEST_STEPS: &[TestStep] = &[
     TestStep { name: "all programs and their tests, built", run: build_all },
     TestStep { name: "unit, conformance and program tests", run: run_tests },
-    TestStep { name: "the durable log on NATS JetStream", run: run_cluster_tests },
+    TestStep { name: "the durable log and several nodes on NATS JetStream", run: run_cluster_tests },
     TestStep { name: "examples in the documentation", run: run_doc_tests },
     TestStep { name: "completions in a real shell", run: check_completions },
     TestStep { name: "typed clients: fresh types, recorded messages, examples", run: types::check_types },
@@ -62,6 +62,9 @@ fn has_nextest() -> bool {
     is_available(&mut cargo_command(&["nextest", "--version"]))
 }
 
+/// The tests that need a NATS server.
+const CLUSTER_TESTS: &str = "package(switchboard-cluster) or package(switchboard-cli) and test(cli::cluster::)";
+
 /// Runs the tests that need a server, which are skipped without one.
 fn run_cluster_tests() -> anyhow::Result<TestStepOutcome> {
     let server = match nats_server_override().map_or_else(|| NATS_SERVER.find(), Ok) {
@@ -69,12 +72,15 @@ fn run_cluster_tests() -> anyhow::Result<TestStepOutcome> {
         Err(why) => return Ok(TestStepOutcome::NotRun(why)),
     };
     // The whole workspace, so that dependencies are not built again with other features.
-    let args: &[&str] = if has_nextest() {
-        &["nextest", "run", "--workspace", "--no-fail-fast", "-E", "package(switchboard-cluster)"]
-    } else {
-        &["test", "--package", "switchboard-cluster", "--no-fail-fast"]
-    };
-    run_program(cargo_command(args).env("SWITCHBOARD_NATS_SERVER", server)).map(|()| TestStepOutcome::Passed)
+    let with_nextest: &[&[&str]] = &[&["nextest", "run", "--workspace", "--no-fail-fast", "-E", CLUSTER_TESTS]];
+    let without: &[&[&str]] = &[
+        &["test", "--package", "switchboard-cluster", "--no-fail-fast"],
+        &["test", "--package", "switchboard-cli", "--no-fail-fast", "cli::cluster::"],
+    ];
+    for args in if has_nextest() { with_nextest } else { without } {
+        run_program(cargo_command(args).env("SWITCHBOARD_NATS_SERVER", &server))?;
+    }
+    Ok(TestStepOutcome::Passed)
 }
 
 fn run_doc_tests() -> anyhow::Result<TestStepOutcome> {

@@ -1,5 +1,6 @@
 //! The program itself: names that users type, and the modules that test its commands.
 
+mod cluster;
 mod command_examples;
 mod diagnostics;
 mod harness;
