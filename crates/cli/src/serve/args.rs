@@ -109,7 +109,7 @@ Examples:
   switchboard serve --listen 0.0.0.0:8443 --allow-host build.example \\
     --tls-cert cert.pem --tls-key key.pem
   switchboard serve --listen unix:/run/user/1000/switchboard.sock
-  switchboard serve --cluster nats://n1:4222,nats://n2:4222 --node build-1 --label gpu
+  switchboard serve --cluster nats://n1,nats://n2 --node build-1 --label gpu
 
 Exit codes: 0 stopped · 2 bad usage · 4 could not listen or reach NATS · 5 internal · 130 stopped at once";
 

@@ -22,6 +22,7 @@ const NOT_RUN: &[&str] = &[
     "agent codex",
     "mcp add",
     "serve",
+    "switchboard nodes",
     "cargo",
     "curl",
     "websocat",
