@@ -105,6 +105,7 @@ pub fn session_record(view: &SessionView) -> SessionRecord {
         agent_session: None,
         state: session_phase(view),
         owner: None,
+        node: view.node.clone(),
         created: view.created_at,
         updated: view.updated_at,
         ended: view.ended_at,

@@ -191,6 +191,7 @@ impl RunArgs {
             ("--output-schema", self.output_schema.is_some()),
             ("--idle-timeout", self.idle_timeout.is_some()),
             ("--sandbox-best-effort", self.sandbox_best_effort),
+            ("--cluster", self.cluster.is_given()),
         ];
         match local.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(Failure::bad_value(option, "only works on this machine, not with --server")),
